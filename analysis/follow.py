@@ -90,6 +90,11 @@ class Follower:
         """Logs that could not be read completely, each with ``source``, ``error`` and ``replaced`` bytes."""
         return self._progress.damaged
 
+    @property
+    def has_read(self) -> bool:
+        """Whether any batch was read, by this follower or an earlier one with the same folder."""
+        return self._progress.batch > 0
+
     def read_added(self) -> bool:
         """Read what was added since the last batch; return False if nothing was.
 

@@ -14,7 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from barnabas.analysis.reading.splits import Split, blocks, cut, is_compressed, last_head
+from barnabas.analysis.reading.encodings import is_encoded
+from barnabas.analysis.reading.metadata.segments import is_segment
+from barnabas.analysis.reading.splits import Split, blocks, cut, last_head
 from barnabas.analysis.sources import logs_in, named
 
 _FIRST_BYTES = 64
@@ -60,10 +62,11 @@ def find_logs(roots: Sequence[str], rest_s: float, unreadable: list[str] | None 
             if unreadable is not None:
                 unreadable.append(f"{path}: {error.strerror}")
             continue
-        if len(begin) < _FIRST_BYTES:
+        if len(begin) < _FIRST_BYTES or is_segment(path):
+            # A metadata log is read whole, so it cannot be followed.
             continue
         rests = time.time() - state.st_mtime >= rest_s
-        is_rolled = not path.name.endswith(_LIVE) and not is_compressed(str(path))
+        is_rolled = not path.name.endswith(_LIVE) and not is_encoded(str(path))
         key = f"{state.st_dev:x}-{state.st_ino:x}-{zlib.crc32(begin):08x}"
         found[key] = Log(path, state.st_size, rests or is_rolled)
     return found
@@ -73,7 +76,7 @@ def whole_until(log: Log, consumed: int) -> int:
     """Return the byte up to which a log holds whole entries, at least ``consumed``."""
     if log.is_closed:
         return max(log.size, consumed)
-    if is_compressed(str(log.path)):
+    if is_encoded(str(log.path)):
         return consumed
     # Only the tail is searched for the last header. If the tail does not start where reading stopped, it
     # starts inside a line, which is skipped.
@@ -93,9 +96,9 @@ def added_blocks(added: Split) -> Iterator[bytes]:
 
     Raises:
         OSError: The log cannot be read; the blocks before were good.
-        DamagedError: A compressed log is damaged; the blocks before were good.
+        DamagedError: An encoded log is damaged; the blocks before were good.
     """
-    if is_compressed(added.path):
+    if is_encoded(added.path):
         yield from blocks(added)
         return
     with Path(added.path).open("rb") as file:

@@ -8,10 +8,14 @@ With ``--follow`` it keeps reading what is added to the logs until it is interru
 from __future__ import annotations
 
 import argparse
+import os
+import signal
 import sys
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -25,16 +29,26 @@ if not __package__:
     # Python puts a script's own folder on the path, but imports need the folder that holds the package.
     sys.path[0] = next(str(each) for each in Path(__file__).resolve().parents if (each / "barnabas").is_dir())
 
-from barnabas.analysis.derived.store import derive
+from barnabas.analysis.alerting.arguments import Alerting, add_arguments, alerting_of
+from barnabas.analysis.alerting.store import AlertsFileError
+from barnabas.analysis.alerting.watch import AddressError, watching
+from barnabas.analysis.derived.store import derive, derive_here
+from barnabas.analysis.ending import undisturbed, until_signal
+from barnabas.analysis.engine import in_this_process
 from barnabas.analysis.follow import PAUSE_S, Follower
+from barnabas.analysis.gateway import outlive
 from barnabas.analysis.output import LocalOutput, OccupiedError, Output, output_at
-from barnabas.analysis.progress import progress, tell
-from barnabas.analysis.report.document import gather
+from barnabas.analysis.progress import BELOW_SPARK_SUBMIT, progress, tell
+from barnabas.analysis.questions.reading import cluster_id
+from barnabas.analysis.questions.story import observed
+from barnabas.analysis.report.document import Document, gather
 from barnabas.analysis.report.files import Format, write_report
 from barnabas.analysis.report.words import count
-from barnabas.analysis.scan import AS_WRITTEN, Reading
+from barnabas.analysis.scan import AS_WRITTEN, SPLIT_BYTES_MIN, Reading
 from barnabas.analysis.session import SparkStartError, spark_session
-from barnabas.analysis.sources import NothingToReadError, Sources, find
+from barnabas.analysis.sources import STDIN, NothingToReadError, Sources, find, spooled
+from barnabas.analysis.story.episodes import episodes
+from barnabas.analysis.threads import threads
 
 DEFAULT_OUT = "barnabas-report"
 """The default of ``--out``: a folder below the working directory."""
@@ -42,7 +56,15 @@ DEFAULT_OUT = "barnabas-report"
 _SMALL_BYTES = 64 * 1024 * 1024
 """The size in bytes up to which logs are read in less time than Spark needs to start."""
 
-_FORMS = "html, json or text"
+FEW_BYTES = 1024 * 1024
+"""The size in bytes up to which logs are read before it is decided whether Spark is needed."""
+
+FEW = 4_000
+"""The most entries of logs that are analyzed without Spark, which needs seconds of CPU time for one."""
+
+_FINDING = "finding out what happened"
+
+_FORMS = "html, json, markdown or text"
 
 _EXPECTED = "expected state-change.log, controller.log or server.log of a broker"
 
@@ -65,23 +87,42 @@ def run(
     *,
     reading: Reading = AS_WRITTEN,
     is_followed: bool = False,
+    alerting: Alerting | None = None,
 ) -> int:
     """Read the logs, write the tables and the report, and print the report.
 
     Args:
-        paths: Files, folders (searched for the names in ``sources.LOG_NAMES``) and globs; with a scheme, as
-            Spark takes them.
+        paths: Files, folders (all logs in them) and globs; with a scheme, as Spark takes them; ``-`` for the
+            standard input.
         out: A local folder, which is created if it does not exist, or a URI that Spark knows. Tables of an
             earlier run in it are replaced.
         spark: A session to run in, which stays open; None to start one and stop it at the end.
         form: The form of the report that is printed.
         reading: The settings for reading, such as the brokers' time zone.
         is_followed: Whether to keep reading what is added to the logs, until an interrupt.
+        alerting: How alerts are sent and shown while the logs are followed; None for no alerts.
 
     Returns:
         The exit code: 0 if any line was understood, 1 if none was, 2 if there was nothing to read or
         nowhere to write, 3 if Spark failed. The reason goes to standard error.
     """
+    if is_followed and STDIN in map(str, paths):
+        return _fail(2, "cannot follow the standard input: expected files or folders of this machine")
+    with tempfile.TemporaryDirectory(prefix="barnabas-stdin-") as scratch:
+        local = spooled(paths, sys.stdin.buffer, Path(scratch))
+        return _run(local, out, spark, form, reading=reading, is_followed=is_followed, alerting=alerting)
+
+
+def _run(
+    paths: Sequence[str | Path],
+    out: str | Path,
+    spark: SparkSession | None,
+    form: Format,
+    *,
+    reading: Reading,
+    is_followed: bool,
+    alerting: Alerting | None,
+) -> int:
     try:
         sources = find(paths)
         target = output_at(out)
@@ -89,22 +130,26 @@ def run(
         return _fail(2, str(error))
     except OSError as error:
         return _fail(2, f"cannot write to {str(out)!r}: {error.strerror}; expected {_EXPECTED_OUT}")
-    remote = (*sources.remote_files, *sources.remote_folders)
-    if is_followed and remote:
-        return _fail(2, f"cannot follow {remote[0]!r}: expected files or folders of this machine")
-    if is_followed and not isinstance(target, LocalOutput):
-        return _fail(2, f"cannot follow into {str(out)!r}: expected a folder of this machine")
-    session: AbstractContextManager[SparkSession] = (
-        nullcontext(spark) if spark else spark_session(brief=_is_small(sources))
-    )
-    if spark is None:
-        tell("starting Spark, which takes some seconds")
+    if is_followed and (reason := _not_followed(sources, target, out)):
+        return _fail(2, reason)
     try:
-        with session as active:
-            if is_followed and isinstance(target, LocalOutput):
-                _follow(active, paths, target.folder, form, reading)
-                return 0
-            understood = _analyze(active, sources, target, form, reading)
+        is_own = spark is None and not is_followed
+        if is_own and (code := _analyze_here(sources, target, form, reading)) is not None:
+            return code
+        if spark is None:
+            tell("starting Spark, which takes some seconds")
+        session: AbstractContextManager[SparkSession] = (
+            nullcontext(spark) if spark else spark_session(brief=_is_small(sources))
+        )
+        with threads(1) as aside:
+            early = None
+            if is_own and isinstance(target, LocalOutput) and _is_tiny(sources, SPLIT_BYTES_MIN):
+                # In the meantime Spark starts.
+                early = aside.submit(target.write_few_events, sources, reading)
+            with session as active:
+                if is_followed and isinstance(target, LocalOutput):
+                    return _follow(active, paths, target.place, form, reading=reading, alerting=alerting)
+                return _analyze(active, sources, target, form, reading, early=early)
     except SparkStartError as error:
         return _fail(3, str(error))
     except OSError as error:
@@ -115,7 +160,9 @@ def run(
         # Errors that Spark does not wrap: a file system that does not answer, or whose client is not
         # installed.
         return _fail(3, f"Spark failed: {str(error.java_exception).splitlines()[0]}")
-    return 0 if understood else _fail(1, f"no line was understood of {_names(sources)}: {_EXPECTED}")
+    finally:
+        outlive()
+        target.discard()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -124,7 +171,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="barnabas analyze",
         description="Report what happened in a cluster, from its state-change.log files.",
     )
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders or globs")
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders or globs; - for stdin")
     parser.add_argument(
         "--out", default=DEFAULT_OUT, metavar="DIR", help="a folder, or a URI that Spark knows (%(default)s)"
     )
@@ -148,10 +195,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="ZONE",
         help="the time zone of the logs; the report is in UTC (%(default)s)",
     )
+    parser.add_argument(
+        "--min-insync-replicas",
+        type=int,
+        metavar="N",
+        help="min.insync.replicas of the topics, if no server.log contains it",
+    )
     parser.add_argument("--follow", action="store_true", help="keep reading what is added to the logs")
+    add_arguments(parser)
     given = parser.parse_args(arguments)
-    reading = Reading(given.time_zone, given.broker)
-    return run(given.paths, given.out, form=given.format, reading=reading, is_followed=given.follow)
+    alerting = alerting_of(given, parser)
+    reading = Reading(given.time_zone, given.broker, min_insync=given.min_insync_replicas)
+    code = until_signal(
+        lambda: run(
+            given.paths,
+            given.out,
+            form=given.format,
+            reading=reading,
+            is_followed=given.follow,
+            alerting=alerting,
+        )
+    )
+    # An interrupt is how following ends.
+    return 0 if given.follow and code == 128 + signal.SIGINT else code
 
 
 def _form(name: str) -> Format:
@@ -177,18 +243,69 @@ def _zone(name: str) -> ZoneInfo:
         ) from error
 
 
-def _analyze(spark: SparkSession, sources: Sources, out: Output, form: Format, reading: Reading) -> bool:
+def _analyze(
+    spark: SparkSession,
+    sources: Sources,
+    out: Output,
+    form: Format,
+    reading: Reading,
+    *,
+    early: Future[list[dict[str, Any]]] | None,
+) -> int:
     with progress(spark.sparkContext, "reading logs"):
-        tallies = out.write_events(spark, sources, reading)
+        tallies = out.write_events(spark, sources, reading) if early is None else early.result()
+
+    def find(troubles: Sequence[str]) -> Document:
+        with progress(spark.sparkContext, _FINDING):
+            return gather(derive(spark, out.folder), troubles, str(reading.zone), reading.min_insync)
+
+    return _report(sources, out, tallies, find, lambda document: out.write_report(spark, document, form))
+
+
+def _analyze_here(sources: Sources, out: Output, form: Format, reading: Reading) -> int | None:
+    """Analyze few lines of local logs without Spark; return None if Spark is needed."""
+    if not isinstance(out, LocalOutput) or not _is_tiny(sources, FEW_BYTES):
+        return None
+    tallies = out.write_few_events(sources, reading)
+    if sum(tally["entries"] for tally in tallies) > FEW:
+        return None
+
+    def find(troubles: Sequence[str]) -> Document:
+        tell(_FINDING)
+        with in_this_process():
+            return gather(derive_here(out.folder), troubles, str(reading.zone), reading.min_insync)
+
+    return _report(sources, out, tallies, find, lambda document: out.save_report(document, form))
+
+
+def _report(
+    sources: Sources,
+    out: Output,
+    tallies: Sequence[Mapping[str, Any]],
+    find: Callable[[Sequence[str]], Document],
+    write: Callable[[Document], Callable[[], None]],
+) -> int:
+    """Write and print the report of the logs that were read, and return the exit code.
+
+    Args:
+        sources: The logs.
+        out: The output.
+        tallies: The rows of the table ``files``.
+        find: Computes the tables and the report from sentences about what could not be read.
+        write: Writes the report, and returns a function that prints it.
+    """
     troubles = [*sources.closed, *_troubles(tallies)]
     for trouble in troubles:
         _fail(0, f"could not read all of {trouble}")
-    if not any(tally["understood"] for tally in tallies):
-        return False
-    with progress(spark.sparkContext, "finding out what happened"):
-        document = gather(derive(spark, out.folder), troubles, str(reading.zone))
-    out.write_report(spark, document, form)
-    return True
+    understood = any(tally["understood"] for tally in tallies)
+    if not understood:
+        out.finish()
+        return _fail(1, f"no line was understood of {_names(sources)}: {_EXPECTED}")
+    show = write(find(troubles))
+    with undisturbed():
+        out.finish()
+    show()
+    return 0
 
 
 def _troubles(tallies: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -202,8 +319,18 @@ def _troubles(tallies: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _follow(
-    spark: SparkSession, paths: Sequence[str | Path], folder: Path, form: Format, reading: Reading
-) -> None:
+    spark: SparkSession,
+    paths: Sequence[str | Path],
+    folder: Path,
+    form: Format,
+    *,
+    reading: Reading,
+    alerting: Alerting | None,
+) -> int:
+    try:
+        watch = None if alerting is None else watching(folder, alerting, _complain)
+    except (AlertsFileError, AddressError) as error:
+        return _fail(2, str(error))
     reported: dict[str, None] = {}
     follower = Follower(spark, paths, folder, reading=reading)
     try:
@@ -213,11 +340,32 @@ def _follow(
                 if trouble not in reported:
                     reported[trouble] = None
                     _fail(0, f"could not read all of {trouble}")
-            if has_more:
-                write_report(gather(derive(spark, folder), list(reported), str(reading.zone)), folder, form)
+            # A watch that never looked must see what an earlier follower without alerts has read.
+            if has_more or (watch is not None and watch.is_new and follower.has_read):
+                tables = derive(spark, folder)
+                seen = observed(tables, reading.min_insync)
+                if watch is not None:
+                    watch.look(episodes(seen), cluster_id(tables["events"]))
+                document = gather(tables, list(reported), str(reading.zone), seen=seen)
+                write_report(document, folder, form)
+            elif watch is not None:
+                watch.wait()
             _pause(PAUSE_S)
     except KeyboardInterrupt:
-        return
+        return 0
+    finally:
+        if watch is not None:
+            watch.close()
+
+
+def _not_followed(sources: Sources, target: Output, out: str | Path) -> str | None:
+    """Return why logs cannot be followed; None if they can."""
+    remote = (*sources.remote_files, *sources.remote_folders)
+    if remote:
+        return f"cannot follow {remote[0]!r}: expected files or folders of this machine"
+    if not isinstance(target, LocalOutput):
+        return f"cannot follow into {str(out)!r}: expected a folder of this machine"
+    return None
 
 
 def _names(sources: Sources) -> str:
@@ -226,8 +374,21 @@ def _names(sources: Sources) -> str:
     return f"{', '.join(files[:_NAMED])}{f' and {rest:,} more' if rest > 0 else ''}"
 
 
+def _is_tiny(sources: Sources, size: int) -> bool:
+    """Return whether this process reads logs of up to ``size`` bytes before a worker of Spark has started.
+
+    Below spark-submit Spark has started already, and its workers may be the ones that see the files.
+    """
+    is_ours = BELOW_SPARK_SUBMIT not in os.environ
+    return is_ours and sources.size is not None and sources.size <= size
+
+
 def _is_small(sources: Sources) -> bool:
     return sources.size is not None and sources.size <= _SMALL_BYTES
+
+
+def _complain(reason: str) -> None:
+    _fail(0, reason)
 
 
 def _fail(code: int, reason: str) -> int:

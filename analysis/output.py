@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import tempfile
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -20,15 +21,19 @@ from pyspark.sql import SparkSession
 from barnabas.analysis.derived.catalog import DERIVED
 from barnabas.analysis.derived.store import EVENTS_TABLE
 from barnabas.analysis.parts import write_files
+from barnabas.analysis.report.detail import FOLDER as DETAIL_FOLDER
 from barnabas.analysis.report.document import Document
-from barnabas.analysis.report.files import REPORTS, Format, write_report
-from barnabas.analysis.scan import Reading, save_events, write_events
+from barnabas.analysis.report.files import REPORTS, Format, print_report, save_report
+from barnabas.analysis.scan import Reading, save_events, write_events, write_few_events
 from barnabas.analysis.sources import Sources, is_uri
 from barnabas.analysis.tables import FILES
 
 FILES_TABLE = "files"
 
 _TABLES = (EVENTS_TABLE, FILES_TABLE, *(table.name for table in DERIVED))
+
+_UNFINISHED = "_unfinished"
+"""The folder inside a local output for what a run writes, until all of it moves into place."""
 
 _PARTS = ("*.parquet", "*.crc", "_SUCCESS", "_temporary")
 """The names of files in a table's folder."""
@@ -44,15 +49,23 @@ class Output(ABC):
     @property
     @abstractmethod
     def folder(self) -> str | Path:
-        """The folder of the tables."""
+        """The folder of the tables while the run goes on."""
 
     @abstractmethod
     def write_events(self, spark: SparkSession, sources: Sources, reading: Reading) -> list[dict[str, Any]]:
         """Read the logs into the tables ``events`` and ``files``, and return the rows of ``files``."""
 
     @abstractmethod
-    def write_report(self, spark: SparkSession, document: Document, form: Format) -> None:
-        """Write the report in all forms, and print one of them."""
+    def write_report(self, spark: SparkSession, document: Document, form: Format) -> Callable[[], None]:
+        """Write the report in all forms, and return a function that prints one of them."""
+
+    @abstractmethod
+    def finish(self) -> None:
+        """Put what this run has written in the place of an earlier run's output."""
+
+    @abstractmethod
+    def discard(self) -> None:
+        """Remove what this run has written without ``finish``, where the file system can move folders."""
 
 
 class LocalOutput(Output):
@@ -74,21 +87,61 @@ class LocalOutput(Output):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
         for name in _TABLES:
             _refuse_others(self._folder / name)
+        self._unfinished = self._folder / _UNFINISHED
+        # A run that was killed left it behind.
+        self.discard()
+
+    @property
+    def place(self) -> Path:
+        """The folder of the tables and the report of a finished run."""
+        return self._folder
 
     @property
     def folder(self) -> Path:
         """As in ``Output``."""
-        return self._folder
+        return self._unfinished
 
     def write_events(self, spark: SparkSession, sources: Sources, reading: Reading) -> list[dict[str, Any]]:
         """Let every task write its own rows, without Spark's writer."""
-        tallies = write_events(spark, sources, self._folder / EVENTS_TABLE, reading)
-        write_files(self._folder / FILES_TABLE, tallies)
+        return self._with_files(write_events(spark, sources, self.folder / EVENTS_TABLE, reading))
+
+    def write_few_events(self, sources: Sources, reading: Reading) -> list[dict[str, Any]]:
+        """Read few lines of local logs in this process, as ``write_events`` does with Spark."""
+        return self._with_files(write_few_events(sources, self.folder / EVENTS_TABLE, reading))
+
+    def _with_files(self, tallies: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        write_files(self.folder / FILES_TABLE, tallies)
         return tallies
 
-    def write_report(self, spark: SparkSession, document: Document, form: Format) -> None:  # noqa: ARG002
+    def write_report(
+        self,
+        spark: SparkSession,  # noqa: ARG002
+        document: Document,
+        form: Format,
+    ) -> Callable[[], None]:
         """As in ``Output``."""
-        write_report(document, self._folder, form)
+        return self.save_report(document, form)
+
+    def save_report(self, document: Document, form: Format) -> Callable[[], None]:
+        """Write the report as ``write_report`` does, which needs no Spark."""
+        save_report(document, self.folder)
+        return lambda: print_report(document, form, str(self._folder))
+
+    def finish(self) -> None:
+        """As in ``Output``."""
+        for part in sorted(self._unfinished.iterdir()):
+            former = self._folder / part.name
+            if part.name == DETAIL_FOLDER and former.is_dir():
+                _replace_detail(part, former)
+                continue
+            if former.is_dir():
+                shutil.rmtree(former)
+            part.rename(former)
+        self._unfinished.rmdir()
+
+    def discard(self) -> None:
+        """As in ``Output``."""
+        shutil.rmtree(self._unfinished, ignore_errors=True)
 
 
 class RemoteOutput(Output):
@@ -113,11 +166,18 @@ class RemoteOutput(Output):
         files.write.mode("overwrite").parquet(f"{self._uri}/{FILES_TABLE}")
         return tallies
 
-    def write_report(self, spark: SparkSession, document: Document, form: Format) -> None:
+    def write_report(self, spark: SparkSession, document: Document, form: Format) -> Callable[[], None]:
         """Write the files to a temporary local folder and copy them."""
         with tempfile.TemporaryDirectory(prefix="barnabas-report-") as scratch:
-            write_report(document, Path(scratch), form, shown=self._uri)
-            _copy(spark, [Path(scratch) / name for name in REPORTS], self._uri)
+            save_report(document, Path(scratch))
+            _copy(spark, [Path(scratch) / name for name in (*REPORTS, DETAIL_FOLDER)], self._uri)
+        return lambda: print_report(document, form, self._uri)
+
+    def finish(self) -> None:
+        """Do nothing: each table has replaced the former one when Spark committed it."""
+
+    def discard(self) -> None:
+        """Do nothing, as ``finish``."""
 
 
 def output_at(place: str | Path) -> Output:
@@ -130,6 +190,15 @@ def output_at(place: str | Path) -> Output:
     if not str(place):
         raise FileNotFoundError(errno.ENOENT, "no folder is named")
     return RemoteOutput(str(place)) if is_uri(place) else LocalOutput(Path(place))
+
+
+def _replace_detail(new: Path, former: Path) -> None:
+    """Replace the files that the page loads; others in their folder are somebody else's."""
+    for stale in former.glob("*.js"):
+        stale.unlink()
+    for file in new.iterdir():
+        file.rename(former / file.name)
+    new.rmdir()
 
 
 def _refuse_others(table: Path) -> None:

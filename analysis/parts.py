@@ -70,12 +70,16 @@ def _open(path: Path) -> pq.ParquetWriter:
 
 def write_files(folder: Path, rows: list[dict[str, Any]]) -> None:
     """Write the table ``files``, replacing an existing one."""
+    write_table(folder, pa.Table.from_pylist(rows, to_arrow_schema(FILES)))
+
+
+def write_table(folder: Path, rows: pa.Table) -> None:
+    """Write a table into a folder in one file, replacing an existing one."""
     if folder.exists():
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
-    pq.write_table(
-        pa.Table.from_pylist(rows, to_arrow_schema(FILES)), folder / "part-0.parquet", store_schema=False
-    )
+    pq.write_table(rows, folder / "part-0.parquet", store_schema=False)
+    (folder / _DONE).touch()
 
 
 def prepare(folder: Path, *, keep: bool = False) -> None:

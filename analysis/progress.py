@@ -1,4 +1,4 @@
-"""What Spark does: a progress bar of its tasks on a terminal, elsewhere a line."""
+"""The progress of Spark's tasks: a bar on a terminal, elsewhere a line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyspark import SparkContext, StatusTracker
 
 _WIDTH = 30
 _EVERY_S = 0.2
-_BELOW_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
+BELOW_SPARK_SUBMIT = "PYSPARK_GATEWAY_PORT"
 """The environment variable that spark-submit sets for the Python process that it starts."""
 
 
@@ -49,7 +49,7 @@ def tell(what: str, stream: TextIO | None = None) -> None:
     Below ``spark-submit`` nothing is written: it merges a Python job's standard error into its own standard
     output (``PythonRunner`` redirects the error stream), where the report may be.
     """
-    if _BELOW_SPARK_SUBMIT in os.environ:
+    if BELOW_SPARK_SUBMIT in os.environ:
         return
     target = stream or sys.stderr
     target.write(f"barnabas analyze: {what} ...\n")
@@ -57,8 +57,13 @@ def tell(what: str, stream: TextIO | None = None) -> None:
 
 
 def bar(what: str, done: int, total: int) -> str:
-    """Format a bar such as ``reading logs  [##########....................] 4 of 12``."""
-    filled = _WIDTH * done // max(total, 1)
+    """Format a bar such as ``reading logs  [##########....................] 4 of 12``.
+
+    Without tasks, as between two jobs, only the label is left.
+    """
+    if not total:
+        return f"{what} ..."
+    filled = _WIDTH * done // total
     return f"{what}  [{'#' * filled}{'.' * (_WIDTH - filled)}] {done} of {total}"
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from pathlib import Path
@@ -25,8 +25,12 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from barnabas.analysis.growing import added_blocks
 from barnabas.analysis.parts import PartWriter, commit, prepare
-from barnabas.analysis.reading.blocks import BlockReader, Origin, Typed
-from barnabas.analysis.reading.splits import BLOCK_BYTES, DamagedError, Split, blocks, plan
+from barnabas.analysis.reading.blocks import BlockReader, Origin, Typed, read_entries
+from barnabas.analysis.reading.encodings import DamagedError
+from barnabas.analysis.reading.entries import Entry
+from barnabas.analysis.reading.metadata.history import read_log
+from barnabas.analysis.reading.metadata.segments import is_segment
+from barnabas.analysis.reading.splits import BLOCK_BYTES, Split, blocks, plan
 from barnabas.analysis.reading.times import Clock
 from barnabas.analysis.sources import LOG_NAMES, Sources, broker_of
 from barnabas.analysis.tables import EVENTS, EVENTS_ARROW, FILES
@@ -50,11 +54,13 @@ class Reading:
         zone: The brokers' time zone.
         broker: The broker id of lines if neither the line nor the file's path names one.
         split_bytes: The largest size of a split.
+        min_insync: min.insync.replicas of the topics; None to take it from the settings in server.log.
     """
 
     zone: tzinfo = UTC
     broker: int | None = None
     split_bytes: int = SPLIT_BYTES_MAX
+    min_insync: int | None = None
 
     def broker_of(self, source: str) -> int | None:
         """Return the broker id in a file's path, else ``broker``."""
@@ -80,9 +86,9 @@ class Tally:
     replaced: int = 0
     error: str | None = None
 
-    def add(self, data: bytes, typed: Typed) -> None:
+    def add(self, size: int, typed: Typed) -> None:
         """Count the bytes, lines and entries of a block."""
-        self.size += len(data)
+        self.size += size
         self.lines += typed.lines
         self.entries += typed.rows.num_rows
         self.understood += typed.rows["understood"].true_count
@@ -93,7 +99,10 @@ class Tally:
         return {name: getattr(self, name) for name in FILES.names}
 
 
-Pieces = Iterator[tuple[str, int, Iterator[bytes]]]
+Block = bytes | list[Entry]
+"""The text of whole entries, or entries of a log that is not text."""
+
+Pieces = Iterator[tuple[str, int, Iterator[Block]]]
 """The splits that a task reads, each as its file, its first byte, and its blocks of whole entries."""
 
 Work = Callable[[Pieces], Iterator[pa.RecordBatch]]
@@ -123,6 +132,20 @@ def write_events(
     done = _run(spark, sources, reading, _writing(folder, "part", reading), _WRITTEN)
     rows = [row.asDict() for row in done.collect()]
     commit(folder, [row.pop("part") for row in rows])
+    return _ordered(rows)
+
+
+def write_few_events(sources: Sources, folder: Path, reading: Reading = AS_WRITTEN) -> list[dict[str, Any]]:
+    """Write the table ``events`` as ``write_events`` does, of local files, in this process and without Spark.
+
+    Few lines are read before a worker process of Spark has started.
+    """
+    prepare(folder)
+    splits = plan(zip(sources.files, sources.sizes, strict=True), 1, reading.split_bytes, reading.split_bytes)
+    written = _writing(folder, "part", reading)(_pieces_of(splits, _contents))
+    rows = [row for batch in written for row in batch.to_pylist()]
+    # All rows are in one file.
+    commit(folder, {row.pop("part") for row in rows})
     return _ordered(rows)
 
 
@@ -214,8 +237,11 @@ def read(pieces: Pieces, reading: Reading) -> Iterator[tuple[Tally, pa.RecordBat
         try:
             for text in texts:
                 origin = Origin(source, block, tally.lines + 1, tally.broker)
-                typed = reader.read(text, origin)
-                tally.add(text, typed)
+                if isinstance(text, bytes):
+                    typed, size = reader.read(text, origin), len(text)
+                else:
+                    typed, size = read_entries(text, origin), sum(len(entry.raw) for entry in text)
+                tally.add(size, typed)
                 yield tally, typed.rows
         except (OSError, DamagedError) as error:
             tally.error = str(error)
@@ -248,7 +274,7 @@ def _run(
         known = zip(sources.files, sources.sizes, strict=True)
         parallel = spark.sparkContext.defaultParallelism
         splits = plan(known, parallel, reading.split_bytes, min(SPLIT_BYTES_MIN, reading.split_bytes))
-        frames.append(_run_splits(spark, splits, blocks, work, schema))
+        frames.append(_run_splits(spark, splits, _contents, work, schema))
     if sources.remote_files:
         frames.append(_remote(spark, sources.remote_files, work, schema))
     if sources.remote_folders:
@@ -260,10 +286,15 @@ def _run(
     return functools.reduce(DataFrame.union, frames)
 
 
+def _contents(split: Split) -> Iterator[Block]:
+    path = Path(split.path)
+    return read_log(path) if is_segment(path) else blocks(split)
+
+
 def _run_splits(
     spark: SparkSession,
     splits: list[Split],
-    blocks_of: Callable[[Split], Iterator[bytes]],
+    blocks_of: Callable[[Split], Iterator[Block]],
     work: Work,
     schema: st.StructType,
 ) -> DataFrame:
@@ -271,12 +302,15 @@ def _run_splits(
 
     def pieces(batches: Iterator[pa.RecordBatch]) -> Pieces:
         for batch in batches:
-            for number in batch.column(0).to_pylist():
-                split = splits[number]
-                yield Path(split.path).as_uri(), split.start, blocks_of(split)
+            yield from _pieces_of([splits[number] for number in batch.column(0).to_pylist()], blocks_of)
 
     numbers = spark.range(0, len(splits), 1, max(len(splits), 1))
     return numbers.mapInArrow(lambda batches: work(pieces(batches)), schema)
+
+
+def _pieces_of(splits: Sequence[Split], blocks_of: Callable[[Split], Iterator[Block]]) -> Pieces:
+    for split in splits:
+        yield Path(split.path).as_uri(), split.start, blocks_of(split)
 
 
 def _remote(

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import functools
 import os
+import signal
 import sys
 import tempfile
+import threading
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from py4j.java_gateway import JavaGateway
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
-from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 import barnabas
+from barnabas.analysis import gateway
 
 _SHIPPED = ("analysis", "cluster/model")
 """The packages that executors need: this one, and the model, which imports only the standard library."""
@@ -28,6 +30,8 @@ _SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # Spark would ask Java twice, for each call of its Python functions, where in our source it stands.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     # Java sends rows to Python through a socket. On a busy machine Python may need longer than Spark's 15 s
     # to connect to it.
     "spark.python.authenticate.socketTimeout": "5min",
@@ -59,10 +63,9 @@ appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n
 logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
 logger.gateway.level = error
 """
-_BRIEF_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_BRIEF_JAVA = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xms512m", "-Xmn256m", "-XX:-UsePerfData")
 """Java options for a short run, which optimizing code that runs once would double (40 s of CPU, not 18)."""
 _TAIL_LINES = 5
-_LAUNCH: Callable[..., JavaGateway] = launch_gateway
 
 
 class SparkStartError(Exception):
@@ -90,9 +93,9 @@ def spark_session(*, brief: bool = False) -> Iterator[SparkSession]:
     conf = given.setAppName("barnabas analyze")
     for key, value in settings.items():
         conf.setIfMissing(key, value)
-    context = (
-        SparkContext(conf=conf) if "PYSPARK_GATEWAY_PORT" in os.environ else _local_context(conf, brief=brief)
-    )
+    with _same_interrupt():
+        is_given = "PYSPARK_GATEWAY_PORT" in os.environ
+        context = SparkContext(conf=conf) if is_given else _local_context(conf, brief=brief)
     context.setLogLevel("ERROR")
     session = SparkSession(context)
     try:
@@ -100,7 +103,19 @@ def spark_session(*, brief: bool = False) -> Iterator[SparkSession]:
             context.addPyFile(str(_package(Path(scratch))))
             yield session
     finally:
-        session.stop()
+        if not gateway.is_abandoned():
+            session.stop()
+
+
+@contextmanager
+def _same_interrupt() -> Iterator[None]:
+    """Keep the handler of SIGINT in place of PySpark's, which calls Java amid a call that it interrupts."""
+    former = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, former)
 
 
 def _local_context(conf: SparkConf, *, brief: bool) -> SparkContext:
@@ -121,15 +136,12 @@ def _gateway(brief: bool) -> JavaGateway:
     ):
         logging = Path(scratch) / "log4j2.properties"
         logging.write_text(_LOG4J)
-        options = f"-Dlog4j2.configurationFile=file:{logging} {_BRIEF_JAVA if brief else ''}"
-        conf = SparkConf().set("spark.driver.extraJavaOptions", options)
         try:
-            gateway = _LAUNCH(conf, {"stderr": words})
+            return gateway.start(_BRIEF_JAVA if brief else (), logging, words)
         except PySparkRuntimeError as error:
             words.seek(0)
             tail = " | ".join(words.read().splitlines()[-_TAIL_LINES:])
             raise SparkStartError(f"Spark did not start; is Java 17 or 21 installed? {tail}") from error
-        return gateway
 
 
 def _package(scratch: Path) -> Path:

@@ -4,16 +4,49 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+import shutil
+import stat
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import BinaryIO
+
+from barnabas.analysis.reading.encodings import DamagedError, decoded
+from barnabas.analysis.reading.metadata.segments import chosen, is_segment
+from barnabas.analysis.reading.splits import next_head
 
 LOG_NAMES = ("sta[tg]e-change.log*", "controller.log*", "server.log*")
-"""The files that are read in folders, rolled ones too (Kafka 4.0.0 rolls to ``stage-change.log``)."""
+"""Kafka's names of the logs, rolled ones too (Kafka 4.0.0 rolls to ``stage-change.log``).
+
+Of a folder with a scheme only these files are read; of a local folder all files that look like logs.
+"""
+
+STDIN = "-"
+"""The path that stands for the standard input."""
+
+# Logs of Kafka that say nothing about the cluster, or (kafkaServer.out) repeat server.log.
+_OTHER_NAMES = (
+    "kafka-request.log*", "kafka-authorizer.log*", "log-cleaner.log*", "kafkaServer*-gc.log*", "gc.log*",
+)  # fmt: skip
+_REPEATING = "kafkaServer*.out*"
+# Files of a log directory: what clients produced, and its indexes.
+_DATA = re.compile(r"\d{20}\.\w+|.*\.(?:parquet|crc|html|checkpoint|properties|lock)")
+_EARLIER_RUN = ("events", "report.json")
+_LOOKED_AT_BYTES = 64 * 1024
+_KINDS = {
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
 
 # A number with a dot after it is no broker id: kafka_2.13-2.8.0 is a release.
-_BROKER = re.compile(r"(?<![a-z])(?:broker|kafka|node|server)s?[-_.]?(\d{1,6})(?![\d.]*\d)", re.IGNORECASE)
+# A pod's name ends with its number, and so does the instance of a systemd unit.
+_BROKER = re.compile(
+    r"(?:(?<![a-z])(?:broker|kafka|node|server)s?[-_.@]?|\[pod/\S*-(?=\d+/))(\d{1,6})(?![\d.]*\d)",
+    re.IGNORECASE,
+)
 
 
 class NothingToReadError(Exception):
@@ -25,10 +58,10 @@ class Sources:
     """The files and folders to read.
 
     Attributes:
-        files: The local files, each once. Of a folder and all folders below it, these are the files named as
-            in ``LOG_NAMES``.
+        files: The local files, each once. Of a folder and all folders below it, these are the files that
+            look like logs (``logs_in``).
         sizes: The size of each file in bytes, as on the disk; 0 if it cannot be read.
-        closed: Folders that cannot be listed, each with the reason.
+        closed: Folders that cannot be listed and files in them that are none, each with the reason.
         remote_files: Files and globs with a scheme (``hdfs://…``, ``s3a://…``).
         remote_folders: Folders with a scheme.
     """
@@ -63,7 +96,7 @@ def find(paths: Sequence[str | Path]) -> Sources:
         raise NothingToReadError("no path was given: expected files, folders or globs of state-change.log")
     remote = [str(path) for path in paths if is_uri(path)]
     closed: list[str] = []
-    local = dict.fromkeys(log for path in paths if not is_uri(path) for log in _look_up(str(path), closed))
+    local = _once(log for path in paths if not is_uri(path) for log in _look_up(str(path), closed))
     return Sources(
         tuple(map(str, local)),
         tuple(map(_size, local)),
@@ -73,24 +106,81 @@ def find(paths: Sequence[str | Path]) -> Sources:
     )
 
 
+def _once(logs: Iterable[Path]) -> list[Path]:
+    """Return each file once, also if it has several names, as Kubernetes gives the logs of containers.
+
+    Of the segments of metadata logs, only those that ``chosen`` names stay.
+    """
+    known: dict[object, Path] = {}
+    for log in logs:
+        try:
+            state = log.stat()
+        except OSError:
+            known.setdefault(log, log)
+        else:
+            known.setdefault((state.st_dev, state.st_ino), log)
+    files = list(known.values())
+    segments = [file for file in files if is_segment(file)]
+    dropped = set(segments) - set(chosen(segments))
+    return [file for file in files if file not in dropped]
+
+
 def logs_in(folder: Path, closed: list[str] | None = None) -> list[Path]:
     """List the logs in a folder and all folders below it, including those that cannot be opened.
 
+    A log is a file with one of Kafka's names (``LOG_NAMES``), a segment of ``__cluster_metadata``, or a file
+    in whose first 64 KiB an entry begins, decompressed if need be. Left out are the logs of requests and of
+    the garbage collector, files of ``kafkaServer.out`` beside a server.log, whose lines they repeat, and the
+    reports of earlier runs.
+
     Args:
         folder: The folder to search.
-        closed: A list that receives each folder that cannot be listed, with the reason; None to drop them.
+        closed: A list that receives each folder that cannot be listed and each pipe or device with the name
+            of a log, with the reason; None to drop them.
     """
 
     def refused(error: OSError) -> None:
         if closed is not None:
             closed.append(f"{error.filename}: {error.strerror}")
 
-    return sorted(
-        Path(place, name)
-        for place, _, names in os.walk(folder, onerror=refused)
-        for name in names
-        if any(fnmatch(name, pattern) for pattern in LOG_NAMES)
-    )
+    found: list[Path] = []
+    for place, folders, names in os.walk(folder, onerror=refused):
+        if all(name in (*folders, *names) for name in _EARLIER_RUN):
+            folders.clear()
+            continue
+        has_server_log = any(fnmatch(name, LOG_NAMES[-1]) for name in names)
+        for name in names:
+            path = Path(place, name)
+            is_named = any(fnmatch(name, pattern) for pattern in LOG_NAMES)
+            special = _special(path)
+            if special and is_named and closed is not None:
+                closed.append(f"{path}: it is {special}")
+            if special or (has_server_log and fnmatch(name, _REPEATING)):
+                continue
+            if is_named or is_segment(path) or (not _is_other(name) and _looks_like_a_log(path)):
+                found.append(path)
+    return sorted(found)
+
+
+def _is_other(name: str) -> bool:
+    return bool(_DATA.fullmatch(name)) or any(fnmatch(name, pattern) for pattern in _OTHER_NAMES)
+
+
+def _looks_like_a_log(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            text = next(decoded(file, _LOOKED_AT_BYTES), b"")[:_LOOKED_AT_BYTES]
+    except (OSError, DamagedError):
+        return False
+    return next_head(text + b"\n", 0) is not None
+
+
+def _special(path: Path) -> str | None:
+    """Return what a path is that cannot be read twice or in parts; None for a file, or if nobody can say."""
+    try:
+        return _KINDS.get(stat.S_IFMT(path.stat().st_mode))
+    except OSError:
+        return None
 
 
 def _size(log: Path) -> int:
@@ -129,12 +219,37 @@ def _look_up(path: str, closed: list[str]) -> list[Path]:
         )
     logs: list[Path] = []
     for each in found:
+        special = _special(each)
+        if special is not None:
+            raise NothingToReadError(
+                f"cannot read {str(each)!r}: it is {special}, which cannot be read in parts; "
+                f"expected a file, or {STDIN} for the standard input"
+            )
         refused = len(closed)
         inside = logs_in(each, closed) if each.is_dir() else [each]
         if not inside and len(closed) == refused:
             raise NothingToReadError(
-                f"nothing to read in the folder {str(each)!r}: expected files named state-change.log*, "
-                f"controller.log* or server.log*; or name the files themselves: {each}/*.log"
+                f"nothing to read in the folder {str(each)!r}: expected state-change.log*, controller.log*, "
+                "server.log* or other files in which an entry begins with a time and a level"
             )
         logs.extend(log.absolute() for log in inside)
     return logs
+
+
+def spooled(paths: Sequence[str | Path], stdin: BinaryIO, folder: Path) -> list[str | Path]:
+    """Copy the standard input to a file, if a path stands for it, because tasks read files.
+
+    Args:
+        paths: The given paths; ``-`` stands for the standard input.
+        stdin: The standard input.
+        folder: The folder for the file, which is named ``stdin``.
+
+    Returns:
+        The paths, with the file's for each ``-``.
+    """
+    if STDIN not in map(str, paths):
+        return list(paths)
+    copy = folder / "stdin"
+    with copy.open("wb") as file:
+        shutil.copyfileobj(stdin, file)
+    return [copy if str(path) == STDIN else path for path in paths]

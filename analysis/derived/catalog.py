@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
+from barnabas.analysis.derived.broker_events import broker_events
 from barnabas.analysis.derived.controllers import controllers
 from barnabas.analysis.derived.isr import isr
 from barnabas.analysis.derived.leaders import leaders
@@ -46,6 +47,7 @@ _EVENTS = "events"
 DERIVED: tuple[Table, ...] = (
     Table("controllers", ("events",), controllers),
     Table("lives", ("events",), lives),
+    Table("broker_events", ("events", "lives"), broker_events),
     Table("states", ("events",), states),
     Table("leaders", ("states", "lives"), leaders),
     Table("isr", ("states", "lives"), isr),

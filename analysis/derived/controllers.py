@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as sf
+from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.lives import is_kind
+from barnabas.analysis.engine import Window, sf
 from barnabas.cluster.model.statechange import Kind
 
 REFUSALS = (

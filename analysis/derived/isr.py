@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as sf
+from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.lives import LIFE
+from barnabas.analysis.engine import Window, sf
 
 
 def isr(states: DataFrame, lives: DataFrame) -> DataFrame:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as sf
+from pyspark.sql import DataFrame
+
+from barnabas.analysis.engine import Window, sf
 
 
 def with_last_words(rows: DataFrame, events: DataFrame, broker: str, moment: str, name: str) -> DataFrame:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as sf
+from pyspark.sql import Column, DataFrame
 
 from barnabas.analysis.derived.lives import LIFE, NO_LEADER
+from barnabas.analysis.engine import Window, sf
 
 NEW = "new partition"
 FIRST_SEEN = "led before the logs begin"

@@ -11,8 +11,8 @@ from datetime import timedelta
 from enum import StrEnum
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as sf
 
+from barnabas.analysis.engine import sf
 from barnabas.analysis.reading.kinds import OtherKind
 from barnabas.cluster.model.statechange import Kind
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as sf
+from pyspark.sql import Column, DataFrame
 
 from barnabas.analysis.derived.controllers import REFUSALS
 from barnabas.analysis.derived.lives import is_kind
+from barnabas.analysis.engine import Window, sf
 from barnabas.analysis.reading.kinds import OtherKind
 from barnabas.cluster.model.statechange import Kind
 

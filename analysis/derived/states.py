@@ -7,10 +7,10 @@ makes one row of them.
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as sf
+from pyspark.sql import Column, DataFrame
 
 from barnabas.analysis.derived.lives import DELETING, LIFE, is_kind, with_life
+from barnabas.analysis.engine import Window, sf
 from barnabas.analysis.reading.companions import CompanionKind
 from barnabas.analysis.reading.kinds import OtherKind
 from barnabas.cluster.model.statechange import Kind
@@ -29,6 +29,9 @@ _TELLING = (
     Kind.FOLLOWER_STARTS,
     CompanionKind.ISR_UPDATED,
 )
+PLACE = ("source", "block", "line")
+"""The columns that say where a line is."""
+
 _KEY = (*LIFE, "leader_epoch", "version", "leader", "members", "moment")
 
 
@@ -40,7 +43,8 @@ def states(events: DataFrame) -> DataFrame:
     ``isr`` (null if no line gives it), ``replicas`` (assigned), ``controller_epoch`` and ``controller`` (of
     the controller that wrote it), ``decided`` (when that controller logged it), ``heard`` (the first line
     about it in any log), ``led_at`` (when the leader logged that it leads), ``from`` (the partition's state
-    before), ``raw`` (the most informative line).
+    before), ``removed`` (the replica that a controller removed from the ISR), ``raw`` (the most informative
+    line), ``source``, ``block`` and ``line`` (its place).
     """
     lines = with_life(events.where(is_kind(*_TELLING) & sf.col("topic").isNotNull()), events)
     lines = lines.withColumns(
@@ -59,7 +63,8 @@ def states(events: DataFrame) -> DataFrame:
         .where("leader_epoch is not null or not any_epoch")
         .select(
             *LIFE, "leader_epoch", "version", "leader", "isr", "replicas", "controller_epoch", "controller",
-            "decided", "heard", "led_at", "from", "raw",
+            "decided", "heard", "led_at", "from", "removed", "raw",
+            *PLACE,
         )
     )  # fmt: skip
 
@@ -83,7 +88,8 @@ def _deduplicated(lines: DataFrame) -> DataFrame:
         sf.max("replicas").alias("replicas"),
         sf.min_by("isr", sf.struct(rank, "time")).alias("isr"),
         sf.min_by("from", sf.when(is_kind(Kind.PARTITION_ONLINE), sf.col("time"))).alias("from"),
-        sf.min_by("raw", sf.struct(rank, "time")).alias("raw"),
+        sf.min_by("replica", sf.when(is_kind(Kind.ISR_REMOVAL), sf.col("time"))).alias("removed"),
+        *(sf.min_by(name, sf.struct(rank, "time", *PLACE)).alias(name) for name in ("raw", *PLACE)),
         sf.min(rank).alias("rank"),
         sf.max(is_kind(CompanionKind.ISR_UPDATED)).alias("is_own"),
     )
@@ -135,5 +141,6 @@ def _merged(lines: DataFrame) -> DataFrame:
         sf.max("replicas").alias("replicas"),
         sf.min_by("isr", best).alias("isr"),
         sf.min("from").alias("from"),
-        sf.min_by("raw", best).alias("raw"),
+        sf.min("removed").alias("removed"),
+        *(sf.min_by(name, best).alias(name) for name in ("raw", *PLACE)),
     )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as sf
+from pyspark.sql import Column, DataFrame
 
 from barnabas.analysis.derived.last_words import with_last_words
 from barnabas.analysis.derived.lives import CLOCKS, LIFE, NO_LEADER, is_kind, with_life
+from barnabas.analysis.engine import Window, sf
 from barnabas.analysis.reading.kinds import OtherKind
 from barnabas.cluster.model.statechange import Kind
 
@@ -38,7 +38,8 @@ def unavailability(
 
     An outage begins before it is noticed: the controller learns of a dead leader when its ZooKeeper session
     expires. ``leader_heard`` is the last line in the dead leader's own log, so the leader was alive until
-    then. A partition that has no leader because its topic is being deleted does not count.
+    then. A partition that has no leader because its topic is being deleted does not count, nor does a state
+    without a leader after which leader epochs are missing: when it ended is unknown.
 
     Columns: ``topic``, ``partition``, ``life``, ``since`` (when it was noticed: the first line about it, or
     the next election if there is no such line), ``until`` (the next leader was elected or the topic deleted;
@@ -115,6 +116,7 @@ def _runs(marks: DataFrame) -> DataFrame:
             sf.min("time").alias("since"),
             sf.min("controller_epoch").alias("controller_epoch"),
             sf.min_by("leader_before", "time").alias("leader_before"),
+            sf.max(sf.when(sf.col("down"), sf.col("leader_epoch"))).alias("down_epoch"),
             sf.max_by(sf.when(sf.col("down"), sf.col("next_up")).otherwise(_itself()), "time").alias(
                 "next_up"
             ),
@@ -123,6 +125,8 @@ def _runs(marks: DataFrame) -> DataFrame:
             sf.max_by("reason", sf.when(sf.col("failed"), sf.col("time"))).alias("failure"),
         )
         .where("run > 0")
+        .where(sf.coalesce(sf.col("next_up.leader_epoch") <= sf.col("down_epoch") + 1, sf.lit(col=True)))
+        .drop("down_epoch")
     )
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as sf
+from pyspark.sql import Column, DataFrame
 
 from barnabas.analysis.derived.lives import LIFE, NO_LEADER, is_kind, with_life
 from barnabas.analysis.derived.requests import OBEYED
+from barnabas.analysis.engine import Window, sf
 from barnabas.cluster.model.statechange import Kind
 
 LEADER_EPOCH_FELL = "leader epoch fell"
@@ -55,7 +55,9 @@ def safety_audit(events: DataFrame, states: DataFrame, requests: DataFrame) -> D
         controller_epoch_fell(events),
         stale_controller_obeyed(events, requests),
     )
-    return reduce(DataFrame.unionByName, findings).orderBy("check", "time", "topic", "partition")
+    return reduce(lambda one, other: one.unionByName(other), findings).orderBy(
+        "check", "time", "topic", "partition"
+    )
 
 
 def leader_epoch_fell(states: DataFrame) -> DataFrame:

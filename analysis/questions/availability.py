@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as sf
+from pyspark.sql import Column, DataFrame
 
 from barnabas.analysis.derived.unavailability import NEVER_LED
+from barnabas.analysis.engine import Window, sf
 
 OFFLINE = "without a leader"
 UNDER_REPLICATED = "under-replicated"
@@ -63,7 +63,7 @@ def leaderless_minutes(unavailability: DataFrame) -> DataFrame:
     )
     so_far = Window.orderBy("minute")
     return (
-        steps.groupBy(sf.date_trunc("minute", "time").alias("minute"))
+        steps.groupBy(sf.date_trunc("minute", "time").cast("timestamp_ntz").alias("minute"))
         .agg(sf.count_if(sf.col("step") > 0).alias("began"), sf.count_if(sf.col("step") < 0).alias("ended"))
         .withColumn("partitions", sf.sum(sf.col("began") - sf.col("ended")).over(so_far))
         .withColumn("touched", sf.col("partitions") + sf.col("ended"))

@@ -10,12 +10,13 @@ from barnabas.analysis.questions.controllers import controller_reigns, departure
 from barnabas.analysis.questions.elections import failed_elections, preferred_imbalance, unclean_elections
 from barnabas.analysis.questions.failovers import failovers
 from barnabas.analysis.questions.handlers import request_times, slowest_leader_and_isr
-from barnabas.analysis.questions.reading import brokers, clock_skew, coverage, not_understood
+from barnabas.analysis.questions.reading import brokers, clock_skew, coverage, not_understood, read_logs
 from barnabas.analysis.questions.stalls import write_stalls
 
 QUESTIONS: tuple[Table, ...] = (
     Table("coverage", ("events",), coverage, is_of_all_lines=True),
     Table("not_understood", ("events",), not_understood, is_of_all_lines=True),
+    Table("read_logs", ("events",), read_logs, is_of_all_lines=True),
     Table("brokers", ("events",), brokers, is_of_all_lines=True),
     Table("clock_skew", ("events", "leaders"), clock_skew),
     Table("controller_reigns", ("controllers",), controller_reigns),

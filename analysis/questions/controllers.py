@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as sf
+from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.last_words import with_last_words
 from barnabas.analysis.derived.lives import CLOCKS, LIFE, is_kind, with_life
+from barnabas.analysis.engine import Window, sf
 from barnabas.cluster.model.statechange import Kind
 
 _RESTART = timedelta(seconds=1)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as sf
+from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.lives import LIFE, NO_LEADER, is_kind
+from barnabas.analysis.engine import Window, sf
 from barnabas.cluster.model.statechange import Kind
 
 
@@ -28,17 +28,18 @@ def failed_elections(events: DataFrame) -> DataFrame:
 def unclean_elections(leaders: DataFrame) -> DataFrame:
     """List the leaders that were elected from outside the ISR: records may have been lost.
 
+    Only elections whose zkVersion follows that of the known ISR are listed. If versions are missing in
+    between, the ISR may have grown there, and nothing is known.
+
     Columns: ``topic``, ``partition``, ``leader``, ``leader_epoch``, ``since``, ``previous_leader``,
-    ``previous_isr`` (the last known one), ``isr``, ``certain`` (false if zkVersion shows that the ISR was
-    written in between without a line), ``raw``. Ordered by time.
+    ``previous_isr``, ``isr``, ``raw``. Ordered by time.
     """
-    last_known = sf.col("version") == sf.col("previous_version") + 1
     return (
         leaders.where(sf.col("leader") > NO_LEADER)
         .where("size(previous_isr) > 0 and not array_contains(previous_isr, leader)")
+        .where("version = previous_version + 1")
         .select(
             "topic", "partition", "leader", "leader_epoch", "since", "previous_leader", "previous_isr", "isr",
-            sf.coalesce(last_known, sf.lit(col=False)).alias("certain"),
             "raw",
         )
         .orderBy("since", "topic", "partition")
@@ -60,7 +61,7 @@ def preferred_imbalance(leaders: DataFrame) -> DataFrame:
     away = (sf.col("leader") != sf.col("broker")).cast("int")
     steps = known.select(
         sf.col("broker"),
-        sf.date_trunc("minute", "since").alias("minute"),
+        sf.date_trunc("minute", "since").cast("timestamp_ntz").alias("minute"),
         sf.when(sf.row_number().over(first) == 1, 1).otherwise(0).alias("preferred"),
         (away - sf.coalesce(sf.lag(away).over(first), sf.lit(0))).alias("elsewhere"),
     )

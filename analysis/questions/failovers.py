@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from pyspark.sql import Column, DataFrame, Window
-from pyspark.sql import functions as sf
+from pyspark.sql import Column, DataFrame
 
 from barnabas.analysis.derived.lives import LIFE, is_kind, with_life
 from barnabas.analysis.derived.unavailability import BOTH_OFFLINE
+from barnabas.analysis.engine import Window, sf
 from barnabas.analysis.questions.availability import millis_between
 from barnabas.cluster.model.statechange import Kind
 
@@ -35,12 +35,13 @@ def failovers(
     controller stayed), ``noticed``, ``elected`` (last election), ``sent`` (first LeaderAndIsr), ``led`` (when
     the last new leader led), ``followed`` (when the last follower followed), ``led_behind`` and
     ``followed_behind`` (whether that time is before the partition's own election, so the clock is behind),
+    ``led_unseen`` (moved partitions of which no line shows when the new leader led, so ``led`` is too early),
     ``returned`` (when the last waiting partition had a leader again), ``partitions`` (that lost their
     leader), ``moved`` (that got another leader at once), ``waited`` (that had no leader until the lost broker
     returned), ``stranded`` (that got no leader), ``leaders`` (the new ones), ``notice_ms`` (heard to
     noticed), ``election_ms``, ``send_ms`` (each from the step before), ``lead_ms`` and ``follow_ms`` (from
     sent, else elected), ``total_ms`` (heard to led, an upper bound; null if the lost broker's log is
-    missing). Ordered by time.
+    missing, or a new leader's line is). Ordered by time.
     """
     lost = _stories(_losses(unavailability))
     ends = (
@@ -90,6 +91,7 @@ def _gathered(lost: DataFrame) -> DataFrame:
         sf.max(sf.when(moved, sf.col("until"))).alias("elected"),
         sf.max(led_at).alias("led"),
         sf.max_by(led_at < sf.col("until"), led_at).alias("led_behind"),
+        sf.count_if(moved & sf.col("led_at").isNull()).alias("led_unseen"),
         sf.max(sf.when(waited, sf.coalesce("led_at", "until"))).alias("returned"),
         sf.count("*").alias("partitions"),
         sf.count_if(moved).alias("moved"),
@@ -151,7 +153,8 @@ def _sent(stories: DataFrame, requests: DataFrame) -> DataFrame:
 def _timed(stories: DataFrame) -> DataFrame:
     heard, noticed, elected = sf.col("heard"), sf.col("noticed"), sf.col("elected")
     sent, led, followed = sf.col("sent"), sf.col("led"), sf.col("followed")
-    counted, moved, waited = (sf.coalesce(name, sf.lit(0)) for name in ("partitions", "moved", "waited"))
+    names = ("partitions", "moved", "waited", "led_unseen")
+    counted, moved, waited, unseen = (sf.coalesce(name, sf.lit(0)) for name in names)
     return stories.select(
         "broker",
         sf.col("with_controller").alias("was_controller"),
@@ -161,6 +164,7 @@ def _timed(stories: DataFrame) -> DataFrame:
         sf.when(sf.col("with_controller"), sf.col("controller_since")).alias("reigned"),
         "noticed", "elected", "sent", "led", "followed",
         *(sf.coalesce(name, sf.lit(col=False)).alias(name) for name in ("led_behind", "followed_behind")),
+        unseen.alias("led_unseen"),
         "returned",
         counted.alias("partitions"),
         moved.alias("moved"),
@@ -172,5 +176,5 @@ def _timed(stories: DataFrame) -> DataFrame:
         millis_between(elected, sent).alias("send_ms"),
         millis_between(sf.coalesce(sent, elected), led).alias("lead_ms"),
         millis_between(sf.coalesce(sent, elected), followed).alias("follow_ms"),
-        millis_between(heard, led).alias("total_ms"),
+        sf.when(unseen == 0, millis_between(heard, led)).alias("total_ms"),
     ).orderBy("noticed", "controller_epoch", "broker")  # fmt: skip

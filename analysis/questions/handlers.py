@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as sf
+
+from barnabas.analysis.engine import sf
 
 LEADER_AND_ISR = "LEADER_AND_ISR"
 

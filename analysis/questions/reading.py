@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as sf
 
 from barnabas.analysis.derived.lives import PARTITION, is_kind
+from barnabas.analysis.engine import sf
 from barnabas.cluster.model.statechange import Kind
+
+SAMPLE_MAX = 2000
+"""The most characters of a sample line; a damaged one may have millions."""
 
 
 def coverage(events: DataFrame) -> DataFrame:
@@ -21,7 +24,7 @@ def coverage(events: DataFrame) -> DataFrame:
             sf.count("*").alias("lines"),
             sf.min("time").alias("first"),
             sf.max("time").alias("last"),
-            sf.min("raw").alias("sample"),
+            sf.substring(sf.min("raw"), 1, SAMPLE_MAX).alias("sample"),
         )
         .orderBy(sf.desc("lines"), "kind")
     )
@@ -41,9 +44,26 @@ def not_understood(events: DataFrame) -> DataFrame:
             sf.count("*").alias("lines"),
             sf.count_distinct("source").alias("sources"),
             sf.min("time").alias("first"),
-            sf.min("raw").alias("sample"),
+            sf.substring(sf.min("raw"), 1, SAMPLE_MAX).alias("sample"),
         )
         .orderBy(sf.desc("lines"), "shape")
+    )
+
+
+def read_logs(events: DataFrame) -> DataFrame:
+    """Count the lines of each file.
+
+    Columns: ``source``, ``lines``, ``understood`` (a rule matches), ``others`` (of loggers that no rule
+    concerns). Ordered by file.
+    """
+    return (
+        events.groupBy("source")
+        .agg(
+            sf.count("*").alias("lines"),
+            sf.count_if("understood").alias("understood"),
+            sf.count_if(sf.col("understood").isNull()).alias("others"),
+        )
+        .orderBy("source")
     )
 
 
@@ -100,3 +120,9 @@ def clock_skew(events: DataFrame, leaders: DataFrame) -> DataFrame:
         )
         .orderBy(sf.desc("behind_ms"), "controller", "broker")
     )
+
+
+def cluster_id(events: DataFrame) -> str | None:
+    """Return the id of the cluster; None if no line contains one, or lines contain several."""
+    rows = events.where("cluster_id is not null").select("cluster_id").distinct().limit(2).collect()
+    return str(rows[0]["cluster_id"]) if len(rows) == 1 else None

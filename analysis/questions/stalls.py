@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as sf
 
+from barnabas.analysis.engine import sf
 from barnabas.analysis.questions.availability import OFFLINE, UNDER_REPLICATED
 from barnabas.analysis.questions.churn import under_replicated
 
@@ -17,7 +17,7 @@ def write_stalls(unavailability: DataFrame, isr: DataFrame) -> DataFrame:
 
     Columns: ``topic``, ``partition``, ``what`` (``availability.OFFLINE`` or ``UNDER_REPLICATED``), ``since``,
     ``until`` (null while it lasts), ``earliest`` (the last line of the dead leader, the earliest possible
-    begin), ``sure_until`` (null, or a time before ``until`` after which it may have been over),
+    start), ``sure_until`` (null, or a time before ``until`` after which it may have been over),
     ``leader_before``, ``leader_after``, ``elected``, ``led_at``, ``leader_epoch``, ``controller_epoch``,
     ``failed``, ``failure``, ``cause``, ``least`` (the smallest ISR), ``assigned``, ``missing``. Ordered by
     partition and time.

@@ -9,13 +9,17 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from barnabas.analysis.reading.brokers.life import LIFE_RULES
 from barnabas.analysis.reading.columns import Columns
 from barnabas.analysis.reading.companions import companion_columns
+from barnabas.analysis.reading.entries import Entry
 from barnabas.analysis.reading.forms import Forms, read_heads
 from barnabas.analysis.reading.grammar import message_columns
 from barnabas.analysis.reading.heads import LEVELS, NO_TIME, Heads, find_heads, no_heads
+from barnabas.analysis.reading.layouts import unwrap
 from barnabas.analysis.reading.text import Places, Text
 from barnabas.analysis.reading.times import Clock
 from barnabas.analysis.reading.traces import join
@@ -24,6 +28,17 @@ from barnabas.cluster.model.statechange import LOGGER
 
 # After a machine crash a file holds NUL bytes where a line was to be written, and then the next line.
 _NULS = re.compile(rb"(?<=[^\n\0])\0+(?=\[?\d{4}-\d\d-\d\d)")
+
+_LINE_MAX = 1024 * 1024
+"""The most bytes of a line that is read whole; real ones have at most some hundred thousand."""
+
+_TEXT_MAX = 256 * 1024
+"""The most bytes of ``raw`` and ``trace`` that are kept whole."""
+
+# The logger of a message of several lines stands on its last one.
+_LAST_LOGGER = re.compile(r"(?:^|\n ?|\S )\([A-Za-z_][\w.$]*\)\s*\Z")
+
+_OWN_KINDS = {rule.kind.value for rule in LIFE_RULES}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +89,26 @@ def clean(data: bytes) -> tuple[bytes, int]:
     return data, 0
 
 
+def _cut_long_lines(text: Text) -> Text:
+    """Cut lines longer than ``_LINE_MAX``; such a line is damage, and would be held in memory many times."""
+    if not (text.end - text.start > _LINE_MAX).any():
+        return text
+    spelled = (text.line(line) for line in range(len(text)))
+    return Text("".join(f"{_shortened(line, _LINE_MAX)}\n" for line in spelled).encode())
+
+
+def _bounded(texts: pa.Array) -> pa.Array:
+    """Cut texts longer than ``_TEXT_MAX``, so that a table or report never holds a text of many megabytes."""
+    if not len(texts) or (pc.max(pc.binary_length(texts)).as_py() or 0) <= _TEXT_MAX:
+        return texts
+    return pa.array([text and _shortened(text, _TEXT_MAX) for text in texts.to_pylist()], pa.string())
+
+
+def _shortened(text: str, length: int) -> str:
+    rest = len(text) - length
+    return f"{text[:length]}… ({rest:,} characters more)" if rest > 0 else text
+
+
 class BlockReader:
     """A reader of blocks that keeps the forms learned from one block for the next.
 
@@ -89,11 +124,12 @@ class BlockReader:
 
     def read(self, data: bytes, origin: Origin) -> Typed:
         """Read the rows of a block, in the order of its entries."""
-        whole, replaced = clean(data)
+        unwrapped = unwrap(data, is_utc=self._clock.is_utc)
+        whole, replaced = clean(unwrapped.data)
         # Headers come first, because they say where entries begin: all lines of a known form at once, the
         # others one at a time. Messages are read in the same two ways. A file may hold thousands of lines of
         # one form, so the second way sees only a few lines.
-        text = Text(whole)
+        text = _cut_long_lines(Text(whole))
         heads = no_heads(text)
         found = self._forms.find(text)
         read_heads(text, found, self._clock, heads)
@@ -103,7 +139,8 @@ class BlockReader:
         row_of = np.full(len(text), -1)
         row_of[first] = np.arange(len(first))
         self._forms.fill(text, found, row_of, columns)
-        _read_alone(text, heads, row_of, columns)
+        raw, trace = map(_bounded, join(text, heads, first, last))
+        _read_alone(text, heads, row_of, columns, trace)
         unnamed = columns.without("broker")
         if origin.broker is not None:
             columns.put_same(unnamed, {"broker": origin.broker})
@@ -112,12 +149,34 @@ class BlockReader:
             broker = self._broker_of(_front(text, heads, int(first[row])))
             if broker is not None:
                 columns.put_row(row, {"broker": broker})
-        below = join(text, heads, first, last)
+        _name_subjects(columns)
         line_feeds = len(text) if whole is data else data.count(b"\n")
-        return Typed(_table(heads, first, columns, origin, below), line_feeds, replaced)
+        line_of = unwrapped.line_of
+        # NUL bytes that became a line feed shift the lines; then the count in the text is the best one.
+        is_same = line_of is None or len(line_of) != len(text)
+        lines = (first if line_of is None or is_same else line_of[first]) + origin.line
+        known = {"raw": raw, "trace": trace, "line": pa.array(lines)}
+        return Typed(_table(heads, first, columns, origin, known), line_feeds, replaced)
 
 
-def _read_alone(text: Text, heads: Heads, row_of: Places, columns: Columns) -> None:
+def read_entries(entries: Sequence[Entry], origin: Origin) -> Typed:
+    """Return the rows of entries that were read from a binary log; they name no writer."""
+    columns = Columns(len(entries))
+    for number, entry in enumerate(entries):
+        columns.put_row(number, entry.row)
+    nothing = np.full(len(entries), -1)
+    known = {
+        "time": pa.array([entry.time_us for entry in entries], pa.int64()).cast(pa.timestamp("us")),
+        "level": _coded(nothing, ()),
+        "logger": _coded(nothing, ()),
+        "trace": pa.nulls(len(entries), pa.string()),
+        "raw": pa.array([entry.raw for entry in entries], pa.string()),
+        "line": pa.array([entry.line for entry in entries], pa.int64()),
+    }
+    return Typed(_batch(known, columns, origin), len(entries), 0)
+
+
+def _read_alone(text: Text, heads: Heads, row_of: Places, columns: Columns, trace: pa.Array) -> None:
     """Fill the columns of the lines read one at a time, and ``understood`` of lines that no rule matches."""
     foreign = []
     for line, head in heads.alone.items():
@@ -125,11 +184,23 @@ def _read_alone(text: Text, heads: Heads, row_of: Places, columns: Columns) -> N
         message = text.line(line)[slice(*head.message)]
         if head.logger == LOGGER:
             columns.put_row(row, message_columns(message))
-        elif head.logger is not None:
+            continue
+
+        def below(row: int = row) -> str:
+            return trace[row].as_py() or ""
+
+        if head.logger is not None or _LAST_LOGGER.search(below()):
             foreign.append(row)
-            columns.put_row(row, companion_columns(message) or {})
+            columns.put_row(row, companion_columns(message, head.logger or "", below) or {})
     # ``understood`` stays null for a line of another logger that no rule concerns.
     columns.put_same(np.setdiff1d(columns.without("understood"), foreign), {"understood": False})
+
+
+def _name_subjects(columns: Columns) -> None:
+    """Name the writer as the subject of lines about their own process whose prefix names nobody."""
+    for row in columns.rows_with("kind", _OWN_KINDS):
+        if columns.value("subject", row) is None and (broker := columns.value("broker", row)) is not None:
+            columns.put_row(row, {"subject": broker})
 
 
 def _front(text: Text, heads: Heads, line: int) -> str:
@@ -145,19 +216,21 @@ def _entries(text: Text, heads: Heads) -> tuple[Places, Places]:
 
 
 def _table(
-    heads: Heads, first: Places, columns: Columns, origin: Origin, below: tuple[pa.Array, pa.Array]
+    heads: Heads, first: Places, columns: Columns, origin: Origin, known: dict[str, pa.Array]
 ) -> pa.RecordBatch:
-    raw, trace = below
     time, found = heads.time[first], heads.found[first]
-    known = {
+    known |= {
         "time": pa.array(time, mask=time == NO_TIME).cast(pa.timestamp("us")),
         "level": _coded(np.where(found, heads.level[first], -1), LEVELS),
         "logger": _loggers(heads, first),
-        "trace": trace,
-        "raw": raw,
-        "source": _coded(np.zeros(len(first), dtype=np.int8), (origin.source,)),
-        "block": pa.array(np.full(len(first), origin.block)),
-        "line": pa.array(first + origin.line),
+    }
+    return _batch(known, columns, origin)
+
+
+def _batch(known: dict[str, pa.Array], columns: Columns, origin: Origin) -> pa.RecordBatch:
+    known |= {
+        "source": _coded(np.zeros(columns.rows, dtype=np.int8), (origin.source,)),
+        "block": pa.array(np.full(columns.rows, origin.block)),
     }
     arrays = [known[name] if name in known else columns.finish(name) for name in EVENTS_CODED.names]
     return pa.RecordBatch.from_arrays(arrays, schema=EVENTS_CODED)

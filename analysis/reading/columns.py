@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,10 @@ class Numbers:
         """Return the value, or ``nothing`` if it does not fit the column's type."""
         return int(value) if self._least <= value <= self._most else _NOTHING
 
+    def value(self, row: int) -> int | None:
+        """Return the value of a row."""
+        return None if self._values[row] == _NOTHING else int(self._values[row])
+
     def finish(self) -> pa.Array:
         """Return the column as an Arrow array."""
         nothing = self._values == _NOTHING
@@ -77,6 +81,11 @@ class Labels:
         """Set the rows to the values with these codes."""
         self._codes[rows] = codes
 
+    def rows_with(self, values: Collection[Any]) -> Places:
+        """Return the rows that hold one of the values."""
+        codes = [code for value, code in self._known.items() if value in values]
+        return np.flatnonzero(np.isin(self._codes, codes))
+
     def finish(self) -> pa.Array:
         """Return the column as an Arrow array; a text column as a dictionary."""
         codes = pa.array(self._codes.astype(np.int32), mask=self._codes == _NO_CODE)
@@ -103,6 +112,16 @@ class Columns:
         if not isinstance(column, Numbers):
             raise TypeError(f"the column {name!r} holds no numbers")
         return column.empty()
+
+    def value(self, name: str, row: int) -> int | None:
+        """Return the value of a row in a column of numbers."""
+        column = self._column(name)
+        return column.value(row) if isinstance(column, Numbers) else None
+
+    def rows_with(self, name: str, values: Collection[Any]) -> list[int]:
+        """Return the rows whose text in a column is one of ``values``."""
+        column = self._column(name)
+        return column.rows_with(values).tolist() if isinstance(column, Labels) else []
 
     def put_row(self, row: int, values: Row) -> None:
         """Set the columns of one row."""

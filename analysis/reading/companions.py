@@ -1,17 +1,23 @@
-"""The lines read of server.log and controller.log: leaders' ISR changes and elected controllers.
+"""The lines read of server.log and controller.log: ISR changes, controllers, starts and ends of brokers.
 
 At INFO (the default from 2.6) state-change.log does not log that an ISR grew; the next line about the
-partition shows it. The leader logs the change at once in server.log, with the zkVersion. All other lines of
-these logs are kept with a null in the column ``understood``.
+partition shows it. The leader logs the change at once in server.log, with the zkVersion. The lines about
+brokers are those of ``analysis.reading.brokers``. All other lines of these logs are kept with a null in the
+column ``understood``.
 
-The forms are those of Kafka 0.8 to 3.x; our brokers use the one of 2.8.
+The forms are those of Kafka 0.8 to 4.x; our brokers use the one of 2.8.
 """
 
 from __future__ import annotations
 
 import re
+from collections import defaultdict
+from collections.abc import Callable
 from enum import StrEnum
 
+from barnabas.analysis.reading.brokers.life import LIFE_RULES
+from barnabas.analysis.reading.brokers.others import OTHERS_RULES
+from barnabas.analysis.reading.brokers.rule import Rule, first_word, speaker, split_prefix
 from barnabas.analysis.reading.fields import Row
 from barnabas.cluster.model.statechange.values import is_readable
 
@@ -58,31 +64,58 @@ _SAYINGS: tuple[tuple[CompanionKind, re.Pattern[str]], ...] = (
     ),
 )
 _ELECTED = re.compile(
-    r"(?:\[Controller id=\d+\] |\[Controller \d+\]: )?(?P<id>\d+) successfully elected as the controller\. "
-    r"Epoch incremented to (?P<epoch>\d+) and epoch zk version is now \d+",
+    r"(?P<id>\d+) successfully elected as (?:leader|the controller)"
+    r"(?:\. Epoch incremented to (?P<epoch>\d+) and epoch zk version is now \d+)?",
     re.ASCII,
 )
+# A thread's name before the writer's. If only one name is in brackets, it may be either.
+_THREAD = re.compile(r"\[[^\]]*\]:? +(?=\[[A-Za-z][^\]]*\][:,]? |Partition \[)")
+
+_RULES: dict[str, list[Rule]] = defaultdict(list)
+for _each in (*LIFE_RULES, *OTHERS_RULES):
+    _RULES[_each.first].append(_each)
 
 
-def companion_columns(text: str) -> Row | None:
-    """Return the columns that a line's message gives; None if no rule matches it."""
+def companion_columns(text: str, logger: str = "", trace: Callable[[], str] = lambda: "") -> Row | None:
+    """Return the columns that a line's message gives; None if no rule matches it.
+
+    Args:
+        text: The message.
+        logger: The logger's name.
+        trace: Returns the lines below the message.
+    """
     if not is_readable(text):
         return None
+    thread = _THREAD.match(text)
+    if thread is not None:
+        text = text[thread.end() :]
     begin = _PARTITION.match(text)
-    if begin is not None:
-        return _about_isr(begin, text)
+    if begin is not None and (row := _about_isr(begin, text)) is not None:
+        return row
+    who, start = split_prefix(text)
+    if text[start : start + 1].isdigit():
+        return _elected(text[start:])
+    name = logger.rpartition(".")[2]
+    for each in _RULES.get(first_word(text, start), ()):
+        said = each.pattern.fullmatch(text, start) if not each.loggers or name in each.loggers else None
+        if said is not None:
+            return each.columns(speaker(who), said, trace)
+    return None
+
+
+def _elected(text: str) -> Row | None:
     elected = _ELECTED.fullmatch(text)
     if elected is None:
         return None
     broker = int(elected["id"])
-    return {
+    row: Row = {
         "understood": True,
         "kind": CompanionKind.CONTROLLER_ELECTED.value,
         "role": "controller",
         "broker": broker,
         "controller": broker,
-        "controller_epoch": int(elected["epoch"]),
     }
+    return row if elected["epoch"] is None else row | {"controller_epoch": int(elected["epoch"])}
 
 
 def _about_isr(begin: re.Match[str], text: str) -> Row | None:

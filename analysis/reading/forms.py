@@ -39,7 +39,7 @@ _DIGITS_MAX = 299
 
 _NUMBER = re.compile(r"\d+", re.ASCII)
 _STOCK = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] ", re.ASCII)
-_MAYBE_HEAD = re.compile(r"0-0-0[ T]0:0:0[,.]0")
+_MAYBE_HEAD = re.compile(r"0-0-0[ T]0:0:0")
 """A pattern that the form of every line with a header contains."""
 
 _TIME_ENDS = (5, 8, 11, 14, 17, 20, 24)

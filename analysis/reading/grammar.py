@@ -10,15 +10,24 @@ import re
 from typing import NamedTuple
 
 from barnabas.analysis.reading.fields import Row, find_fields
+from barnabas.cluster.model.statechange import LOGGER
 
-_TIME = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d[,.]\d{3}"
-_HEAD = re.compile(rf"\[?(?P<time>{_TIME})Z?\]? +(?P<level>TRACE|DEBUG|INFO|WARN|ERROR|FATAL) +", re.ASCII)
+_TIME = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[,.]\d{3})?Z?"
+_HEAD = re.compile(
+    rf"\[?(?P<time>{_TIME})\]? +\[?(?P<level>TRACE|DEBUG|INFO|WARN|ERROR|FATAL)(?: *\])? +", re.ASCII
+)
+_THREAD = r"\[(?!Controller id=|Broker id=|Partition )[^\]]*\]"
+_LOGGER = r"(?P<logger>[A-Za-z_][\w.$]*)"
 # Some layouts put a thread's name before the message, others (Strimzi) after the logger's name.
 _REST = re.compile(
-    r"(?:\[(?!Controller id=|Broker id=|Partition )[^\]]*\]:? +)?"
-    r"(?P<message>.*) \((?P<logger>[A-Za-z_][\w.$]*)\)(?: +\[[^\]]*\])?\s*",
-    re.DOTALL | re.ASCII,
+    rf"(?:{_THREAD}:? +)?(?P<message>.*) \({_LOGGER}\)(?: +\[[^\]]*\])?\s*", re.DOTALL | re.ASCII
 )
+# Others write the logger first: ``[thread] [logger] - message`` or ``[thread] logger:line - message``.
+_LOGGER_FIRST = re.compile(
+    rf"{_THREAD} +\[?{_LOGGER}(?::\d+\]?|\]) +- (?P<message>.*?)\s*", re.DOTALL | re.ASCII
+)
+_SHORT_LOGGERS = {"logger": LOGGER}
+"""The loggers' last names, which some layouts write alone, where the full name matters."""
 
 
 class Head(NamedTuple):
@@ -26,9 +35,10 @@ class Head(NamedTuple):
 
     Attributes:
         start: The index in the line at which the header begins; text before it was added by docker or grep.
-        time: The time as written, ``2026-11-21 03:12:45,678``.
+        time: The time as ``2026-11-21 03:12:45,678``, with a ``Z`` at its end if the line has one.
         level: The level as written.
-        message: The begin and end of the message in the line.
+        message: The begin and end of the message in the line; of other loggers than that of state changes
+            with the thread's name, if it stands before the message.
         logger: The logger's name; None if the line has none, for example because the line is truncated.
     """
 
@@ -44,11 +54,18 @@ def find_head(line: str) -> Head | None:
     found = _HEAD.search(line)
     if found is None:
         return None
-    time = f"{found['time'][:10]} {found['time'][11:19]},{found['time'][20:]}"
-    rest = _REST.fullmatch(line, found.end())
+    spelled = found["time"]
+    millis = spelled[20:23] or "000"
+    time = f"{spelled[:10]} {spelled[11:19]},{millis}{'Z' if spelled.endswith('Z') else ''}"
+    rest = _LOGGER_FIRST.fullmatch(line, found.end()) or _REST.fullmatch(line, found.end())
     if rest is None:
         return Head(found.start(), time, found["level"], (found.end(), len(line)), None)
-    return Head(found.start(), time, found["level"], rest.span("message"), rest["logger"])
+    logger = _SHORT_LOGGERS.get(rest["logger"], rest["logger"])
+    begin, end = rest.span("message")
+    if rest.re is _REST and logger != LOGGER:
+        # Brackets may hold a thread's name, or the writer's as in ``[KafkaServer id=1]``.
+        begin = found.end()
+    return Head(found.start(), time, found["level"], (begin, end), logger)
 
 
 def message_columns(text: str) -> Row:

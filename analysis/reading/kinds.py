@@ -43,6 +43,7 @@ class OtherKind(StrEnum):
     KRAFT_PARTITION_CREATED = "kraft-partition-created"
     KRAFT_PARTITION_MISSING = "kraft-partition-missing"
     KRAFT_PARTITION_REPLACED = "kraft-partition-replaced"
+    KRAFT_FETCHERS_STARTED = "kraft-fetchers-started"
     KRAFT_FETCHERS_STOPPED = "kraft-fetchers-stopped"
     KRAFT_FETCHING_FAILED = "kraft-fetching-failed"
     KRAFT_DELETING = "kraft-deleting"

@@ -8,26 +8,20 @@ exactly once.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from barnabas.analysis.reading.grammar import find_head
+from barnabas.analysis.reading.encodings import DamagedError, decoded, is_encoded
+from barnabas.analysis.reading.layouts import begins_entry
+from barnabas.analysis.reading.metadata.segments import is_segment
 
 BLOCK_BYTES = 8 * 1024 * 1024
 """The approximate size of a block in bytes."""
 
 _ENTRY_MAX = 4 * BLOCK_BYTES
 """The most bytes of an entry; a longer one is damage, and is cut at a line or, without lines, anywhere."""
-
-_GZIP = b"\x1f\x8b"
-_GZIP_WINDOW = 31
-
-
-class DamagedError(Exception):
-    """An error for a compressed file that is truncated or damaged; the blocks read before it are valid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +31,8 @@ class Split:
     Attributes:
         path: The path of a local file.
         start: The first byte of the range.
-        end: The byte after the last one. A compressed file is always one split.
+        end: The byte after the last one. An encoded file is always one split, and so is a metadata log, whose
+            segments the first one stands for.
     """
 
     path: str
@@ -51,14 +46,14 @@ def plan(files: Iterable[tuple[str, int]], parallel: int, most: int, least: int)
     Args:
         files: The path and size in bytes of each file.
         parallel: The number of splits that are read at the same time.
-        most: The largest size of a split in bytes; a compressed file may exceed it.
+        most: The largest size of a split in bytes; an encoded file may exceed it.
         least: The size in bytes below which files are not cut to occupy more readers.
     """
     known = list(files)
     size = max(least, min(most, sum(size for _, size in known) // (2 * parallel) + 1))
     splits: list[Split] = []
     for path, length in known:
-        step = max(length, 1) if is_compressed(path) else size
+        step = max(length, 1) if is_encoded(path) or is_segment(Path(path)) else size
         splits.extend(
             Split(path, start, min(start + step, length)) for start in range(0, max(length, 1), step)
         )
@@ -70,12 +65,11 @@ def blocks(split: Split, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
 
     Raises:
         OSError: The file cannot be read; the blocks returned before are valid.
-        DamagedError: A compressed file is damaged; the blocks returned before are valid.
+        DamagedError: An encoded file is damaged; the blocks returned before are valid.
     """
     with Path(split.path).open("rb") as file:
-        if file.read(len(_GZIP)) == _GZIP:
-            file.seek(0)
-            yield from cut(_inflated(file, block_bytes), None)
+        if is_encoded(split.path):
+            yield from cut(decoded(file, block_bytes), None)
             return
         begin = _first_head(file, split) if split.start else 0
         if begin is not None:
@@ -89,7 +83,7 @@ def _first_head(file: BinaryIO, split: Split) -> int | None:
     begin, begins_line = split.start - 1, False
     file.seek(begin)
     while begin < split.end and (piece := file.readline(_ENTRY_MAX)):
-        if begins_line and is_head(piece):
+        if begins_line and begins_entry(piece):
             return begin
         begin, begins_line = begin + len(piece), piece.endswith(b"\n")
     return None
@@ -148,7 +142,7 @@ def next_head(text: bytes, start: int) -> int | None:
         if start == 0:
             return None
     while (end := text.find(b"\n", start)) >= 0:
-        if is_head(text[start:end]):
+        if begins_entry(text[start:end]):
             return start
         start = end + 1
     return None
@@ -159,40 +153,7 @@ def last_head(text: bytes) -> int:
     end = text.rfind(b"\n")
     while end > 0:
         start = text.rfind(b"\n", 0, end) + 1
-        if is_head(text[start:end]):
+        if begins_entry(text[start:end]):
             return start
         end = start - 1
     return 0
-
-
-def is_head(line: bytes) -> bool:
-    """Return whether a line begins an entry."""
-    return find_head(line.decode(errors="replace")) is not None
-
-
-def is_compressed(path: str) -> bool:
-    """Return whether a file's first bytes are gzip's; False if it cannot be opened."""
-    try:
-        with Path(path).open("rb") as file:
-            return file.read(len(_GZIP)) == _GZIP
-    except OSError:
-        return False
-
-
-def _inflated(file: BinaryIO, block_bytes: int) -> Iterator[bytes]:
-    inflater = None
-    while data := file.read(block_bytes):
-        while data := data if inflater else data.lstrip(b"\0"):
-            # A gzip file may consist of several members, with zero bytes as padding in between.
-            inflater = inflater or zlib.decompressobj(_GZIP_WINDOW)
-            try:
-                text = inflater.decompress(data, block_bytes)
-            except zlib.error as error:
-                raise DamagedError(f"the compressed text is damaged: {error}") from error
-            yield text
-            data = inflater.unconsumed_tail
-            if inflater.eof:
-                data = inflater.unused_data
-                inflater = None
-    if inflater is not None:
-        raise DamagedError("the compressed text ends early")

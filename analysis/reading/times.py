@@ -23,28 +23,37 @@ class Clock:
         self._zone = zone
         self._minutes: dict[str, int | None] = {}
 
+    @property
+    def is_utc(self) -> bool:
+        """Return whether the zone is ``UTC`` itself, not one that agrees with it at times."""
+        return str(self._zone) == "UTC"
+
     def minute(self, text: str) -> int | None:
         """Return the microseconds since 1970, in UTC, of ``2026-11-21 03:12``; None if it is not a time."""
         if text not in self._minutes:
             if len(self._minutes) >= _REMEMBERED_MAX:
                 self._minutes.clear()
-            self._minutes[text] = self._read(text)
+            self._minutes[text] = _read(text, self._zone)
         return self._minutes[text]
 
     def moment(self, text: str) -> int | None:
-        """Return the microseconds since 1970 in UTC of ``2026-11-21 03:12:45,678``; None if it is no time."""
-        minute = self.minute(text[:16])
+        """Return the microseconds since 1970 in UTC of ``2026-11-21 03:12:45,678``; None if it is no time.
+
+        A time with a ``Z`` at its end is in UTC, whatever the brokers' time zone.
+        """
+        minute = _read(text[:16], UTC) if text.endswith("Z") else self.minute(text[:16])
         seconds, millis = text[17:19], text[20:23]
         if minute is None or not (seconds.isdigit() and millis.isdigit()):
             return None
         return minute + int(seconds) * _MICROSECONDS + int(millis) * 1000
 
-    def _read(self, text: str) -> int | None:
-        if not _MINUTE.fullmatch(text):
-            return None
-        try:
-            local = datetime.fromisoformat(text).replace(tzinfo=self._zone)
-            return round(local.astimezone(UTC).timestamp()) * _MICROSECONDS
-        except (ValueError, OverflowError):
-            # A day that does not exist, or an hour outside Python's calendar in UTC.
-            return None
+
+def _read(text: str, zone: tzinfo) -> int | None:
+    if not _MINUTE.fullmatch(text):
+        return None
+    try:
+        local = datetime.fromisoformat(text).replace(tzinfo=zone)
+        return round(local.astimezone(UTC).timestamp()) * _MICROSECONDS
+    except (ValueError, OverflowError):
+        # A day that does not exist, or an hour outside Python's calendar in UTC.
+        return None

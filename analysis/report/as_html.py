@@ -1,137 +1,225 @@
-"""The report as one HTML file that needs no network, pictures first.
+"""The report as an HTML page that needs no network, and the files beside it that it loads on demand.
 
-The file holds the data as JSON and a script that draws it, so that a reader can zoom and select a partition.
-Every sentence comes from ``analysis.report.words``, none from the script.
+The page holds the incidents and overviews as JSON and a script that draws them; what is behind them is in
+``analysis.report.detail``. Every sentence comes from Python, none from the script.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from importlib.resources import files
-from itertools import groupby
-from typing import Any
+from typing import Any, NamedTuple
 
 from barnabas.analysis.questions.audit import CHECKS
 from barnabas.analysis.report.as_text import summary
-from barnabas.analysis.report.document import CELLS, Document, Row
-from barnabas.analysis.report.words import (
-    TERMS,
-    Step,
-    failover_headline,
-    failover_steps,
-    failover_total,
-    headline,
-    steps,
-    timed,
+from barnabas.analysis.report.detail import (
+    ALL,
+    GROUP,
+    STORIES,
+    TOPICS,
+    details,
+    ms,
+    script,
+    step_chunks,
+    story,
 )
+from barnabas.analysis.report.document import CELLS, Document, Row
+from barnabas.analysis.report.folding import quiet
+from barnabas.analysis.report.page_tables import page_tables
+from barnabas.analysis.report.strips import Stretch, cells, millis
+from barnabas.analysis.report.words import TERMS
 
 _PAGE = files("barnabas.analysis.report") / "page"
 _SCRIPTS = (
+    "detail.js",
     "time.js",
+    "certain.js",
+    "scale.js",
     "draw.js",
     "lanes.js",
     "partitions.js",
     "strips.js",
     "answer.js",
+    "incidents.js",
     "tables.js",
+    "controls.js",
     "main.js",
 )
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  (the logs' times have no zone)
+
+_FINDINGS = 50
+"""The most findings of the audit in the page."""
+
+_SAMPLES = 40
+"""The most lines that were not understood, in the page."""
+
+_EVIDENCE = 5
+"""The most lines of a finding."""
+
+_TEXT = 500
+"""The most characters of a line."""
 
 
-def html(document: Document) -> str:
-    """Return the whole file."""
-    # A "<" in the data could start the script element's end tag, so it is escaped.
-    data = json.dumps(_data(document), separators=(",", ":")).replace("<", "\\u003c")
+class Page(NamedTuple):
+    """The report for a browser.
+
+    Attributes:
+        html: The page.
+        files: The text of each file beside it, by its name in the folder ``analysis.report.detail.FOLDER``.
+    """
+
+    html: str
+    files: Mapping[str, str]
+
+
+def page(document: Document) -> Page:
+    """Return the page and its files."""
+    strips = _strips(document)
+    data = _data(document, strips)
+    topics = {what: [topic for topic in rows if topic != ALL] for what, rows in strips.items()}
+    content = details(document, topics)
+    # Files of another run of the same folder must not be taken for this page's.
+    build = f"{zlib.crc32(json.dumps([data, content], default=str).encode()):08x}"
     parts = {
         "style": _read("style.css"),
-        "data": data,
+        # A "<" in the data could start the script element's end tag, so it is escaped.
+        "data": json.dumps(data | {"build": build}, separators=(",", ":")).replace("<", "\\u003c"),
         "script": "\n".join(_read(name) for name in _SCRIPTS),
     }
-    page = _read("page.html")
-    for name, text in parts.items():
-        page = page.replace(f"{{{{{name}}}}}", text, 1)
-    return page
+    text = _read("page.html")
+    for name, part in parts.items():
+        text = text.replace(f"{{{{{name}}}}}", part, 1)
+    return Page(text, {f"{name}.js": script(name, build, each) for name, each in content.items()})
 
 
 def _read(name: str) -> str:
     return (_PAGE / name).read_text(encoding="utf-8")
 
 
-def _data(document: Document) -> dict[str, Any]:
+def _data(document: Document, strips: Mapping[str, Mapping[str, Sequence[int]]]) -> dict[str, Any]:
     answers = document.answers
+    topics = {what: [topic for topic in rows if topic != ALL] for what, rows in strips.items()}
+    leaders: dict[str, set[int]] = {}
+    for row in document.reigns:
+        leaders.setdefault(f"{row['topic']}-{row['partition']}", set()).add(row["leader"])
+    names = [f"{topic}-{number}" for topic, number in document.pictured]
     return {
-        "start": _ms(document.start),
-        "end": _ms(document.end),
+        "start": ms(document.start),
+        "end": ms(document.end),
         "summary": list(summary(document)),
         "cells": CELLS,
-        "strips": document.strips,
+        "strips": strips,
+        "steps": [[each["from"], each["to"]] for each in step_chunks(document, topics)],
+        "quiet": _quiet(document),
         "brokers": _rows(answers["brokers"], "broker", "lines", "first", "last"),
-        "departures": _rows(answers["departures"], "broker", "since", "heard", "back"),
+        "absences": [
+            _absence(each) | {"incident": index}
+            for index, row in enumerate(document.incidents)
+            for each in row["absences"]
+        ],
         "controllers": _rows(
             answers["controller_reigns"],
             "controller_epoch", "controller", "since", "until", "next_since", "lines", "changes",
         ),
-        "partitions": [f"{topic}-{number}" for topic, number in document.pictured],
+        "partitions": names,
+        "leaders": [sorted(leaders.get(name, ())) for name in names],
+        "group": GROUP,
         "others": document.partitions - len(document.pictured),
-        "reigns": _by_partition(
-            document.reigns, "leader", "leader_epoch", "since", "led_at", "until", "why", "ended",
-            "controller" ),
-        "isr": _by_partition(document.isr, "isr", "size", "assigned", "since", "until", "unseen"),
-        "stalls": _stalls(document.stalls),
-        "stories": [_story(row) for row in answers["failovers"]],
+        "incidents": [_incident(row) for row in document.incidents],
+        "incidentsCount": document.incidents_count,
+        "stories": [story(row) for row in answers["failovers"][:STORIES]],
+        "storiesCount": len(answers["failovers"]),
         "checks": CHECKS,
-        "audit": _rows(
-            answers["safety_audit"],
-            "check", "time", "topic", "partition", "broker", "controller_epoch", "detail", "evidence",
-        ),
-        "tables": _tables(document),
-        "unknown": _rows(answers["not_understood"], "lines", "sources", "first", "sample"),
+        "audit": _audit(answers["safety_audit"]),
+        "auditCounts": _counts(answers["safety_audit"]),
+        "tables": page_tables(document),
+        "unknown": [
+            row | {"sample": row["sample"][:_TEXT]}
+            for row in _rows(answers["not_understood"][:_SAMPLES], "lines", "sources", "first", "sample")
+        ],
         "terms": TERMS,
     }  # fmt: skip
 
 
-def _story(row: Row) -> dict[str, Any]:
-    end = row["followed"] or row["led"] or row["elected"] or row["noticed"]
+def _strips(document: Document) -> dict[str, dict[str, Sequence[int]]]:
+    """Return the strips of the topics that are in trouble most, and of all topics together."""
+    kept: dict[str, dict[str, Sequence[int]]] = {}
+    totals: Mapping[str, Mapping[str, Sequence[int]]] = {}
+    if document.start is not None and document.end is not None and document.stretches:
+        every = (
+            Stretch(row["what"], ALL, millis(row["since"]), ms(row["until"])) for row in document.stretches
+        )
+        totals = cells(every, millis(document.start), millis(document.end), CELLS)
+    for what, rows in document.strips.items():
+        summed = [sum(column) for column in zip(*rows.values(), strict=True)] or [0] * CELLS
+        worst = sorted(rows, key=lambda topic: (-sum(rows[topic]), topic))[:TOPICS]
+        total = totals.get(what, {}).get(ALL, summed)
+        kept[what] = {ALL: total, **{topic: rows[topic] for topic in worst}}
+    return kept
+
+
+def _quiet(document: Document) -> list[tuple[int, int]]:
+    if document.start is None or document.end is None:
+        return []
+    return quiet(_happened(document), millis(document.start), millis(document.end))
+
+
+def _happened(document: Document) -> Iterator[tuple[int, int]]:
+    """Generate the begin and the end of everything that the page draws."""
+    for row in document.incidents:
+        yield millis(row["since"]), millis(row["until"] or row["since"])
+        for absence in row["absences"]:
+            drawn = _absence(absence)
+            times = [drawn[name] for name in ("lived", "gone", "starts", "back") if drawn[name] is not None]
+            if times:
+                yield min(times), max(times)
+    for row in document.answers["controller_reigns"]:
+        yield millis(row["since"]), millis(row["since"])
+    for row in document.reigns:
+        yield millis(row["since"]), millis(row["since"])
+    for row in (*document.stalls, *document.stretches):
+        since = millis(row["since"])
+        yield since, since
+        if row["until"] is not None:
+            until = millis(row["until"])
+            yield until, until
+
+
+def _incident(row: Row) -> dict[str, Any]:
     return {
-        "time": _ms(min(row["heard"] or row["noticed"], row["noticed"])),
-        "end": _ms(end),
-        "headline": failover_headline(row),
-        "total": failover_total(row),
-        "steps": _steps(failover_steps(row)),
+        "since": ms(row["since"]),
+        "until": ms(row["until"]),
+        **{name: row[name] for name in ("kind", "severity", "brokers", "topics", "text")},
     }
 
 
-def _stalls(rows: Sequence[Row]) -> dict[str, list[dict[str, Any]]]:
-    shown: dict[str, list[dict[str, Any]]] = {}
-    for name, group in groupby(rows, _name):
-        around = list(group)
-        shown[name] = [
-            {
-                "what": row["what"],
-                "since": _ms(row["earliest"] or row["since"]),
-                "noticed": _ms(row["since"]),
-                "until": _ms(row["until"]),
-                "headline": headline(row),
-                "steps": _steps(steps(row, around)),
-            }
-            for row in around
-        ]
-    return shown
+def _absence(absence: Row) -> dict[str, Any]:
+    """Return what is drawn of an absence: only a known end of each of its moments."""
+    gone, returned = absence["gone"], absence["returned"]
+    return {
+        "broker": absence["broker"],
+        "lived": ms(gone.get("at_least")),
+        "gone": ms(gone.get("value") or gone.get("at_most") or absence["noticed"].get("value")),
+        "starts": ms(returned.get("value") or returned.get("at_least")),
+        "back": ms(returned.get("value") or returned.get("at_most")),
+    }
 
 
-def _steps(shown: Iterable[Step]) -> list[dict[str, Any]]:
-    return [{"time": _ms(step.time), "after": step.after, "text": step.text} for step in timed(shown)]
+def _audit(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    columns = ("check", "time", "topic", "partition", "broker", "controller_epoch", "detail", "evidence")
+    return [
+        row | {"evidence": [line[:_TEXT] for line in (row["evidence"] or ())[:_EVIDENCE]]}
+        for row in _rows(rows[:_FINDINGS], *columns)
+    ]
 
 
-def _by_partition(rows: Sequence[Row], *columns: str) -> dict[str, list[dict[str, Any]]]:
-    return {name: _rows(list(group), *columns) for name, group in groupby(rows, _name)}
-
-
-def _name(row: Row) -> str:
-    return f"{row['topic']}-{row['partition']}"
+def _counts(rows: Sequence[Row]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for row in rows:
+        counts[row["check"]] = counts.get(row["check"], 0) + 1
+    return counts
 
 
 def _rows(rows: Sequence[Row], *columns: str) -> list[dict[str, Any]]:
@@ -139,118 +227,4 @@ def _rows(rows: Sequence[Row], *columns: str) -> list[dict[str, Any]]:
 
 
 def _plain(value: Any) -> Any:
-    return _ms(value) if isinstance(value, datetime) else value
-
-
-def _ms(value: datetime | None) -> int | None:
-    return None if value is None else round((value - _EPOCH).total_seconds() * 1_000)
-
-
-_TABLES: Mapping[str, tuple[str, Mapping[str, str]]] = {
-    "partitions_without_leader": (
-        "Partitions without a leader",
-        {
-            "topic": "topic", "partition": "partition", "outages": "times", "total_ms": "noticed for",
-            "at_most_ms": "at most", "longest_ms": "longest", "first": "first", "cause": "why",
-        },
-    ),
-    "isr_churn": (
-        "ISR churn",
-        {
-            "topic": "topic", "partition": "partition", "shrinks": "shrinks", "expands": "expands",
-            "unseen": "unseen writes", "least": "smallest", "assigned": "assigned",
-        },
-    ),
-    "flapping_brokers": (
-        "Restless brokers",
-        {
-            "broker": "broker", "spells": "spells out of sync", "left": "left an ISR", "joined": "joined one",
-            "partitions": "partitions", "first": "first", "last": "last",
-        },
-    ),
-    "slowest_leader_and_isr": (
-        "Slowest LeaderAndIsr requests",
-        {
-            "broker": "broker", "duration_ms": "took", "partitions": "partitions", "received": "received",
-            "controller": "controller", "controller_epoch": "epoch", "correlation_id": "correlation id",
-        },
-    ),
-    "request_times": (
-        "Requests of the controller",
-        {
-            "api": "request", "broker": "broker", "requests": "requests", "median_ms": "median",
-            "slowest_ms": "slowest", "unheard": "unheard", "refused": "refused",
-        },
-    ),
-    "unclean_elections": (
-        "Unclean elections",
-        {
-            "topic": "topic", "partition": "partition", "leader": "leader", "leader_epoch": "epoch",
-            "since": "elected", "previous_leader": "leader before", "previous_isr": "ISR before",
-            "certain": "certain",
-        },
-    ),
-    "failed_elections": (
-        "Failed changes of partitions",
-        {
-            "time": "time", "topic": "topic", "partition": "partition", "from": "from", "to": "to",
-            "cause": "why",
-        },
-    ),
-    "preferred_imbalance": (
-        "Led by another than the preferred leader",
-        {
-            "minute": "minute", "broker": "broker", "preferred": "should lead",
-            "elsewhere": "of these led by others",
-            "percent": "percent",
-        },
-    ),
-    "clock_skew": (
-        "Clocks, as elections give them away",
-        {
-            "controller": "controller", "broker": "broker", "elections": "compared",
-            "least_ms": "least delay",
-            "median_ms": "median delay", "behind_ms": "behind at least",
-        },
-    ),
-    "brokers": (
-        "Logs",
-        {
-            "broker": "broker", "sources": "files", "lines": "lines", "errors": "errors",
-            "warnings": "warnings", "first": "first", "last": "last",
-        },
-    ),
-}  # fmt: skip
-"""The tables at the end of the page: for each question its title, and the title of each column."""
-
-_TABLE_ROWS = 50
-
-
-def _tables(document: Document) -> list[dict[str, Any]]:
-    return [
-        {
-            "title": title,
-            "columns": list(columns.values()),
-            # The script formats a column as a time, as a span in milliseconds, or as it is.
-            "forms": [_form(name) for name in columns],
-            "rows": [
-                [_cell(row, name) for name in columns] for row in document.answers[answer][:_TABLE_ROWS]
-            ],
-            "count": document.counts[answer],
-        }
-        for answer, (title, columns) in _TABLES.items()
-        if document.answers[answer]
-    ]
-
-
-def _cell(row: Row, column: str) -> Any:
-    """Return the value of a cell; None for the spans of a partition whose latest outage has not ended."""
-    if row.get("lasting") and column.endswith("_ms"):
-        return "still"
-    return "?" if column == "at_most_ms" and row[column] is None else _plain(row[column])
-
-
-def _form(column: str) -> str:
-    if column.endswith("_ms"):
-        return "span"
-    return "time" if column in {"first", "last", "since", "time", "received", "minute"} else "plain"
+    return ms(value) if isinstance(value, datetime) else value

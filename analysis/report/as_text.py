@@ -19,7 +19,6 @@ from barnabas.analysis.report.words import (
     failover_steps,
     failover_total,
     listed,
-    noticed_for,
     timed,
 )
 
@@ -30,11 +29,14 @@ _NAMED = 6
 
 _TABLE_ROWS = 10
 _TROUBLES = 5
+_INCIDENTS = 5
+_EVIDENCE = 4
 
 
 def text(document: Document) -> Iterator[str]:
     """Generate the lines of the whole report."""
     yield from summary(document)
+    yield from _section("Incidents, and the lines that prove them", _incidents(document))
     yield from _section("Timeline", _timeline(document))
     yield from _section("Failovers", _failovers(document))
     yield from _section("Partitions without a leader", _without_leader(document))
@@ -45,30 +47,48 @@ def text(document: Document) -> Iterator[str]:
 
 
 def summary(document: Document) -> Iterator[str]:
-    """Generate the first lines: what was read, and the most important answers."""
-    share = 100 * document.understood / document.lines if document.lines else 0
-    logs = count(len(document.answers["brokers"]), "broker")
-    yield (
-        f"Read {count(document.lines, 'line')} of {logs}, understood {document.understood:,} ({share:.2f} %)"
-        + (
-            "."
-            if document.start is None or document.end is None
-            else f", {_full(document.start)} to "
-            f"{_full(document.end) if _is_of_days(document) else _time(document.end)}."
-        )
-    )
+    """Generate the first lines: what happened, the worst first, and what was read."""
+    yield from _happened(document)
+    share = "" if document.start is None or document.end is None else _from_to(document)
+    brokers = count(len(document.answers["brokers"]), "broker")
+    yield f"Read {count(document.lines, 'line')} of {brokers}{share}."
+    yield from _logs(document.logs)
     yield f"Times are UTC; the logs' were read as {document.zone} (--time-zone)."
-    if document.others:
-        others = count(document.others, "line")
-        yield f"Kept {others} more of server and controller logs that no question needs."
     for trouble in document.troubles[:_TROUBLES]:
         yield f"Could not read all of {trouble}."
     if len(document.troubles) > _TROUBLES:
         yield f"Nor of {len(document.troubles) - _TROUBLES:,} others: see the table files."
     yield from _controllers(document.answers["controller_reigns"])
-    yield from _outages(document)
     yield from _skew(document.answers["clock_skew"])
     yield from _audit(document)
+
+
+def _from_to(document: Document) -> str:
+    end = document.end if document.end is None or _is_of_days(document) else _time(document.end)
+    return f", {_full(document.start)} to {_full(end) if isinstance(end, datetime) else end}"
+
+
+def _happened(document: Document) -> Iterator[str]:
+    """Generate a sentence for each of the worst incidents."""
+    if not document.incidents:
+        if document.partitions:
+            yield "No line of these logs shows a broker lost or a partition without a leader."
+        else:
+            yield "The logs do not show who led any partition."
+    for incident in document.incidents[:_INCIDENTS]:
+        yield incident["text"]
+    rest = document.incidents_count - _INCIDENTS
+    if rest > 0:
+        yield f"{rest:,} more incident{' is' if rest == 1 else 's are'} below."
+
+
+def _logs(logs: Sequence[Row]) -> Iterator[str]:
+    """Generate for each kind of file how much of it was understood."""
+    for log in logs:
+        ours = log["lines"] - log["others"]
+        share = f"{100 * log['understood'] / ours:.2f} % of {count(ours, 'line')} understood" if ours else ""
+        others = f"{count(log['others'], 'line')} that no question needs" if log["others"] else ""
+        yield f"{log['name']}: {', '.join(each for each in (share, others) if each)}."
 
 
 def _controllers(rows: Sequence[Row]) -> Iterator[str]:
@@ -78,24 +98,6 @@ def _controllers(rows: Sequence[Row]) -> Iterator[str]:
         )
         more = f" and {len(rows) - _NAMED:,} more" if len(rows) > _NAMED else ""
         yield f"Controllers: {who}{more}."
-
-
-def _outages(document: Document) -> Iterator[str]:
-    rows = document.answers["partitions_without_leader"]
-    if not rows:
-        if document.partitions:
-            yield "Every partition had a leader for as long as the logs show."
-        else:
-            yield "The logs do not show who led any partition."
-        return
-    worst = rows[0]
-    name = f"{worst['topic']}-{worst['partition']}"
-    how_long = (
-        "to the end of the logs" if worst["lasting"] else noticed_for(worst["total_ms"], worst["at_most_ms"])
-    )
-    number = document.counts["partitions_without_leader"]
-    had = f"{count(number, 'partition')} had no leader for a time"
-    yield f"{had}, longest {name}, {how_long}: {worst['cause']}."
 
 
 def _skew(rows: Sequence[Row]) -> Iterator[str]:
@@ -175,12 +177,18 @@ def _of_controllers(document: Document) -> Iterator[_Happening]:
 
 
 def _of_brokers(document: Document) -> Iterator[_Happening]:
-    for row in document.answers["departures"]:
-        heard = "" if row["heard"] is None else f"; last heard at {_dated(row['heard'], row['since'])}"
-        what = f"broker {row['broker']} is gone{heard}"
-        yield _Happening(row["since"], "broker", what, "")
-        if row["back"] is not None:
-            yield _Happening(row["back"], "broker", f"broker {row['broker']} is back", "")
+    for absence in (each for incident in document.incidents for each in incident["absences"]):
+        broker = f"broker {absence['broker']}"
+        yield from _moment(absence["gone"], f"{broker} left", absence["cause"])
+        yield from _moment(absence["returned"], f"{broker} is back", "")
+
+
+def _moment(moment: Row, what: str, more: str) -> Iterator[_Happening]:
+    """Generate the line of a moment whose latest time is known."""
+    time = moment.get("value") or moment.get("at_most")
+    if time is not None:
+        latest = ", at this time or before" if moment["certainty"] == "bound" else ""
+        yield _Happening(time, "broker", f"{what}{latest}{f': {more}' if more else ''}", "")
 
 
 def _of_leaders(document: Document) -> Iterator[_Happening]:
@@ -209,6 +217,20 @@ def _of_isr(document: Document) -> Iterator[_Happening]:
         yield _Happening(row["since"], "ISR", what, f"{row['topic']}-{row['partition']}")
 
 
+def _incidents(document: Document) -> Iterator[str]:
+    for incident in document.incidents[:_TABLE_ROWS]:
+        yield f"  {incident['text']}"
+        yield from _evidence(incident)
+        for detail in incident["details"]:
+            yield f"    {detail['text']}"
+            yield from _evidence(detail)
+
+
+def _evidence(sentence: Row) -> Iterator[str]:
+    for line in sentence["lines"][:_EVIDENCE]:
+        yield f"      {line['place']}  {line['raw'][:_SAMPLE_WIDTH]}"
+
+
 def _failovers(document: Document) -> Iterator[str]:
     for row in document.answers["failovers"][:_TABLE_ROWS]:
         total = failover_total(row)
@@ -221,7 +243,7 @@ def _steps(found: Sequence[Step], day: datetime) -> Iterator[str]:
     times = ["" if step.time is None else _dated(step.time, day) for step in found]
     width = max(map(len, times), default=0)
     for step, time in zip(timed(found), times, strict=True):
-        after = "" if step.after is None else f"{'' if step.after < 0 else '+'}{duration(step.after)}"
+        after = "" if step.after is None else f"+{duration(step.after)}"
         yield f"    {time:<{width}}  {after:>12}  {step.text}"
 
 

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import Row as SparkRow
-from pyspark.sql import functions as sf
 
+from barnabas.analysis.derived.catalog import Table
+from barnabas.analysis.engine import matching, rows_of, sf
 from barnabas.analysis.questions.availability import OFFLINE, UNDER_REPLICATED, millis_between, strip
 from barnabas.analysis.questions.catalog import QUESTIONS
+from barnabas.analysis.questions.story import observed
+from barnabas.analysis.report.incidents import plain
+from barnabas.analysis.report.strips import Stretch, cells, millis
+from barnabas.analysis.story.incidents import incidents
+from barnabas.analysis.story.observed import Observed
+from barnabas.analysis.threads import threads
 
 Row = dict[str, Any]
 
@@ -26,8 +34,13 @@ ROWS = 500
 DRAWN = 5_000
 """The most leaderships, ISRs and stalls of the drawn partitions, of each kind."""
 
+STRETCHES = 50_000
+"""The most times of trouble that are kept one by one; of more, only the number in each cell is known."""
+
 CELLS = 240
 """The number of cells of a strip."""
+
+_PARTITION = pa.schema([("topic", pa.string()), ("partition", pa.int32())])
 
 _AFTER = timedelta(milliseconds=1)
 """The time that is added after the last line, so that what begins with that line is in the strips."""
@@ -58,7 +71,13 @@ class Document:
         others: The number of entries of server and controller logs that no rule concerns.
         troubles: Sentences about what could not be read, and why.
         zone: The time zone that the logs' times were read in; all times here are UTC.
+        incidents: What happened, the worst proven first (``analysis.report.incidents``).
+        incidents_count: The number of all incidents.
+        logs: For each kind of file (``name``) the ``lines``, those that a rule matches (``understood``) and
+            those that no rule concerns (``others``).
         strips: The numbers of partitions in each cell, by topic, for ``OFFLINE`` and ``UNDER_REPLICATED``.
+        stretches: The times that ``strips`` counts, each with ``what``, ``topic``, ``since`` and ``until``;
+            empty if there are more than ``STRETCHES``, and the cells are all that is known.
     """
 
     start: datetime | None
@@ -75,49 +94,90 @@ class Document:
     others: int = 0
     troubles: Sequence[str] = ()
     zone: str = "UTC"
+    incidents: Sequence[Row] = ()
+    incidents_count: int = 0
+    logs: Sequence[Row] = ()
     strips: Mapping[str, Mapping[str, Sequence[int]]] = field(default_factory=dict)
+    stretches: Sequence[Row] = ()
 
 
-def gather(tables: Mapping[str, DataFrame], troubles: Sequence[str] = (), zone: str = "UTC") -> Document:
+def gather(
+    tables: Mapping[str, DataFrame],
+    troubles: Sequence[str] = (),
+    zone: str = "UTC",
+    min_insync: int | None = None,
+    seen: Observed | None = None,
+) -> Document:
     """Answer every question from the tables (``events`` and those of ``analysis.derived.catalog``).
 
     Args:
         tables: The tables by name.
         troubles: As in ``Document``.
         zone: As in ``Document``.
+        min_insync: min.insync.replicas of the topics; None to take it from the logs.
+        seen: The input of the story, if it was read already; None to read it.
     """
-    frames = {question.name: question.of(tables) for question in QUESTIONS}
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        named = dict(zip(frames, pool.map(_collected, frames.values()), strict=True))
-    answers = {name: rows for name, (rows, _) in named.items()}
-    kinds = frames["coverage"].collect() if named["coverage"][1] > ROWS else answers["coverage"]
-    ours = [row for row in kinds if row["understood"] is not None]
-    times = [row[edge] for row in ours for edge in ("first", "last") if row[edge] is not None]
-    start, end = (min(times), max(times)) if times else (None, None)
-    pictured = _pictured(frames["write_stalls"], tables["leaders"])
-    drawn = [tables["leaders"].drop("raw"), tables["isr"], frames["write_stalls"]]
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
-        chosen = pool.submit(lambda: [(row["topic"], row["partition"]) for row in pictured.collect()])
-        many = pool.submit(lambda: tables["leaders"].select("topic", "partition").distinct().count())
-        strips = pool.submit(_strips, frames, start, end)
-        reigns, isr, stalls = pool.map(lambda frame: _drawn(frame, pictured), drawn)
+
+    def answer(question: Table) -> tuple[DataFrame, list[Row], int]:
+        frame = question.of(tables)
+        return frame, *_collected(frame)
+
+    with threads(_AT_ONCE) as pool:
+        story = pool.submit(lambda: incidents(observed(tables, min_insync) if seen is None else seen))
+        named = dict(zip((each.name for each in QUESTIONS), pool.map(answer, QUESTIONS), strict=True))
+        frames = {name: frame for name, (frame, _, _) in named.items()}
+        pictured = pool.submit(lambda: _pictured(frames["write_stalls"], tables["leaders"]))
+        answers = {name: rows for name, (_, rows, _) in named.items()}
+        kinds = frames["coverage"].collect() if named["coverage"][2] > ROWS else answers["coverage"]
+        is_cut = named["read_logs"][2] > ROWS
+        logs = [row.asDict() for row in frames["read_logs"].collect()] if is_cut else answers["read_logs"]
+        ours = [row for row in kinds if row["understood"] is not None]
+        times = [row[edge] for row in ours for edge in ("first", "last") if row[edge] is not None]
+        start, end = (min(times), max(times)) if times else (None, None)
+        is_of_a_day = start is not None and end is not None and start.date() == end.date()
+        troubled = pool.submit(_troubled, frames, start, end)
+        chosen, partitions = pictured.result()
+        drawn = [tables["leaders"].drop("raw"), tables["isr"], frames["write_stalls"]]
+        reigns, isr, stalls = pool.map(lambda frame: _drawn(frame, chosen), drawn)
+        happened = story.result()
     return Document(
         start=start,
         end=end,
         lines=sum(row["lines"] for row in ours),
         understood=sum(row["lines"] for row in ours if row["understood"]),
         answers=answers,
-        counts={name: count for name, (_, count) in named.items()},
-        partitions=many.result(),
-        pictured=chosen.result(),
+        counts={name: count for name, (_, _, count) in named.items()},
+        partitions=partitions,
+        pictured=chosen,
         reigns=reigns,
         isr=isr,
         stalls=stalls,
         others=sum(row["lines"] for row in kinds if row["understood"] is None),
         troubles=troubles,
         zone=zone,
-        strips=strips.result(),
+        incidents=plain(happened, start.date() if start is not None and is_of_a_day else None),
+        incidents_count=len(happened),
+        logs=_logs(logs),
+        strips=troubled.result()[0],
+        stretches=troubled.result()[1],
     )
+
+
+_NAMES = ("state-change.log", "stage-change.log", "controller.log", "server.log")
+
+_ROLLED = re.compile(r"(?<=\.log)[.~-].*")
+
+
+def _logs(rows: Sequence[Row]) -> list[Row]:
+    """Add up the files of one kind, rolled ones too; files of other names are one kind."""
+    added: dict[str, Row] = {}
+    for row in rows:
+        name = _ROLLED.sub("", row["source"].rsplit("/", 1)[-1])
+        name = name if name in _NAMES else "other files"
+        log = added.setdefault(name, {"name": name, "lines": 0, "understood": 0, "others": 0})
+        for column in ("lines", "understood", "others"):
+            log[column] += row[column]
+    return sorted(added.values(), key=lambda log: (log["name"] == "other files", log["name"]))
 
 
 def _collected(frame: DataFrame) -> tuple[list[Row], int]:
@@ -125,8 +185,8 @@ def _collected(frame: DataFrame) -> tuple[list[Row], int]:
     return rows[:ROWS], len(rows) if len(rows) <= ROWS else frame.count()
 
 
-def _pictured(stalls: DataFrame, leaders: DataFrame) -> DataFrame:
-    """Select the partitions to draw, those with the longest stalls first."""
+def _pictured(stalls: DataFrame, leaders: DataFrame) -> tuple[list[tuple[str, int]], int]:
+    """Return the partitions to draw, those with the longest stalls first, and the number of all."""
     waited = stalls.groupBy("topic", "partition").agg(
         sf.sum(
             sf.when(
@@ -137,7 +197,7 @@ def _pictured(stalls: DataFrame, leaders: DataFrame) -> DataFrame:
         sf.count("*").alias("stalls"),
     )
     moved = leaders.groupBy("topic", "partition").agg(sf.count("*").alias("reigns"))
-    return (
+    rows = (
         moved.join(waited, ["topic", "partition"], "left")
         .orderBy(
             sf.desc_nulls_last("without"),
@@ -147,13 +207,15 @@ def _pictured(stalls: DataFrame, leaders: DataFrame) -> DataFrame:
             "partition",
         )
         .limit(PICTURED)
+        .collect()
     )
+    chosen = [(row["topic"], row["partition"]) for row in rows]
+    return chosen, len(chosen) if len(chosen) < PICTURED else moved.count()
 
 
-def _drawn(frame: DataFrame, pictured: DataFrame) -> list[Row]:
-    chosen = frame.join(
-        sf.broadcast(pictured.select("topic", "partition")), ["topic", "partition"], "left_semi"
-    )
+def _drawn(frame: DataFrame, pictured: Sequence[tuple[str, int]]) -> list[Row]:
+    names = pa.table([[topic for topic, _ in pictured], [number for _, number in pictured]], _PARTITION)
+    chosen = matching(frame, names)
     # Order by all columns, so that rows which begin together have the same order in every run.
     first = ("topic", "partition", "since")
     rows = (
@@ -162,11 +224,29 @@ def _drawn(frame: DataFrame, pictured: DataFrame) -> list[Row]:
     return [row.asDict(recursive=True) for row in rows]
 
 
-def _strips(
+def _troubled(
     frames: Mapping[str, DataFrame], start: datetime | None, end: datetime | None
-) -> dict[str, dict[str, list[int]]]:
+) -> tuple[Mapping[str, Mapping[str, Sequence[int]]], Sequence[Row]]:
+    """Return the strips, and the stretches that they count if these are few enough."""
     if start is None or end is None:
-        return {}
+        return {}, ()
+    rows = frames["write_stalls"].select("what", "topic", "since", "until").limit(STRETCHES + 1)
+    stretches = rows_of(rows)
+    if len(stretches) > STRETCHES:
+        return _strips(frames, start, end), ()
+    counted = [
+        Stretch(row["what"], row["topic"], millis(row["since"]), _millis(row["until"])) for row in stretches
+    ]
+    return {OFFLINE: {}, UNDER_REPLICATED: {}} | cells(counted, millis(start), millis(end), CELLS), stretches
+
+
+def _millis(value: datetime | None) -> int | None:
+    return None if value is None else millis(value)
+
+
+def _strips(
+    frames: Mapping[str, DataFrame], start: datetime, end: datetime
+) -> dict[str, dict[str, list[int]]]:
     intervals = {
         OFFLINE: frames["write_stalls"].where(sf.col("what") == OFFLINE),
         UNDER_REPLICATED: frames["under_replicated"],

@@ -2,58 +2,96 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 
-from barnabas.analysis.report.as_html import html
+from barnabas.analysis.report.as_html import page as page_of
 from barnabas.analysis.report.as_json import write_json
+from barnabas.analysis.report.as_markdown import markdown
 from barnabas.analysis.report.as_text import summary, text
+from barnabas.analysis.report.detail import FOLDER
 from barnabas.analysis.report.document import Document
 
 _PRINTED_LINES = 200
 """The most lines of text that are printed; ``report.txt`` holds all."""
 
 
+_GAP = "  "
+"""The blanks between two columns, and before an indented line."""
+
+_WIDTH_MIN = 40
+"""The least width to which lines are folded, so that no narrow terminal leaves a column for each letter."""
+
 REPORTS = ("report.html", "report.json", "report.txt")
 """The names of a report's files."""
 
 
 class Format(StrEnum):
-    """The form of the report that is printed; all three files are always written."""
+    """The form of the report that is printed; the first three are always written.
+
+    ``MARKDOWN`` is the post-mortem of the worst incident.
+    """
 
     HTML = "html"
     TEXT = "text"
     JSON = "json"
+    MARKDOWN = "markdown"
 
 
-def write_report(
-    document: Document, folder: Path, form: Format = Format.HTML, *, shown: str | None = None
-) -> None:
-    """Write ``report.html``, ``report.json`` and ``report.txt`` into ``folder``, and print one of them.
+def write_report(document: Document, folder: Path, form: Format = Format.HTML) -> None:
+    """Write the report's files into ``folder``, and print one of the forms."""
+    save_report(document, folder)
+    print_report(document, form, str(folder.absolute()))
 
-    Args:
-        document: The report.
-        folder: The folder for the files; those of an earlier run are replaced.
-        form: The form to print. ``HTML`` prints the summary and the file's path, the others the report
-            itself.
-        shown: The folder's name for the reader, if the files do not stay in ``folder``.
+
+def save_report(document: Document, folder: Path) -> None:
+    """Write ``report.html``, ``report.json`` and ``report.txt``, replacing those of an earlier run.
+
+    Beside ``report.html`` is the folder of the files that it loads.
     """
     page, data, words = (folder / name for name in REPORTS)
-    place = str(folder.absolute()) if shown is None else shown
-    page.write_text(html(document), encoding="utf-8")
+    _write_page(document, page)
     with data.open("w", encoding="utf-8") as target:
         write_json(target, document)
     words.write_text("".join(f"{line}\n" for line in text(document)), encoding="utf-8")
+
+
+def print_report(document: Document, form: Format, place: str) -> None:
+    """Print a form of the report.
+
+    Args:
+        document: The report.
+        form: The form to print. ``HTML`` prints the summary and the file's path, the others the report
+            itself.
+        place: The folder of the report's files, as it is called for the reader.
+    """
+    page, _, words = REPORTS
     match form:
         case Format.HTML:
-            _print([*summary(document), f"Open {place}/{page.name} in a browser."])
+            _print([*summary(document), f"Open {place}/{page} in a browser."])
         case Format.TEXT:
-            _print(_cut(text(document), f"{place}/{words.name}"))
+            _print(_cut(text(document), f"{place}/{words}"))
         case Format.JSON:
             write_json(sys.stdout, document)
+        case Format.MARKDOWN:
+            _print(markdown(document).splitlines(), is_folded=False)
+
+
+def _write_page(document: Document, target: Path) -> None:
+    """Write the page, and the files that it loads beside it; those of an earlier run are deleted."""
+    made, folder = page_of(document), target.parent / FOLDER
+    folder.mkdir(exist_ok=True)
+    for name, content in made.files.items():
+        (folder / name).write_text(content, encoding="utf-8")
+    # The page last: whoever opens it finds its files.
+    target.write_text(made.html, encoding="utf-8")
+    for stale in set(folder.glob("*.js")).difference(folder / name for name in made.files):
+        stale.unlink()
 
 
 def _cut(lines: Iterator[str], path: str) -> Iterator[str]:
@@ -63,8 +101,28 @@ def _cut(lines: Iterator[str], path: str) -> Iterator[str]:
         yield f"... and {rest:,} lines more in {path}"
 
 
-def _print(lines: Iterable[str]) -> None:
+def _print(lines: Iterable[str], *, is_folded: bool = True) -> None:
+    if is_folded and sys.stdout.isatty():
+        width = shutil.get_terminal_size().columns
+        lines = (part for line in lines for part in folded(line, width))
     # Characters that the terminal's encoding lacks are replaced.
     letters = sys.stdout.encoding or "utf-8"
     sys.stdout.writelines(f"{line}\n".encode(letters, "replace").decode(letters) for line in lines)
     sys.stdout.flush()
+
+
+def folded(line: str, width: int) -> list[str]:
+    """Fold a line between words, so that a terminal of this width breaks none.
+
+    What follows is indented as far as the text of the line's last column. A word that is longer than the
+    width remains whole: it may be a path to copy.
+    """
+    if len(line) <= width:
+        return [line]
+    width = max(width, _WIDTH_MIN)
+    column = line[: width // 2].rfind(_GAP)
+    indent = " " * (column + len(_GAP) if column >= 0 else len(_GAP))
+    return textwrap.wrap(
+        line, width, subsequent_indent=indent, expand_tabs=False, replace_whitespace=False,
+        break_long_words=False, break_on_hyphens=False,
+    )  # fmt: skip

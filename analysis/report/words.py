@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 
 from barnabas.analysis.derived.unavailability import NEVER_LED
 from barnabas.analysis.questions.availability import OFFLINE
+from barnabas.analysis.story.certainty import Bound, Duration, Fact, between, moment
+from barnabas.analysis.story.sentences import duration as span_text
+from barnabas.analysis.story.sentences import lasted
 
 Row = Mapping[str, Any]
 
@@ -22,7 +25,10 @@ TERMS = {
 """The terms of a report, for readers who do not use them daily."""
 
 UNBOUNDED = "the lost leader's log of that time is not among these"
-"""The reason why an outage may be longer than the time for which it was noticed."""
+"""The reason why an outage may have begun before it was noticed."""
+
+UNLED = "no line shows when the new leader led"
+"""The reason why an outage may have ended later than with the election."""
 
 _MILLISECOND = timedelta(milliseconds=1)
 
@@ -47,8 +53,8 @@ class TimedStep(NamedTuple):
 
     Attributes:
         time: As in ``Step``.
-        after: Milliseconds since the step before; None for the first step, and if a time is unknown or the
-            clocks contradict each other.
+        after: Milliseconds since the step before, never negative; None for the first step, and if a time is
+            unknown or the clocks contradict each other.
         text: As in ``Step``, with a note if the clocks contradict each other.
     """
 
@@ -64,10 +70,9 @@ def timed(found: Iterable[Step]) -> list[TimedStep]:
     for step in found:
         after, text = span(before, step.time), step.text
         if after is not None and after < -_CLOCKS_MS:
-            after, text = (
-                None,
-                f"{text}; the clocks contradict each other, or the logs are of different clusters",
-            )
+            text = f"{text}; the clocks contradict each other, or the logs are of different clusters"
+        if after is not None and after < 0:
+            after = None
         with_times.append(TimedStep(step.time, after, text))
         before = step.time or before
     return with_times
@@ -77,16 +82,8 @@ def duration(milliseconds: float | None) -> str:
     """Format a span of time such as ``25 ms``, ``4.4 s``, ``2 min 32 s`` or ``3 h 5 min``."""
     if milliseconds is None:
         return "an unknown time"
-    sign, ms = ("-" if milliseconds < 0 else ""), abs(milliseconds)
-    if ms < 1_000:
-        return f"{sign}{ms:.0f} ms"
-    if ms < 60_000:
-        return f"{sign}{ms / 1_000:.1f} s"
-    minutes, seconds = divmod(round(ms / 1_000), 60)
-    if minutes < 60:
-        return f"{sign}{minutes} min {seconds} s"
-    hours, minutes = divmod(minutes, 60)
-    return f"{sign}{hours} h {minutes} min" if hours < 48 else f"{sign}{hours / 24:.1f} days"
+    sign = "-" if milliseconds < 0 else ""
+    return f"{sign}{span_text(timedelta(milliseconds=abs(milliseconds)))}"
 
 
 def span(start: datetime | None, end: datetime | None) -> float | None:
@@ -109,39 +106,38 @@ def headline(stall: Row) -> str:
     """Return one sentence about what kept writes to a partition waiting."""
     name = f"{stall['topic']}-{stall['partition']}"
     if stall["what"] != OFFLINE:
-        how_long = _lasting(stall["since"], stall["until"])
-        return (
-            f"{name} had {stall['least']} of {stall['assigned']} replicas in sync {how_long}: {_out(stall)}"
-        )
+        in_sync = f"{stall['least']} of {stall['assigned']} replicas in sync"
+        return f"{name} had {in_sync} {_short(stall)}: {_out(stall)}"
     return f"{name} had no leader {_without_leader(stall)}: {stall['cause']}"
 
 
 def _without_leader(stall: Row) -> str:
     since, end, before = stall["since"], stall["until"], stall["earliest"]
     if end is None:
-        return _lasting(since, end)
-    noticed = max(span(since, end) or 0, 0)
-    if before is None and stall["cause"] != NEVER_LED:
-        return f"for {noticed_for(noticed, None)}"
-    return f"for {noticed_for(noticed, span(min(before or since, since), end))}"
+        return _LASTING
+    # A leader is lost before the controller notices, and the next one leads after its election.
+    begin = Fact(since) if stall["cause"] == NEVER_LED else moment(before, since, (), "")
+    is_seen = stall["led_at"] is not None or stall["leader_after"] is None
+    found = between(begin, Fact(end) if is_seen else moment(end, None, (), ""))
+    missing = UNLED if not is_seen else UNBOUNDED if before is None else ""
+    return _with_reason(found, missing)
 
 
-def noticed_for(noticed: float, at_most: float | None) -> str:
-    """Format how long there was no leader: the time that the controller noticed, and its upper bound.
-
-    Args:
-        noticed: Milliseconds since the controller noticed.
-        at_most: Milliseconds since the last line of the dead leader; None if its log is missing.
-    """
-    if at_most is None:
-        return f"at least {duration(noticed)} ({UNBOUNDED})"
-    if at_most <= noticed:
-        return duration(noticed)
-    return f"at most {duration(at_most)}, noticed for {duration(noticed)}"
+def _with_reason(found: Duration, missing: str) -> str:
+    """Format a duration, and what is missing if nothing bounds it from above."""
+    is_open = not isinstance(found, Fact) and (not isinstance(found, Bound) or found.at_most is None)
+    return f"{lasted(found)} ({missing})" if is_open and missing else lasted(found)
 
 
-def _lasting(start: datetime, end: datetime | None) -> str:
-    return "until the logs end" if end is None else f"for {duration(span(start, end))}"
+_LASTING = "as far as the logs show"
+
+
+def _short(stall: Row) -> str:
+    since, until, sure = stall["since"], stall["until"], stall["sure_until"]
+    if until is None:
+        return _LASTING
+    end = Fact(until) if sure is None else moment(sure, until, (), "")
+    return lasted(between(Fact(since), end))
 
 
 def _out(stall: Row) -> str:
@@ -175,7 +171,7 @@ def _offline(stall: Row, around: Sequence[Row]) -> list[Step]:
         found.append(
             Step(
                 stall["earliest"],
-                f"the log of broker {before}, its leader, falls silent: it died or hung then or later",
+                f"the last line of broker {before}, its leader, before it was lost",
             )
         )
     by = "" if stall["controller_epoch"] is None else f" in controller epoch {stall['controller_epoch']}"
@@ -184,17 +180,18 @@ def _offline(stall: Row, around: Sequence[Row]) -> list[Step]:
         said = (stall["failure"] or "no reason given").removeprefix("kafka.common.")
         found.append(Step(None, f"{count(stall['failed'], 'election')} failed; {said}"))
     if stall["elected"] is None:
-        found.append(Step(None, "nobody had been elected when the logs end"))
+        found.append(Step(None, "no line shows a later election"))
         return found
     if stall["leader_after"] is None:
         found.append(Step(stall["elected"], "the topic was deleted"))
         return found
     epoch = "" if stall["leader_epoch"] is None else f", leader epoch {stall['leader_epoch']}"
     found.append(Step(stall["elected"], f"broker {stall['leader_after']} was elected{epoch}"))
-    if stall["led_at"] is not None:
-        found.append(
-            Step(stall["led_at"], f"broker {stall['leader_after']} began to lead: writes could go on")
-        )
+    found.append(
+        Step(None, UNLED)
+        if stall["led_at"] is None
+        else Step(stall["led_at"], f"broker {stall['leader_after']} began to lead")
+    )
     return found
 
 
@@ -234,18 +231,21 @@ def failover_total(story: Row) -> str:
     if story["led"] is None or story["noticed"] is None:
         return ""
     noticed = max(span(story["noticed"], story["led"]) or 0, 0)
+    if story["led_unseen"]:
+        unseen = count(story["led_unseen"], "partition")
+        return f"at least {duration(noticed)} from the notice to the last new leader ({UNLED}: {unseen})"
     found = f"{duration(noticed)} from the notice to the last new leader"
     total = story["total_ms"]
     if total is None:
         return f"{found} ({UNBOUNDED})"
-    return f"{found}, at most {duration(total)} in all" if total > noticed else found
+    return f"{found}, {lasted(Bound(None, total * _MILLISECOND))[4:]} in all" if total > noticed else found
 
 
 def failover_steps(story: Row) -> list[Step]:
     """Return the steps of a failover that the logs show, from the trigger to the followers."""
     controller, found = story["controller"], []
     if story["heard"] is not None:
-        silent = f"the log of broker {story['broker']} falls silent"
+        silent = f"the last line of broker {story['broker']} before it was lost"
         last = f"broker {story['broker']} acted as controller for the last time"
         found.append(Step(story["heard"], silent if story["partitions"] else last))
     if story["reigned"] is not None:
@@ -277,7 +277,10 @@ def failover_steps(story: Row) -> list[Step]:
 
 def _taken_over(story: Row) -> list[Step]:
     """Return the last new leader and the last follower, in order of time: they may be of two partitions."""
-    done = (("led", "the last new leader led"), ("followed", "the last of their followers followed"))
+    led = (
+        "the last new leader led" if not story["led_unseen"] else "the last new leader led that a line shows"
+    )
+    done = (("led", led), ("followed", "the last of their followers followed"))
     found = [
         Step(story[name], f"{what}{', by a clock that is behind' if story[f'{name}_behind'] else ''}")
         for name, what in done

@@ -96,6 +96,11 @@ _SENT = (
         "<correlation_id> to broker <broker> for partition <tp>",
     ),
     row(
+        OtherKind.UPDATE_METADATA_SENDING, _C, "TRACE", "0.8.0",
+        "Sending UpdateMetadata request with correlationId <correlation_id> to broker <broker> for partition "
+        "<tp>",
+    ),
+    row(
         # Controllers log this for brokers whose inter.broker.protocol.version is below 2.6. Our brokers use
         # 2.6, so they never write it.
         Kind.STOP_REPLICA_BATCH, _C, "INFO", "2.6 to 2.7",

@@ -38,6 +38,10 @@ KRAFT_ROWS: tuple[Template, ...] = (
         "Stopped fetchers as part of <transition=become-follower> for <count> partitions",
     ),
     row(
+        OtherKind.KRAFT_FETCHERS_STARTED, _B, "INFO", "2.8+",
+        "Started fetchers as part of <transition=become-follower> for <count> partitions",
+    ),
+    row(
         OtherKind.KRAFT_FETCHERS_STOPPED, _B, "INFO", "3.0+",
         "Stopped fetchers as part of controlled shutdown for <count> partitions",
     ),

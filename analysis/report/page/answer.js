@@ -2,7 +2,7 @@
 function stepsOf(steps) {
   const list = make("ol", { class: "steps" });
   for (const step of steps) {
-    const after = step.after === null ? "" : `${step.after < 0 ? "" : "+"}${span(step.after)}`;
+    const after = step.after === null ? "" : `+${span(step.after)}`;
     list.append(make("li", {}, make("time", {}, clock(step.time)), make("span", { class: "after" }, after), make("span", {}, step.text)));
   }
   return list;
@@ -15,19 +15,20 @@ function stretch(text, partition) {
   if (!found || data.start === null) return null;
   const inDay = ((Number(found[2]) * 60 + Number(found[3])) * 60 + Number(found[4] ?? 0)) * 1000;
   const long = found[4] === undefined ? 60000 : 1000, choices = [];
-  for (let midnight = Math.floor(data.start / 864e5) * 864e5; midnight <= data.end; midnight += 864e5) {
-    const from = midnight + inDay;
+  const first = Math.floor((data.start + ahead(data.start)) / 864e5) * 864e5;
+  for (let midnight = first; midnight - 864e5 <= data.end; midnight += 864e5) {
+    const from = midnight + inDay - ahead(midnight + inDay);
     if (from + long > data.start && from <= data.end && (!found[1] || day(from).endsWith(found[1]))) choices.push([from, from + long]);
   }
   return choices.find((each) => stallsIn(partition, each).length > 0) ?? choices[0] ?? null;
 }
 
 function stallsIn(partition, [from, to]) {
-  return (data.stalls[partition] ?? []).filter((each) => each.since < to && (each.until ?? Infinity) >= from);
+  return stallsOf(partition).filter((each) => each.since < to && (each.until ?? Infinity) >= from);
 }
 
 function leaderAt(partition, ms) {
-  return (data.reigns[partition] ?? []).findLast((each) => each.since <= ms && (each.until ?? data.end) >= ms);
+  return reignsOf(partition).findLast((each) => each.since <= ms && (each.until ?? data.end) >= ms);
 }
 
 function tellOthers(card, stalls) {
@@ -38,7 +39,7 @@ function tellOthers(card, stalls) {
 
 // Draws the answer, and gives the stretch of time that it is about.
 function tellAnswer(partition, text) {
-  const card = byId("answer"), when = stretch(text, partition), stalls = data.stalls[partition] ?? [];
+  const card = byId("answer"), when = stretch(text, partition), stalls = stallsOf(partition);
   card.className = "card";
   if (!data.partitions.includes(partition)) {
     card.replaceChildren(make("p", {}, partition

@@ -30,6 +30,20 @@ function telling(node, text) {
   return node;
 }
 
+// The labels of an axis; none in a fold, nor so close to another that both cannot be read.
+function axis(scale) {
+  const shown = [];
+  for (const piece of scale.pieces) {
+    const wide = piece.right - piece.left;
+    if (piece.isFold || wide < 1) continue;
+    for (const tick of ticks(piece.since, piece.until, wide / 105)) {
+      const last = shown[shown.length - 1];
+      if (last === undefined || scale.x(tick.at) - scale.x(last.at) > 70) shown.push(tick);
+    }
+  }
+  return shown;
+}
+
 const LEFT = 128, RIGHT = 8, AXIS = 22;
 
 // A picture over the time that is looked at: an axis on top, `height` below, labels to the left.
@@ -37,14 +51,19 @@ function picture(host, height) {
   const width = Math.max(host.clientWidth, 320);
   const svg = shape("svg", { viewBox: `0 0 ${width} ${height + AXIS}`, height: height + AXIS });
   const [from, to] = view.shown;
-  const x = (ms) => LEFT + (width - LEFT - RIGHT) * (ms - from) / Math.max(to - from, 1);
-  for (const tick of ticks(from, to, width / 105)) {
+  const scale = scaleOf(from, to, LEFT, width - RIGHT, view.folded ? data.quiet : []), x = scale.x;
+  for (const tick of axis(scale)) {
     svg.append(
       shape("line", { class: "grid", x1: x(tick.at), x2: x(tick.at), y1: AXIS - 5, y2: AXIS + height }),
       shape("text", { class: "faint", x: x(tick.at), y: 12, "text-anchor": "middle" }, tick.text),
     );
   }
-  svg.append(hatching(), brushing(svg, x, width, height));
+  svg.append(hatching(), brushing(svg, scale, width, height));
+  for (const piece of scale.pieces.filter((each) => each.isFold)) {
+    const said = `nothing happened for ${span(piece.until - piece.since)}: ${clock(piece.since, false)} to ${clock(piece.until, false)}`;
+    const node = shape("rect", { class: "fold", x: piece.left, y: AXIS - 5, width: piece.right - piece.left, height: height + 5, fill: "url(#folded)" });
+    svg.append(telling(node, said), shape("text", { class: "faint", x: (piece.left + piece.right) / 2, y: 12, "text-anchor": "middle" }, "⋯"));
+  }
   host.replaceChildren(svg);
   return {
     svg, x, width,
@@ -73,27 +92,30 @@ function picture(host, height) {
   };
 }
 
-// What may have been so, and is not known: red stripes.
-const PERHAPS = "url(#perhaps)";
+// What may have been so: red stripes. What nothing shows: grey dots.
+const PERHAPS = "url(#perhaps)", UNKNOWN = "url(#unknown)";
 
 function hatching() {
   const pattern = shape("pattern", { id: "perhaps", width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" });
   pattern.append(
     shape("rect", { width: 6, height: 6, fill: "var(--card)" }), shape("rect", { width: 3, height: 6, fill: "var(--bad)", opacity: .75 }),
   );
+  const unknown = shape("pattern", { id: "unknown", width: 5, height: 5, patternUnits: "userSpaceOnUse" });
+  unknown.append(shape("rect", { width: 5, height: 5, fill: "var(--card)" }), shape("rect", { width: 2, height: 5, fill: "var(--faint)", opacity: .5 }));
+  const folded = shape("pattern", { id: "folded", width: 8, height: 8, patternUnits: "userSpaceOnUse" });
+  folded.append(shape("rect", { width: 8, height: 8, fill: "var(--card)" }), shape("path", { d: "M0 0 L4 4 L0 8", fill: "none", stroke: "var(--line)", "stroke-width": 1.5 }));
   const definitions = shape("defs");
-  definitions.append(pattern);
+  definitions.append(pattern, unknown, folded);
   return definitions;
 }
 
 // Dragging over a picture looks closer.
-function brushing(svg, x, width, height) {
+function brushing(svg, scale, width, height) {
+  const x = scale.x;
   const area = shape("rect", { class: "zoomable", x: LEFT, y: 0, width: width - LEFT - RIGHT, height: height + AXIS, fill: "transparent" });
-  const [from, to] = view.shown;
   const time = (event) => {
     const box = svg.getBoundingClientRect();
-    const across = (event.clientX - box.left) * width / box.width;
-    return from + (to - from) * Math.min(Math.max((across - LEFT) / (width - LEFT - RIGHT), 0), 1);
+    return scale.time((event.clientX - box.left) * width / box.width);
   };
   svg.addEventListener("pointerdown", (event) => {
     if (event.target.classList.contains("pick")) return;

@@ -2,7 +2,7 @@
 const LANE = 26;
 
 function drawCluster() {
-  const brokers = [...brokerOrder.keys()], strips = stripRows();
+  const brokers = [...brokerOrder.keys()].filter((id) => view.filter.broker === null || id === view.filter.broker), strips = stripRows();
   const lanes = LANE * (brokers.length + 1) + 8;
   const at = picture(byId("lanes"), lanes + STRIP * strips.length);
   drawControllers(at);
@@ -28,15 +28,24 @@ function drawControllers(at) {
   }
 }
 
+const told = (absence) => inZone(data.incidents[absence.incident].text);
+
 function drawBroker(at, broker, top) {
   at.svg.append(shape("rect", { x: 0, y: top + 6, width: 11, height: 11, rx: 3, fill: colour(broker) }));
   at.label(top + 16, `Broker ${broker}`, { x: 18 });
-  at.bar(data.start, data.end, top + 8, 7, { fill: "var(--alive)" });
-  for (const gone of data.departures.filter((each) => each.broker === broker)) {
-    const said = `broker ${broker} was gone\nlast line ${clock(gone.heard) || "unknown"}\nnoticed ${clock(gone.since)}\n`
-      + `back ${clock(gone.back) || "not while the logs last"}`;
-    if (gone.heard !== null) at.bar(gone.heard, gone.since, top + 5, 13, { fill: PERHAPS }, said);
-    at.bar(gone.since, gone.back, top + 5, 13, { fill: "var(--bad)" }, said);
+  // Only its own lines show a broker alive; the rest of the lane is not known.
+  const log = data.brokers.find((each) => each.broker === broker);
+  at.bar(data.start, data.end, top + 10, 3, { fill: UNKNOWN }, `no line of broker ${broker}`);
+  if (log && log.first !== null) at.bar(log.first, log.last, top + 8, 7, { fill: "var(--alive)" });
+  for (const each of data.absences.filter((gone) => gone.broker === broker && gone.gone !== null)) {
+    if (each.lived !== null) at.bar(each.lived, each.gone, top + 5, 13, { fill: PERHAPS }, told(each));
+    if (each.back === null && each.starts === null) {
+      at.bar(each.gone, each.gone, top + 5, 13, { fill: "var(--bad)" }, told(each));
+      at.bar(each.gone, data.end, top + 7, 9, { fill: UNKNOWN }, `${told(each)}\nWhether it was gone all the time is unknown.`);
+      continue;
+    }
+    at.bar(each.gone, each.starts ?? each.back, top + 5, 13, { fill: "var(--bad)" }, told(each));
+    if (each.starts !== null && each.back !== null) at.bar(each.starts, each.back, top + 5, 13, { fill: PERHAPS }, told(each));
   }
   drawTakeovers(at, broker, top);
 }
@@ -44,8 +53,8 @@ function drawBroker(at, broker, top) {
 // Leaderships that the broker took over, those of one pixel as one dot.
 function drawTakeovers(at, broker, top) {
   const [from, to] = view.shown, dots = new Map();
-  for (const [partition, reigns] of Object.entries(data.reigns)) {
-    for (const reign of reigns) {
+  for (const partition of wantedPartitions()) {
+    for (const reign of reignsOf(partition)) {
       if (reign.leader !== broker || reign.since < from || reign.since > to) continue;
       if (reign.why === "new epoch, same leader") continue;
       const place = Math.round(at.x(reign.since) / 7);

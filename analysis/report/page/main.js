@@ -1,18 +1,22 @@
 const data = JSON.parse(byId("data").textContent);
 const ids = new Set([
   ...data.brokers.map((each) => each.broker),
-  ...data.departures.map((each) => each.broker),
+  ...data.absences.map((each) => each.broker),
   ...data.controllers.map((each) => each.controller),
-  ...Object.values(data.reigns).flat().map((each) => each.leader),
+  ...data.leaders.flat(),
 ]);
 const brokerOrder = new Map([...ids].filter((id) => id >= 0).sort((a, b) => a - b).map((id, index) => [id, index]));
-const view = { shown: [data.start ?? 0, data.end ?? 1], partition: null, moment: null, all: false };
+const view = {
+  shown: [data.start ?? 0, data.end ?? 1], partition: null, moment: null, all: false, zone: "UTC", folded: true, incident: null,
+  filter: { broker: null, topic: "", severity: "", kind: "" },
+};
 
 function redraw() {
   const [from, to] = view.shown;
-  byId("range").textContent = data.start === null ? "no times" : `${day(from)} ${clock(from, true, false)} to ${day(to) === day(from) ? "" : `${day(to)} `}${clock(to, true, false)}`;
+  byId("range").textContent = data.start === null ? "no times" : `${day(from)} ${clock(from, true, false)} to ${day(to) === day(from) ? "" : `${day(to)} `}${clock(to, true, false)} ${view.zone}`;
   drawCluster();
   drawPartitions();
+  refine();
 }
 
 // Look at a stretch of time in all pictures.
@@ -22,21 +26,34 @@ function look(from, to) {
   redraw();
 }
 
-// Answer a question, and remember it in the address so that it can be sent to somebody.
-function ask(partition, moment) {
+// Answer a question; its partition's file is loaded first. The answer's time is looked at if a moment is asked for.
+async function ask(partition, moment, looks = true) {
   view.partition = partition;
-  const about = tellAnswer(partition, moment), when = stretch(moment, partition);
-  view.moment = when ? when[0] : about ? about[0] : null;
   byId("partition").value = partition ?? "";
   byId("moment").value = moment ?? "";
-  if (about && moment) look(about[0] - (about[1] - about[0]) / 3, about[1] + (about[1] - about[0]) / 3);
+  await loadRows([partition]);
+  if (view.partition !== partition) return;
+  const about = tellAnswer(partition, moment), when = stretch(moment, partition);
+  view.moment = when ? when[0] : about ? about[0] : null;
+  if (looks && about && moment) look(about[0] - (about[1] - about[0]) / 3, about[1] + (about[1] - about[0]) / 3);
   else redraw();
   document.documentElement.dataset.asked = partition ?? "";
 }
 
-function asked() {
+// The question is in the address, so that it can be sent to somebody. Without one, the worst incident is looked at.
+async function asked() {
   const [partition, moment] = decodeURIComponent(location.hash.slice(1)).split("@");
-  ask(partition || data.partitions[0] || null, moment || null);
+  if (!partition && data.incidents.length) choose(0);
+  await ask(partition || data.partitions[0] || null, moment || null);
+}
+
+function tellAll() {
+  tellSummary();
+  tellIncidents();
+  tellStories();
+  tellAudit();
+  tellTables();
+  tellUnknown();
 }
 
 byId("ask").addEventListener("submit", (event) => {
@@ -45,24 +62,21 @@ byId("ask").addEventListener("submit", (event) => {
   history.replaceState(null, "", `#${encodeURIComponent(byId("partition").value.trim())}${moment ? `@${moment}` : ""}`);
   asked();
 });
-byId("whole").onclick = () => look(data.start, data.end);
 addEventListener("resize", redraw);
 addEventListener("hashchange", asked);
 byId("partitions").append(...data.partitions.map((name) => make("option", { value: name })));
 const striped = "repeating-linear-gradient(45deg, var(--bad) 0 2px, var(--card) 2px 4px)";
+const dotted = "repeating-linear-gradient(90deg, var(--faint) 0 2px, var(--card) 2px 5px)";
 const KEY = [
-  ["gone, or no leader", "var(--bad)"], ["perhaps: not noticed yet", striped], ["under-replicated", "var(--warn)"],
+  ["gone, or no leader", "var(--bad)"], ["gone, or not yet", striped], ["not known", dotted], ["under-replicated", "var(--warn)"],
 ];
 for (const [name, fill] of KEY) byId("key").append(make("i", { style: `background: ${fill}` }), name);
 for (const id of brokerOrder.keys()) byId("key").append(make("i", { style: `background: ${colour(id)}` }), `broker ${id}`);
 byId("key").append(make("i", { class: "dot" }), "takes over partitions");
 document.documentElement.classList.toggle("days", severalDays());
 document.documentElement.classList.toggle("years", severalYears());
-tellSummary();
-tellStories();
-tellAudit();
-tellTables();
-tellUnknown();
+fillControls();
+listen();
+tellAll();
 tellTerms();
-asked();
-document.documentElement.dataset.ready = "yes";
+asked().then(() => { document.documentElement.dataset.ready = "yes"; });

@@ -1,29 +1,50 @@
 // Who led each partition: a row for each, the most troubled first, and the one asked for on top.
 const ROW = 22, SHOWN = 16;
 
+const rowsFile = (name) => `rows-${Math.floor(data.partitions.indexOf(name) / data.group)}`;
+const reignsOf = (name) => details.get(rowsFile(name))?.reigns[name] ?? [];
+const stallsOf = (name) => details.get(rowsFile(name))?.stalls[name] ?? [];
+
+// Load the files of partitions.
+function loadRows(names) {
+  const files = new Set(names.filter((name) => data.partitions.includes(name)).map(rowsFile));
+  return Promise.all([...files].map((file) => detail(file)));
+}
+
+function wantedPartitions() {
+  const topic = view.filter.topic, broker = view.filter.broker;
+  return data.partitions.filter((name, index) => (!topic || name.slice(0, name.lastIndexOf("-")) === topic)
+    && (broker === null || data.leaders[index].includes(broker)));
+}
+
 function drawPartitions() {
-  const names = data.partitions.filter((name) => name !== view.partition).slice(0, view.all ? undefined : SHOWN - 1);
-  if (data.partitions.includes(view.partition)) names.unshift(view.partition);
+  const wanted = wantedPartitions(), names = wanted.filter((name) => name !== view.partition).slice(0, view.all ? undefined : SHOWN - 1);
+  if (wanted.includes(view.partition)) names.unshift(view.partition);
+  const missing = names.filter((name) => !details.has(rowsFile(name)));
   const at = picture(byId("rows"), Math.max(ROW * names.length, ROW));
   names.forEach((name, index) => drawPartition(at, name, AXIS + ROW * index));
   at.mark(view.moment);
-  const hidden = data.partitions.length - names.length;
+  const hidden = wanted.length - names.length;
   const text = [
     hidden > 0 ? `${hidden} more can be shown or asked for` : "",
     data.others > 0 ? `${data.others} quiet ones are in the table leaders only` : "",
   ].filter(Boolean).join("; ");
   byId("others").textContent = text;
   if (hidden > 0) {
-    const button = make("button", { type: "button" }, "show all");
+    const button = make("button", { type: "button", id: "all" }, "show all");
     button.onclick = () => { view.all = true; drawPartitions(); };
     byId("rows").append(button);
+  }
+  if (missing.length) {
+    loadRows(missing).then((found) => { if (found.every((each) => each !== null)) { drawPartitions(); drawCluster(); } });
   }
 }
 
 function drawPartition(at, name, top) {
-  const label = at.label(top + 15, name, { class: "pick", "font-weight": name === view.partition ? 700 : 400 });
+  const label = at.label(top + 15, name, { class: "pick", "font-weight": name === view.partition ? 700 : 400, tabindex: 0, role: "button" });
   label.addEventListener("click", () => ask(name, null));
-  for (const reign of data.reigns[name] ?? []) {
+  label.addEventListener("keydown", (event) => { if (event.key === "Enter") ask(name, null); });
+  for (const reign of reignsOf(name)) {
     if (reign.leader < 0) continue;
     const epoch = reign.leader_epoch === null ? "" : `, leader epoch ${reign.leader_epoch}`;
     const said = `${name}: leader ${reign.leader}${epoch}\n${clock(reign.since)} ${reign.why}\n`
@@ -34,7 +55,7 @@ function drawPartition(at, name, top) {
       at.svg.append(shape("text", { class: "on", x: drawn.left + 5, y: top + 14.5, "pointer-events": "none" }, text));
     }
   }
-  for (const stall of data.stalls[name] ?? []) {
+  for (const stall of stallsOf(name)) {
     const said = `${stall.headline}\n${clock(stall.since)} to ${clock(stall.until) || "the end of the logs"}`;
     if (stall.what === "without a leader") {
       if (stall.since < stall.noticed) at.bar(stall.since, stall.noticed, top + 4, 13, { fill: PERHAPS }, said);

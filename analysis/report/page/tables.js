@@ -1,29 +1,36 @@
 // The failovers, the audit, the tables, what was not understood, and the words.
 function tellSummary() {
-  for (const line of data.summary) {
-    byId("summary").append(make("li", line.startsWith("SAFETY") ? { class: "bad" } : {}, line));
-  }
+  byId("summary").replaceChildren(...data.summary.map((line) => make("li", line.startsWith("SAFETY") ? { class: "bad" } : {}, ...sentence(line))));
 }
 
 function tellStories() {
   const host = byId("stories");
-  if (data.stories.length === 0) host.append(make("p", { class: "faint" }, "No broker that led or was controller was lost."));
-  data.stories.forEach((story, index) => {
+  host.replaceChildren();
+  if (data.stories.length === 0) host.append(make("p", { class: "faint" }, "No line shows the steps of a failover."));
+  const more = details.get("stories") ?? [];
+  [...data.stories, ...more].forEach((story, index) => {
     const show = make("button", { type: "button" }, "show");
     show.onclick = () => { const wide = Math.max(story.end - story.time, 200); look(story.time - wide / 4, story.end + wide / 4); };
     const line = make("summary", {}, `${clock(story.time)}  ${story.headline}`, make("span", { class: "num" }, story.total), " ", show);
     host.append(make("details", index < 3 ? { open: "" } : {}, line, stepsOf(story.steps)));
   });
+  const rest = data.storiesCount - data.stories.length - more.length;
+  if (rest > 0) {
+    const button = make("button", { type: "button", id: "more-stories" }, `show ${rest} more`);
+    button.onclick = async () => { if (await detail("stories")) tellStories(); };
+    host.append(button);
+  }
 }
 
 function tellAudit() {
   const list = make("ul", { class: "checks" });
+  byId("audit").replaceChildren();
   for (const [check, meaning] of Object.entries(data.checks)) {
-    const found = data.audit.filter((each) => each.check === check).length;
+    const found = data.auditCounts[check] ?? 0;
     list.append(make("li", found ? { class: "bad" } : {}, found ? `${found} × ${meaning}` : `never: ${meaning}`));
   }
   byId("audit").append(list);
-  for (const finding of data.audit.slice(0, 50)) {
+  for (const finding of data.audit) {
     const where = finding.topic === null ? "" : ` ${finding.topic}-${finding.partition}`;
     const line = make("summary", {}, `${finding.check}:${where} ${finding.detail}`, make("span", { class: "num" }, clock(finding.time)));
     byId("audit").append(make("details", {}, line, ...finding.evidence.map((raw) => make("pre", {}, raw))));
@@ -31,6 +38,7 @@ function tellAudit() {
 }
 
 function tellTables() {
+  byId("tables").replaceChildren();
   for (const [index, table] of data.tables.entries()) {
     const cells = (row) => row.map((value, column) => make("td", {}, cellText(value, table.forms[column])));
     const body = make("tbody", {}, ...table.rows.map((row) => make("tr", {}, ...cells(row))));
@@ -52,8 +60,9 @@ function cellText(value, form) {
 
 function tellUnknown() {
   const host = byId("unknown");
+  host.replaceChildren();
   if (data.unknown.length === 0) host.append(make("p", { class: "faint" }, "Every line was understood."));
-  for (const each of data.unknown.slice(0, 40)) {
+  for (const each of data.unknown) {
     host.append(make("div", {}, make("span", { class: "faint" }, `${each.lines} × in ${each.sources} file${each.sources === 1 ? "" : "s"}, such as`), make("pre", {}, each.sample)));
   }
 }

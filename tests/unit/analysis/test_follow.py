@@ -60,7 +60,8 @@ def test_logs_that_are_followed_with_interruptions_give_the_rows_of_a_batch(
     for table in DERIVED:
         for tables in (followed, at_once):
             tables[table.name] = settle(table.of(tables))
-        assert rows(followed[table.name]) == rows(at_once[table.name]), table.name
+        # A row may name the place of its line, which counts from where a batch began to read.
+        assert told(followed[table.name]) == told(at_once[table.name]), table.name
 
 
 def test_a_batch_that_did_not_end_is_read_again_and_replaces_itself(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 from typing import NoReturn
 
@@ -17,6 +19,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from barnabas.analysis import job
+from barnabas.analysis.derived.catalog import DERIVED
 from barnabas.analysis.follow import PAUSE_S
 from barnabas.analysis.session import SparkStartError
 
@@ -49,7 +52,10 @@ def ran(spark: SparkSession, logs: Path, tmp_path_factory: pytest.TempPathFactor
 def test_a_run_writes_tables_and_the_report(spark: SparkSession, ran: Ran) -> None:
     assert ran.code == 0
     assert ran.told == (ran.out / "report.txt").read_text()
-    assert "Read 13 lines of 2 brokers, understood 12 (92.31 %)" in ran.told
+    assert ran.told.startswith("Broker 1, the controller, was lost between 03:12:00.030 and 03:12:06.505 (")
+    assert "; a-b-0 had no leader for at least 25 ms and at most 6.5 s, until broker 2 led it.\n" in ran.told
+    assert "Read 13 lines of 2 brokers, " in ran.told
+    assert "state-change.log: 92.31 % of 13 lines understood.\n" in ran.told
     assert "a-b-0: leader 1 -> 2 (epoch 2): leader was lost" in ran.told
     assert len(json.loads((ran.out / "report.json").read_text())["reigns"]) == 3
     assert "<title>What happened?</title>" in (ran.out / "report.html").read_text()
@@ -101,11 +107,45 @@ def test_the_start_of_spark_is_announced(
         yield
 
     monkeypatch.setattr(job, "spark_session", fail)
+    monkeypatch.setattr(job, "FEW", 0)
     assert job.run([logs], tmp_path) == 3
     assert capsys.readouterr().err.splitlines() == [
         "barnabas analyze: starting Spark, which takes some seconds ...",
         "barnabas analyze: no Java, brief=True",
     ]
+
+
+def no_spark(*, brief: bool) -> NoReturn:
+    raise AssertionError(f"Spark starts, brief={brief}")
+
+
+@pytest.mark.spark
+def test_few_lines_give_the_same_files_without_spark(
+    ran: Ran,
+    spark: SparkSession,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(job, "spark_session", no_spark)
+    assert job.run(ran.paths, tmp_path) == 0
+    assert capsys.readouterr().out == ran.told
+    for name in ("report.txt", "report.json", "report.html"):
+        assert (tmp_path / name).read_text() == (ran.out / name).read_text(), name
+    for name in ("events", "files", *(table.name for table in DERIVED)):
+        here, there = (spark.read.parquet(str(out / name)) for out in (tmp_path, ran.out))
+        assert here.schema == there.schema, name
+        assert sorted(map(str, here.collect())) == sorted(map(str, there.collect())), name
+
+
+def test_few_lines_of_something_else_are_recognized_without_spark(
+    logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(job, "spark_session", no_spark)
+    assert job.run([logs / "broker-1" / "kafkaServer.out"], tmp_path) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("barnabas analyze: no line was understood of ")
+    assert (tmp_path / "events").is_dir()
 
 
 def test_a_missing_path_is_named_before_spark_starts(
@@ -147,6 +187,21 @@ def test_only_local_logs_can_be_followed(tmp_path: Path, capsys: pytest.CaptureF
     assert "cannot follow 's3a://bucket/logs'" in capsys.readouterr().err
 
 
+def test_the_standard_input_cannot_be_followed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert job.run(["-"], tmp_path, is_followed=True) == 2
+    assert "cannot follow the standard input" in capsys.readouterr().err
+
+
+@pytest.mark.spark
+def test_the_standard_input_is_read_too(
+    spark: SparkSession, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data = gzip.compress((logs / "broker-1" / "state-change.log").read_bytes())
+    monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(data)))
+    assert job.run(["-"], tmp_path, spark) == 0
+    assert spark.read.parquet(str(tmp_path / "events")).count() == 3
+
+
 def test_a_stream_goes_into_a_local_folder(logs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert job.run([logs], "hdfs://cluster/report", is_followed=True) == 2
     assert "cannot follow into 'hdfs://cluster/report'" in capsys.readouterr().err
@@ -173,7 +228,33 @@ def test_a_form_that_does_not_exist_is_refused(capsys: pytest.CaptureFixture[str
         job.main(["a.log", "--format", "xml"])
     told = capsys.readouterr().err
     assert told.startswith("usage: barnabas analyze ")
-    assert "no format 'xml': expected html, json or text" in told
+    assert "no format 'xml': expected html, json, markdown or text" in told
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("to_all", [False, True])
+def test_sigterm_ends_a_run_quietly_and_leaves_the_former_output(
+    logs: Path, tmp_path: Path, to_all: bool
+) -> None:
+    out = tmp_path / "out"
+    (out / "leaders").mkdir(parents=True)
+    (out / "report.txt").write_text("of a former run")
+    program = (
+        "import sys; from barnabas.analysis import job; job.FEW_BYTES = -1; sys.exit(job.main(sys.argv[1:]))"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, str(logs), "--out", str(out)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    ) as process:  # fmt: skip
+        assert process.stderr is not None
+        # The last line before the report.
+        assert any("finding out what" in line for line in process.stderr)
+        (os.killpg if to_all else os.kill)(process.pid, signal.SIGTERM)
+        told, complained = process.communicate()
+    assert process.returncode == 128 + signal.SIGTERM
+    assert (told, complained) == ("", "")
+    assert sorted(path.name for path in out.iterdir()) == ["leaders", "report.txt"]
+    assert (out / "report.txt").read_text() == "of a former run"
 
 
 @pytest.mark.spark

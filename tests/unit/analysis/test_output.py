@@ -46,6 +46,31 @@ def test_a_folder_that_is_not_writable_fails_at_once(tmp_path: Path, monkeypatch
         output_at("")
 
 
+def test_a_run_s_output_moves_into_place_as_a_whole(tmp_path: Path) -> None:
+    (tmp_path / "leaders").mkdir()
+    (tmp_path / "leaders" / "part-of-a-former-run.parquet").touch()
+    (tmp_path / "notes.txt").touch()
+    abandoned = LocalOutput(tmp_path)
+    (abandoned.folder / "leaders").mkdir(parents=True)
+    output = LocalOutput(tmp_path)
+    assert not output.folder.exists()
+    (output.folder / "leaders").mkdir(parents=True)
+    (output.folder / "leaders" / "part-0.parquet").touch()
+    (output.folder / "report.txt").touch()
+    assert (tmp_path / "leaders" / "part-of-a-former-run.parquet").exists()
+    output.finish()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["leaders", "notes.txt", "report.txt"]
+    assert [path.name for path in (tmp_path / "leaders").iterdir()] == ["part-0.parquet"]
+
+
+def test_what_a_run_did_not_finish_is_removed(tmp_path: Path) -> None:
+    output = LocalOutput(tmp_path)
+    (output.folder / "events").mkdir(parents=True)
+    output.discard()
+    output.discard()
+    assert not any(tmp_path.iterdir())
+
+
 @pytest.mark.spark
 def test_what_spark_writes_itself_is_the_same(
     spark: SparkSession, logs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -46,8 +46,12 @@ def test_a_file_gets_a_line() -> None:
 
 
 def test_the_bar_is_full_when_all_is_done() -> None:
-    assert bar("x", 0, 0) == "x  [" + "." * 30 + "] 0 of 0"
+    assert bar("x", 0, 3) == "x  [" + "." * 30 + "] 0 of 3"
     assert bar("x", 3, 3) == "x  [" + "#" * 30 + "] 3 of 3"
+
+
+def test_without_tasks_nothing_is_counted() -> None:
+    assert bar("reading logs", 0, 0) == "reading logs ..."
 
 
 def test_below_spark_submit_nothing_joins_the_report_on_standard_output(monkeypatch) -> None:

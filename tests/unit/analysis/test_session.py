@@ -10,7 +10,7 @@ from unittest import mock
 import pytest
 from pyspark.sql import SparkSession
 
-from barnabas.analysis import session
+from barnabas.analysis import gateway, session
 
 
 def test_the_model_and_the_analysis_are_shipped_and_nothing_else(tmp_path: Path) -> None:
@@ -44,7 +44,8 @@ def test_without_java_it_says_what_to_install() -> None:
         raise missing
 
     with (
-        mock.patch.object(session, "_LAUNCH", last_words),
+        mock.patch.object(gateway, "_LAUNCH", last_words),
+        mock.patch.object(gateway, "_is_plain", return_value=False),
         pytest.raises(session.SparkStartError, match=r"is Java 17 or 21 installed\? java: not found"),
     ):
         session._gateway.__wrapped__(brief=True)

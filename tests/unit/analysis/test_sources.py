@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import json
+import lzma
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from barnabas.analysis.sources import NothingToReadError, broker_of, find, logs_in
+from barnabas.analysis.reading.splits import plan
+from barnabas.analysis.sources import STDIN, NothingToReadError, broker_of, find, logs_in, spooled
 
 
 def test_files_folders_and_globs(tmp_path: Path) -> None:
@@ -47,7 +52,7 @@ def test_a_path_that_names_nothing_is_an_error(tmp_path: Path) -> None:
         find([])
     with pytest.raises(NothingToReadError, match=r"gone\.log"):
         find([tmp_path / "gone.log"])
-    with pytest.raises(NothingToReadError, match="expected files named"):
+    with pytest.raises(NothingToReadError, match=r"expected state-change\.log"):
         find([tmp_path])
     with pytest.raises(NothingToReadError, match="nothing to read at ''"):
         find([""])
@@ -64,6 +69,9 @@ def test_a_path_that_names_nothing_is_an_error(tmp_path: Path) -> None:
         ("/opt/kafka_2.13-2.8.0/logs/state-change.log", None),
         ("/opt/kafka-2.8/logs/server.log", None),
         ("/opt/mykafka2/logs", None),
+        ("[pod/kafka-0/kafka] ", 0),
+        ("[pod/my-pool-3/kafka] ", 3),
+        ("host kafka@2.service | ", 2),
         ("", None),
     ],
 )
@@ -88,10 +96,73 @@ def test_a_log_that_cannot_be_opened_is_read_as_far_as_that_goes(tmp_path: Path)
     assert (found.files, found.sizes) == ((str(link),), (0,))
 
 
-def test_a_folder_of_files_with_other_names_says_how_to_name_them(tmp_path: Path) -> None:
-    (tmp_path / "kafka-1.log").touch()
-    with pytest.raises(NothingToReadError) as refused:
-        find([tmp_path])
-    told = str(refused.value)
-    assert "expected files named state-change.log*, controller.log* or server.log*" in told
-    assert told.endswith(f"or name the files themselves: {tmp_path}/*.log")
+ENTRY = b"[2026-11-21 03:12:45,678] INFO x (a.B)\n"
+
+
+def put(folder: Path, **files: bytes) -> None:
+    for name, data in files.items():
+        path = folder / name.replace("__", "/").replace("_dot_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+def test_a_folder_means_all_logs_in_it_whatever_their_names(tmp_path: Path) -> None:
+    docker = json.dumps({"log": ENTRY.decode(), "stream": "stdout"}).encode()
+    put(
+        tmp_path,
+        kafka_dot_txt=b"Starting\n" + ENTRY,
+        deep__abc=docker,
+        deep__old_dot_xz=lzma.compress(ENTRY),
+        notes=b"Broker 1 died\n",
+        picture=b"\xff\0" * 99,
+        torn_dot_gz=b"\x1f\x8bnonsense",
+        gc_dot_log=ENTRY,
+        t__00000000000000000042_dot_log=ENTRY,
+        empty=b"",
+    )
+    assert [str(path.relative_to(tmp_path)) for path in logs_in(tmp_path)] == [
+        "deep/abc",
+        "deep/old.xz",
+        "kafka.txt",
+    ]
+
+
+def test_what_repeats_other_logs_is_left_out(tmp_path: Path) -> None:
+    put(tmp_path, a__server_dot_log=ENTRY, a__kafkaServer_dot_out=ENTRY, b__kafkaServer_dot_out=ENTRY)
+    put(tmp_path, out__report_dot_json=b"{}", out__report_dot_txt=ENTRY, out__events__part_dot_log=ENTRY)
+    (tmp_path / "c.log").hardlink_to(tmp_path / "a" / "server.log")
+    assert [str(Path(file).relative_to(tmp_path)) for file in find([tmp_path]).files] == [
+        "a/server.log",
+        "b/kafkaServer.out",
+    ]
+
+
+def test_pipes_and_devices_are_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "server.log")
+    put(tmp_path, a=ENTRY)
+    with pytest.raises(NothingToReadError, match=r"server\.log': it is a pipe.*expected a file, or - for"):
+        find([tmp_path / "server.log"])
+    with pytest.raises(NothingToReadError, match="'/dev/null': it is a device"):
+        find(["/dev/null"])
+    found = find([tmp_path])
+    assert found.files == (str(tmp_path / "a"),)
+    assert found.closed == (f"{tmp_path / 'server.log'}: it is a pipe",)
+
+
+def test_a_metadata_log_is_one_source_however_many_nodes_have_it(tmp_path: Path) -> None:
+    sample = Path(__file__).parents[2] / "data" / "kraft-4.0" / "__cluster_metadata-0" / f"{0:020}.log"
+    for node in ("kafka-1", "kafka-2"):
+        folder = tmp_path / node / "__cluster_metadata-0"
+        folder.mkdir(parents=True)
+        (folder / sample.name).write_bytes(sample.read_bytes())
+        (folder.parent / "meta.properties").write_text("cluster.id=x\n")
+    found = find([tmp_path])
+    assert found.files == (str(tmp_path / "kafka-1" / "__cluster_metadata-0" / sample.name),)
+    assert [split.end for split in plan([(found.files[0], 10**9)], parallel=8, most=1, least=1)] == [10**9]
+
+
+def test_the_standard_input_is_copied_because_tasks_read_files(tmp_path: Path) -> None:
+    paths = spooled(["a", STDIN], io.BytesIO(ENTRY), tmp_path)
+    assert paths == ["a", tmp_path / "stdin"]
+    assert (tmp_path / "stdin").read_bytes() == ENTRY
+    assert spooled(["a"], io.BytesIO(ENTRY), tmp_path / "gone") == ["a"]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
 
 from barnabas.analysis.questions.failovers import failovers
 
@@ -47,6 +48,14 @@ def test_a_follower_of_another_partition_than_the_last_leader_s_shows_no_skew(
 def test_without_the_log_of_the_lost_broker_the_total_is_not_known(survivor: Mapping[str, DataFrame]) -> None:
     (row,) = failovers(*(survivor[name] for name in NEEDS)).collect()
     assert (row["heard"], row["total_ms"], row["led"].microsecond) == (None, None, 810_000)
+
+
+def test_without_the_log_of_a_new_leader_the_total_is_not_known(killed: Mapping[str, DataFrame]) -> None:
+    seen = killed["unavailability"].withColumn(
+        "led_at", sf.when(sf.col("leader_after") != 3, sf.col("led_at"))
+    )
+    (row,) = failovers(*((killed | {"unavailability": seen})[name] for name in NEEDS)).collect()
+    assert (row["led_unseen"], row["led"] is None, row["total_ms"]) == (1, False, None)
 
 
 def test_a_controller_that_led_nothing_is_a_story_too(beginning: Mapping[str, DataFrame]) -> None:

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from barnabas.analysis.reading.blocks import BlockReader, Origin, clean
+from barnabas.analysis.reading.blocks import BlockReader, Origin, clean, read_entries
 from barnabas.analysis.reading.companions import companion_columns
+from barnabas.analysis.reading.entries import Entry
 from barnabas.analysis.reading.fields import Row
 from barnabas.analysis.reading.grammar import find_head, message_columns
 from barnabas.analysis.reading.times import Clock
@@ -147,3 +148,35 @@ def test_what_is_learned_in_one_block_serves_the_next(sample: Path) -> None:
     data = sample.read_bytes() * 13
     reader = BlockReader(Clock(UTC), lambda _: None)
     assert said_at_once(data, reader) == said_at_once(data, reader)
+
+
+def test_a_line_of_damage_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("barnabas.analysis.reading.blocks._LINE_MAX", 100)
+    head = "[2026-11-21 03:12:45,678] INFO "
+    rows = said_at_once(f"{head}{'é' * 200}\n{head}x (state.change.logger)\n".encode())
+    assert [len(row["raw"]) for row in rows] == [100 + len("… (131 characters more)"), 54]
+
+
+def test_an_entry_of_damage_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("barnabas.analysis.reading.blocks._TEXT_MAX", 100)
+    (row,) = said_at_once(b"[2026-11-21 03:12:45,678] INFO x (a.B)\n" + b"\tat x\n" * 100)
+    assert row["raw"].endswith("… (538 characters more)")
+    assert row["trace"].endswith("… (499 characters more)")
+
+
+def test_entries_that_are_no_text_become_rows() -> None:
+    entries = [
+        Entry(1_000_000, 8, '{"a":1}', {"kind": "controller-active", "controller": 3}),
+        Entry(2_000_000, 9, "{}", {"kind": "isr-updated", "topic": "t", "isr": (1, 2), "version": 2**40}),
+    ]
+    typed = read_entries(entries, Origin("file:///m", 0, 1, broker=2))
+    rows = [
+        {name: value for name, value in row.items() if value is not None} for row in typed.rows.to_pylist()
+    ]
+    place = {"source": "file:///m", "block": 0}
+    assert (typed.lines, typed.replaced) == (2, 0)
+    first, second = (datetime.fromisoformat(f"1970-01-01T00:00:0{second}") for second in (1, 2))
+    assert rows == [
+        place | {"time": first, "kind": "controller-active", "controller": 3, "raw": '{"a":1}', "line": 8},
+        place | {"time": second, "kind": "isr-updated", "topic": "t", "isr": [1, 2], "raw": "{}", "line": 9},
+    ]

@@ -92,6 +92,25 @@ def test_lines_of_several_loggers_may_be_mixed() -> None:
         "controller 1 for 2 partitions (state.change.logger)\n"
     )
     rows = BlockReader(Clock(UTC), lambda _: None).read(log.encode(), Origin("file:///a", 0, 1)).rows
-    assert rows["understood"].to_pylist() == [None, True, False, True]
-    assert rows["kind"].to_pylist() == [None, "isr-expanding", None, "stop-replica-handling"]
+    assert rows["understood"].to_pylist() == [True, True, False, True]
+    assert rows["kind"].to_pylist() == [
+        "broker-started",
+        "isr-expanding",
+        None,
+        "stop-replica-handling",
+    ]
+    assert rows["broker"].to_pylist() == [1, 1, 1, 1]
     assert rows["logger"].to_pylist()[:2] == ["kafka.server.KafkaServer", "kafka.cluster.Partition"]
+
+
+STARTED = "[KafkaServer id=1] started"
+
+
+@pytest.mark.parametrize("thread", ["[main] ", "[kafka-scheduler-1]: "])
+@pytest.mark.parametrize(
+    "message", [STARTED, f"{NOW}Expanding ISR from 1 to 1,2", f"{OLD}Shrinking ISR from 1 to 1", "starting"]
+)
+def test_a_thread_may_stand_before_the_writer(thread: str, message: str) -> None:
+    row = companion_columns(message, "kafka.server.KafkaServer")
+    assert row is not None
+    assert companion_columns(thread + message, "kafka.server.KafkaServer") == row

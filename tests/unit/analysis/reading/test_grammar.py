@@ -27,7 +27,9 @@ STOCK = f"[2026-11-21 03:12:45,678] INFO {MESSAGE} (state.change.logger)"
         f"[2026-11-21 03:12:45,678] INFO [controller-event-thread] {MESSAGE} (state.change.logger)",
         f"[2026-11-21 03:12:45,678] INFO  {MESSAGE} (state.change.logger)",
         f"2026-11-21 03:12:45,678 INFO {MESSAGE} (state.change.logger) [controller-event-thread]",
-        f"2026-11-21T03:12:45.678Z INFO {MESSAGE} (state.change.logger)",
+        f"2026-11-21T03:12:45.678 INFO {MESSAGE} (state.change.logger)",
+        f"[2026-11-21 03:12:45,678] [INFO ] [main] [state.change.logger] - {MESSAGE}",
+        f"[pod/kafka-0/kafka] 2026-11-21 03:12:45,678 INFO  [main] logger:76 - {MESSAGE}",
     ],
 )
 def test_a_header_is_found_in_every_layout(line: str) -> None:
@@ -36,6 +38,32 @@ def test_a_header_is_found_in_every_layout(line: str) -> None:
     assert (head.time, head.level, head.logger) == ("2026-11-21 03:12:45,678", "INFO", "state.change.logger")
     assert line[slice(*head.message)] == MESSAGE
     assert line[head.start :].lstrip("[").startswith("2026-11-21")
+
+
+def test_what_stands_in_brackets_may_name_the_writer() -> None:
+    line = "[2026-11-21 03:12:45,678] INFO [KafkaServer id=1] started (kafka.server.KafkaServer)"
+    head = find_head(line)
+    assert head is not None
+    assert line[slice(*head.message)] == "[KafkaServer id=1] started"
+
+
+@pytest.mark.parametrize(
+    ("line", "time"),
+    [
+        ("2026-11-21T03:12:45.678Z INFO x (a.B)", "2026-11-21 03:12:45,678Z"),
+        ("2026-11-21 03:12:45 INFO  [main] KafkaServer:76 - x", "2026-11-21 03:12:45,000"),
+    ],
+)
+def test_a_time_may_have_a_zone_or_lack_milliseconds(line: str, time: str) -> None:
+    head = find_head(line)
+    assert head is not None
+    assert (head.time, line[slice(*head.message)]) == (time, "x")
+
+
+def test_a_hyphen_in_a_message_is_no_layout() -> None:
+    head = find_head("[2026-11-21 03:12:45,678] INFO [Log partition=t-0] a - b (kafka.log.Log)")
+    assert head is not None
+    assert head.logger == "kafka.log.Log"
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,13 @@
-"""What another release says has a name of its own."""
+"""Each kind of line has one name, whichever table lists it."""
 
 from __future__ import annotations
 
+from barnabas.analysis.reading.broker_kinds import BrokerKind
+from barnabas.analysis.reading.companions import CompanionKind
 from barnabas.analysis.reading.kinds import OtherKind
 from barnabas.cluster.model.statechange import Kind
 
 
-def test_no_kind_of_another_release_is_one_of_ours() -> None:
-    assert not {kind.value for kind in OtherKind} & {kind.value for kind in Kind}
+def test_no_two_kinds_of_line_have_one_name() -> None:
+    names = [kind.value for kinds in (Kind, OtherKind, CompanionKind, BrokerKind) for kind in kinds]
+    assert len(set(names)) == len(names)

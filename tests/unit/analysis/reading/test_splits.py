@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from barnabas.analysis.reading.encodings import DamagedError
+from barnabas.analysis.reading.layouts import begins_entry
 from barnabas.analysis.reading.splits import (
-    DamagedError,
     Split,
     blocks,
     cut,
-    is_head,
     last_head,
     next_head,
     plan,
@@ -33,7 +33,7 @@ def texts(draw: st.DrawFn) -> bytes:
 
 
 def begins_with_a_head(block: bytes) -> bool:
-    return is_head(block.partition(b"\n")[0])
+    return begins_entry(block.partition(b"\n")[0])
 
 
 @pytest.fixture(scope="module")

@@ -52,3 +52,8 @@ def test_the_ends_of_the_calendar_are_times_or_none(text: str, zone: tzinfo) -> 
 
 def test_seconds_are_digits() -> None:
     assert Clock(UTC).moment("2026-11-21 03:12:4x,678") is None
+
+
+def test_a_time_with_a_zone_is_not_local() -> None:
+    assert Clock(WARSAW).moment("2026-11-21 03:12:45,678Z") == Clock(UTC).moment("2026-11-21 03:12:45,678")
+    assert (Clock(UTC).is_utc, Clock(ZoneInfo("UTC")).is_utc, Clock(WARSAW).is_utc) == (True, True, False)

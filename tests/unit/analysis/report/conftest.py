@@ -46,9 +46,30 @@ SHORT: Row = dict.fromkeys(STALL) | {
 STORY: Row = {
     "broker": 1, "was_controller": True, "controller": 2, "controller_epoch": 8, "heard": at(12, 2),
     "reigned": at(12, 8), "noticed": at(12, 8.01), "elected": at(12, 8.01), "sent": at(12, 8.012),
-    "led": at(12, 8.05), "followed": at(12, 8.009), "led_behind": False, "followed_behind": True,
-    "returned": at(14, 40.53), "partitions": 2, "moved": 1, "waited": 1, "stranded": 0, "leaders": [2],
-    "total_ms": 6_050,
+    "led": at(12, 8.05), "followed": at(12, 8.009), "led_behind": False, "led_unseen": 0,
+    "followed_behind": True, "returned": at(14, 40.53), "partitions": 2, "moved": 1,
+    "waited": 1, "stranded": 0, "leaders": [2], "total_ms": 6_050,
+}  # fmt: skip
+LINE: Row = {
+    "source": "file:///logs/broker-2/state-change.log", "block": 0, "line": 7,
+    "place": "broker-2/state-change.log:7", "raw": "[2026-11-21 03:12:08,010] <lost>",
+}  # fmt: skip
+INCIDENT: Row = {
+    "kind": "a broker left", "severity": "critical", "brokers": [1], "topics": ["orders"],
+    "since": at(12, 8.01), "until": at(14, 40.53),
+    "text": "Broker 1, the controller, died; orders-3 had no leader for at most 2 min 39 s.",
+    "lines": [LINE], "more_lines": 0,
+    "details": [
+        {"text": "The cluster noticed the loss of broker 1 at 03:12:08.010.", "lines": [LINE],
+         "more_lines": 0}
+    ],
+    "absences": [
+        {"broker": 1, "cause": "died",
+         "gone": {"certainty": "bound", "at_least": at(12, 2), "at_most": at(12, 8.01)},
+         "noticed": {"certainty": "fact", "value": at(12, 8.01)},
+         "returned": {"certainty": "unknown", "why": "no line shows that it returned"}}
+    ],
+    "costs": [],
 }  # fmt: skip
 FINDING: Row = {
     "check": "two leaders in one epoch", "time": at(1), "topic": "torn", "partition": 0, "leader_epoch": 6,
@@ -138,7 +159,17 @@ def document() -> Document:
              "joined": [], "since": at(9), "until": None, "unseen": 1}
         ],
         stalls=[SHORT, STALL],
+        incidents=[INCIDENT],
+        incidents_count=1,
+        logs=[
+            {"name": "server.log", "lines": 1_000, "understood": 8, "others": 990},
+            {"name": "state-change.log", "lines": 60, "understood": 59, "others": 0},
+        ],
         strips={OFFLINE: {"orders": cells}, UNDER_REPLICATED: {"orders": cells}},
+        stretches=[
+            {"what": UNDER_REPLICATED, "topic": "orders", "since": at(9), "until": None},
+            {"what": OFFLINE, "topic": "orders", "since": at(12, 8), "until": at(14, 40.53)},
+        ],
     )  # fmt: skip
 
 

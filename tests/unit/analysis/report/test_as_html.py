@@ -15,8 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.analysis.report.as_html import html
-from barnabas.analysis.report.document import DRAWN, PICTURED, ROWS, Document, Row
+from barnabas.analysis.questions.availability import OFFLINE, UNDER_REPLICATED
+from barnabas.analysis.report.as_html import page as page_of
+from barnabas.analysis.report.detail import FOLDER
+from barnabas.analysis.report.document import CELLS, DRAWN, PICTURED, ROWS, STRETCHES, Document, Row
+from barnabas.analysis.report.incidents import INCIDENTS, TOPICS
+from barnabas.analysis.report.strips import Stretch, cells, millis
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome-headless-shell")
 
@@ -27,7 +31,11 @@ def data_of(page: str) -> dict[str, object]:
     return json.loads(found[1])
 
 
-def test_the_file_needs_nothing_else(document: Document) -> None:
+def html(document: Document) -> str:
+    return page_of(document).html
+
+
+def test_the_page_needs_nothing_but_its_files(document: Document) -> None:
     page = html(document)
     assert "{{" not in page
     assert not re.search(r"""(?:src|href)=["'](?!data:)|@import|url\((?!#)|fetch\(""", page)
@@ -46,7 +54,7 @@ def test_text_of_logs_is_never_markup(document: Document) -> None:
     page = html(document)
     assert "<b>is</b>" not in page
     assert "<i>around</i>" not in page
-    assert "</script><b>is</b>" in json.dumps(data_of(page))
+    assert "<i>around</i>" in json.dumps(data_of(page))
 
 
 def test_times_are_the_brokers_own(document: Document) -> None:
@@ -86,16 +94,43 @@ def at_its_limits(document: Document) -> Document:
         told = [dict(rows[0]) | {"partition": number % PICTURED} for number in range(DRAWN)]
         return sorted(told, key=lambda row: row["partition"])
 
+    assert document.start is not None
+    (incident,), start = document.incidents, document.start
+    line = {**incident["lines"][0], "raw": "x" * 400}
+    told = {"text": "It happened. " * 20, "lines": [line] * 12, "more_lines": 3}
+    worst = incident | told | {
+        "details": [told] * 20, "absences": incident["absences"] * 20,
+        "topics": [f"topic-number-{number}" for number in range(TOPICS)],
+        "costs": [
+            {"partitions": [f"orders-{number}" for number in range(2_000)], "leaders": [1, 2],
+             "ending": "moved", "duration_ms": {"certainty": "fact", "value": 3.0}, "failed_elections": 1}
+        ],
+    }  # fmt: skip
+    topics = [f"a-topic-with-a-longer-name-{number}" for number in range(500)]
+    stretches = [
+        {"what": (OFFLINE, UNDER_REPLICATED)[number % 2], "topic": topics[number % 499],
+         "since": start + timedelta(milliseconds=number * 17),
+         "until": start + timedelta(milliseconds=number * 17 + 500 + number % 91)}
+        for number in range(STRETCHES)
+    ]  # fmt: skip
+    counted = [
+        Stretch(row["what"], row["topic"], millis(row["since"]), millis(row["until"])) for row in stretches
+    ]
     return replace(
         document,
         pictured=[("orders", number) for number in range(PICTURED)],
         reigns=many(document.reigns), isr=many(document.isr), stalls=many(document.stalls),
         answers={name: (list(rows) * ROWS)[:ROWS] for name, rows in document.answers.items()},
+        incidents=[worst] * INCIDENTS, incidents_count=9_999, stretches=stretches,
+        strips=cells(counted, millis(start), millis(document.end or start), CELLS),
     )  # fmt: skip
 
 
-def test_a_report_of_any_logs_is_small(document: Document) -> None:
-    assert len(html(at_its_limits(document))) < 5_000_000
+def test_a_page_of_any_logs_is_small_and_so_is_each_file(document: Document) -> None:
+    made = page_of(at_its_limits(document))
+    assert len(made.html) < 2_000_000
+    assert max(map(len, made.files.values())) < 1_000_000
+    assert len(made.files) > INCIDENTS
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +142,14 @@ def browser() -> str:
     if os.environ.get("REQUIRE_BROWSER") == "1":
         pytest.fail(f"REQUIRE_BROWSER=1, but {reason}")
     pytest.skip(reason)
+
+
+def write(document: Document, page: Path) -> None:
+    made, folder = page_of(document), page.parent / FOLDER
+    folder.mkdir(exist_ok=True)
+    page.write_text(made.html, encoding="utf-8")
+    for name, content in made.files.items():
+        (folder / name).write_text(content, encoding="utf-8")
 
 
 def rendered(browser: str, page: Path, fragment: str, profile: Path) -> str:
@@ -128,14 +171,22 @@ def test_a_browser_answers_why_writes_to_orders_3_stalled_at_03_12(
     document: Document, browser: str, tmp_path: Path
 ) -> None:
     page = tmp_path / "report.html"
-    page.write_text(html(document), encoding="utf-8")
+    write(document, page)
     shown = rendered(browser, page, "orders-3@03:12", tmp_path / "profile")
     assert 'data-ready="yes"' in shown
     answer = re.search(r'<section id="answer".*?</section>', shown, re.DOTALL)
     assert answer is not None
-    assert "<h3>orders-3 had no leader for at most 2 min 39 s, noticed for 2 min 33 s: " in answer[0]
+    assert "<h3>orders-3 had no leader for at least 2 min 32 s and at most 2 min 39 s: " in answer[0]
     assert "03:12:02.000" in answer[0]
-    assert "broker 1 began to lead: writes could go on" in answer[0]
+    assert "broker 1 began to lead" in answer[0]
+    told = re.search(r'<div id="incidents">.*?</section>', shown, re.DOTALL)
+    assert told is not None
+    assert (
+        'died; orders-3 had no leader for <span class="bound" title="bound">at most 2 min 39 s</span>.'
+        in told[0]
+    )
+    at_the_worst = rendered(browser, page, "", tmp_path / "profile")
+    assert "<pre>broker-2/state-change.log:7  [2026-11-21 03:12:08,010] &lt;lost&gt;</pre>" in at_the_worst
     # Pictures: controllers and brokers, strips, partitions.
     lanes = re.search(r'<div id="lanes">.*?</div>', shown, re.DOTALL)
     assert lanes is not None
@@ -144,19 +195,19 @@ def test_a_browser_answers_why_writes_to_orders_3_stalled_at_03_12(
     )
     assert "orders-3" in shown[shown.index('<div id="rows">') :]
     assert document.start is not None
-    page.write_text(html(replace(document, start=document.start - timedelta(days=2))), encoding="utf-8")
+    write(replace(document, start=document.start - timedelta(days=2)), page)
     # The day on which it stalled is found, and each time tells its day.
     for fragment in ("orders-3@03:12", "orders-3@11-21 03:12"):
         shown = rendered(browser, page, fragment, tmp_path / "profile")
         assert "<time>11-21 03:12:02.000</time>" in shown
         assert "orders-3 had no leader for at most 2 min 39 s" in shown
-    page.write_text(html(replace(document, start=document.start - timedelta(days=9 * 365))), encoding="utf-8")
+    write(replace(document, start=document.start - timedelta(days=9 * 365)), page)
     shown = rendered(browser, page, "orders-3@11-21 03:12", tmp_path / "profile")
     # The year is told with each time, and the axis has as many labels as there is room for.
     assert "<time>2026-11-21 03:12:02.000</time>" in shown
     assert shown.count('class="grid"') < 30
-    page.write_text(html(at_its_limits(document)), encoding="utf-8")
+    write(at_its_limits(document), page)
     assert 'data-ready="yes"' in rendered(browser, page, "orders-199", tmp_path / "profile")
-    page.write_text(html(document), encoding="utf-8")
+    write(document, page)
     quiet = rendered(browser, page, "orders-3@03:05", tmp_path / "profile")
     assert "Nothing in these logs kept writes to orders-3 waiting at 03:05." in quiet

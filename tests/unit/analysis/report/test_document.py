@@ -38,8 +38,10 @@ def test_few_rows_are_shown_and_all_are_counted(
         monkeypatch.setattr(under_test, limit, 1)
     rows, number = under_test._collected(story["isr"])
     assert (len(rows), number) == (1, story["isr"].count())
-    pictured = under_test._pictured(write_stalls(story["unavailability"], story["isr"]), story["leaders"])
-    assert pictured.count() == len(under_test._drawn(story["leaders"], pictured)) == 1
+    stalls = write_stalls(story["unavailability"], story["isr"])
+    pictured, number = under_test._pictured(stalls, story["leaders"])
+    assert len(pictured) == len(under_test._drawn(story["leaders"], pictured)) == 1
+    assert number == len({(row["topic"], row["partition"]) for row in story["leaders"].collect()}) > 1
 
 
 def test_lines_without_a_time_are_not_reported_and_there_is_a_last_time(

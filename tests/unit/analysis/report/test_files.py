@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.analysis.report.document import Document
-from barnabas.analysis.report.files import Format, write_report
+from barnabas.analysis.report.files import Format, folded, write_report
 
 
 def test_all_forms_are_written_and_one_is_printed(
@@ -29,10 +29,9 @@ def test_all_forms_are_written_and_one_is_printed(
 def test_a_terminal_gets_the_first_of_many_lines(
     document: Document, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    departed = [document.answers["departures"][0] | {"broker": number} for number in range(300)]
-    write_report(
-        replace(document, answers={**document.answers, "departures": departed}), tmp_path, Format.TEXT
-    )
+    (incident,) = document.incidents
+    many = [{**incident["absences"][0], "broker": number} for number in range(300)]
+    write_report(replace(document, incidents=[{**incident, "absences": many}]), tmp_path, Format.TEXT)
     told = capsys.readouterr().out.splitlines()
     assert len(told) == 201
     assert told[-1].endswith(f"lines more in {tmp_path / 'report.txt'}")
@@ -45,3 +44,41 @@ def test_letters_that_a_terminal_does_not_know_end_no_report(
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(screen, "ascii"))
     write_report(replace(document, troubles=["zażółć.log: no access"]), tmp_path, Format.TEXT)
     assert b"Could not read all of za????.log: no access." in screen.getvalue()
+
+
+def test_lines_are_folded_between_words_below_the_text_of_their_column() -> None:
+    timeline = "  03:12:06.505  leader      orders-0: leader 1 -> 2 (epoch 2): leader was lost, as was told"
+    assert folded(timeline, 60) == [
+        "  03:12:06.505  leader      orders-0: leader 1 -> 2 (epoch",
+        "                            2): leader was lost, as was told",
+    ]
+    sentence = "Broker 1, the controller, was lost between 03:12:00.030 and 03:12:06.505 (no shutdown)."
+    assert folded(sentence, 60) == [
+        "Broker 1, the controller, was lost between 03:12:00.030 and",
+        "  03:12:06.505 (no shutdown).",
+    ]
+    assert folded("short", 60) == ["short"]
+    path = f"Open /{'a' * 90}/report.html in a browser."
+    assert folded(path, 60) == ["Open", f"  /{'a' * 90}/report.html", "  in a browser."]
+
+
+def test_a_narrow_terminal_gets_more_than_a_column_of_letters() -> None:
+    assert max(map(len, folded("one two three four five six seven eight nine ten eleven", 5))) > 30
+
+
+def test_only_a_terminal_gets_folded_lines(
+    document: Document, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Screen(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setenv("COLUMNS", "80")
+    screen = Screen()
+    monkeypatch.setattr("sys.stdout", screen)
+    write_report(document, tmp_path, Format.TEXT)
+    whole = (tmp_path / "report.txt").read_text()
+    shown = screen.getvalue()
+    assert max(map(len, whole.splitlines())) > 80
+    assert all(len(line) <= 80 or len(line.split()) == 1 for line in shown.splitlines())
+    assert shown.split() == whole.split()

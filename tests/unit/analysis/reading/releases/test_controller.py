@@ -70,3 +70,12 @@ def test_a_replica_line_of_0_8_0_names_no_former_state(said: Said) -> None:
     message = said("Controller 0 epoch 1 changed state of replica 0 for partition [t,0] to OnlineReplica")
     assert message.kind is Kind.REPLICA_CHANGE
     assert "from" not in message.values
+
+
+def test_update_metadata_of_0_8_0_has_no_payload(said: Said) -> None:
+    message = said(
+        "Controller 0 epoch 1 sending UpdateMetadata request with correlationId 7 to broker 2 for "
+        "partition [t,0]"
+    )
+    assert message.kind is OtherKind.UPDATE_METADATA_SENDING
+    assert (message.values["broker"], message.values["tp"]) == (2, TopicPartition("t", 0))

@@ -33,6 +33,7 @@ Said = Callable[[str], Message]
             "Stopped fetchers as part of controlled shutdown for 51 partitions",
             OtherKind.KRAFT_FETCHERS_STOPPED,
         ),
+        ("Started fetchers as part of become-follower for 9 partitions", OtherKind.KRAFT_FETCHERS_STARTED),
         ("Deleting 1 partition(s).", OtherKind.KRAFT_DELETING),
         (
             (

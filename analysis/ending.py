@@ -1,0 +1,124 @@
+"""The end of a run by SIGTERM or Ctrl-C: quiet, with the exit code of shells, and without half a result."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+
+from barnabas.analysis.gateway import abandon, is_abandoned
+
+_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+
+
+class Ended(BaseException):
+    """The end of a run by a signal."""
+
+
+class _Deferral:
+    """Blocks of the main thread that ``Ended`` must not interrupt: their depth, and whether it is due."""
+
+    depth = 0
+    is_due = False
+
+
+def until_signal(work: Callable[[], int]) -> int:
+    """Call ``work`` and return its result, or 128 + the number of the signal that ended it.
+
+    SIGTERM and SIGINT discard what is written to standard error from then on, kill Java, so that no thread
+    waits for its answers, and raise ``Ended`` in the main thread. Only the main thread can do this; in
+    another one ``work`` is only called.
+
+    After a signal neither the result nor an exception of ``work`` counts. If the signal arrives in the
+    callback of a weak reference (py4j has one for each Java object), Python reports the exception and drops
+    it: then ``work`` continues without Java, and fails in any way.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return work()
+    received: list[int] = []
+    code = 0
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        for each in _SIGNALS:
+            signal.signal(each, signal.SIG_IGN)
+        received.append(number)
+        _silence()
+        abandon()
+        if _Deferral.depth:
+            _Deferral.is_due = True
+            return
+        raise Ended
+
+    formers = {each: signal.getsignal(each) for each in _SIGNALS}
+    try:
+        try:
+            for each in _SIGNALS:
+                signal.signal(each, end)
+            code = work()
+        finally:
+            for each, former in formers.items():
+                signal.signal(each, former)
+    except KeyboardInterrupt:
+        # From a handler of SIGINT that a library has set.
+        received.append(signal.SIGINT)
+    except BaseException:
+        if not received:
+            raise
+    return 128 + received[0] if received else code
+
+
+@contextmanager
+def deferred() -> Iterator[None]:
+    """Raise ``Ended`` at the end of the block if a signal arrives in it, which should take milliseconds."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    _Deferral.depth += 1
+    try:
+        yield
+    finally:
+        _Deferral.depth -= 1
+        if _Deferral.is_due and not _Deferral.depth:
+            _Deferral.is_due = False
+            raise Ended
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Ignore the signals that end a run for a block; only the main thread can, elsewhere nothing changes.
+
+    Raises:
+        Ended: A signal has ended the run before.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    formers = {each: signal.signal(each, signal.SIG_IGN) for each in _SIGNALS}
+    try:
+        if is_abandoned():
+            raise Ended
+        yield
+    finally:
+        for each, former in formers.items():
+            signal.signal(each, former)
+
+
+def _silence() -> None:
+    """Discard what this process writes to standard error from now on; clear a bar that is drawn there.
+
+    What fails because Java is gone fails in threads of this package, of py4j and of PySpark. They report it
+    through the root logger, ``socketserver`` and ``threading.excepthook``. py4j does so where Java had not
+    read a command yet, because the kernel then resets the connection; where Java had read it, py4j gets the
+    end of the stream and is quiet.
+    """
+    with suppress(OSError, ValueError, AttributeError):
+        number = sys.stderr.fileno()
+        if sys.stderr.isatty():
+            os.write(number, b"\r\033[K")
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, number)
+        os.close(null)

@@ -1,0 +1,6 @@
+"""PySpark's columns, windows and frames over rows in this process, as far as the analysis uses them.
+
+The same functions of ``analysis.derived`` and ``analysis.questions`` run on these and on Spark, so a table is
+defined once. Values follow Spark's rules with ``spark.sql.ansi.enabled``: null in conditions, nulls first in
+ascending order, frames of windows that include peers.
+"""

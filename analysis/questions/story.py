@@ -1,0 +1,140 @@
+"""Collect the rows that the incident model needs; their number is bounded, whatever the size of the logs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from barnabas.analysis.derived.lives import LIFE, NO_LEADER, is_kind, with_life
+from barnabas.analysis.engine import Window, rows_of, sf
+from barnabas.analysis.story.observed import (
+    Controller,
+    Mark,
+    Observed,
+    broker_line,
+    line_of,
+    seconds,
+    state,
+)
+from barnabas.analysis.threads import threads
+from barnabas.cluster.model.statechange import Kind
+
+_ROWS = 200_000
+"""The most rows of each kind that the model gets: of partitions, the most troubled ones."""
+
+_AT_ONCE = 4
+
+_OFFLINE = ("OfflinePartition", "Offline")
+_NOT_LED = (*_OFFLINE, "NewPartition", "New")
+
+
+def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> Observed:
+    """Return what the logs show of brokers and of partitions that had any trouble.
+
+    Args:
+        tables: ``events`` and the tables of ``analysis.derived.catalog``.
+        min_insync: min.insync.replicas as given by the operator; None to take it from the logs.
+    """
+    events = tables["events"].where("time is not null")
+    frames = (
+        tables["broker_events"].orderBy("time", "source", "block", "line"),
+        _troubled(tables["states"]),
+        _epochless(events),
+        _marks(events),
+        _spoken(events),
+        tables["controllers"].orderBy("since", "controller_epoch"),
+        tables["lives"].where("deleted is not null").select(*LIFE, "deleted"),
+    )
+    with threads(_AT_ONCE) as pool:
+        lines, states, decisions, marks, spoken, controllers, deleted = pool.map(_collected, frames)
+    times: dict[int, list[datetime]] = {}
+    for row in spoken:
+        times.setdefault(row["broker"], []).extend((row["first"], row["last"]))
+    return Observed(
+        brokers=[broker_line(row) for row in lines],
+        states=[state(row) for row in (*states, *decisions)],
+        marks=[_mark(row) for row in marks],
+        controllers=[
+            Controller(row["controller"], row["controller_epoch"], row["since"]) for row in controllers
+        ],
+        spoken={broker: seconds(set(each)) for broker, each in times.items()},
+        deleted={(row["topic"], row["partition"], row["life"]): row["deleted"] for row in deleted},
+        min_insync=min_insync,
+    )
+
+
+def _collected(frame: DataFrame) -> list[dict[str, Any]]:
+    return rows_of(frame.limit(_ROWS))
+
+
+def _troubled(states: DataFrame) -> DataFrame:
+    """Select the states of partitions that changed, those without a leader first."""
+    life = Window.partitionBy(*LIFE)
+    lost = (sf.col("leader") == NO_LEADER) | sf.coalesce(sf.col("from").isin(*_OFFLINE), sf.lit(col=False))
+    sizes = sf.size("isr")
+    return (
+        states.withColumns(
+            {
+                "is_lost": sf.max(lost).over(life),
+                "is_short": sf.min(sizes).over(life)
+                < sf.max(sf.greatest(sizes, sf.size("replicas"))).over(life),
+                "is_moved": sf.min("leader_epoch").over(life) < sf.max("leader_epoch").over(life),
+            }
+        )
+        .where("is_lost or is_short or is_moved")
+        .orderBy(sf.desc("is_lost"), sf.desc("is_short"), *LIFE, "leader_epoch", "version", "heard")
+        .drop("is_lost", "is_short", "is_moved")
+    )
+
+
+def _epochless(events: DataFrame) -> DataFrame:
+    """Select the decisions of releases up to 1.0, which lack the leader epoch of the requests after them."""
+    lines = events.where(is_kind(Kind.PARTITION_ONLINE) & sf.col("leader_epoch").isNull())
+    missing = sf.lit(None)
+    return (
+        with_life(lines.where("topic is not null"), events)
+        .withColumns(
+            {
+                "decided": sf.col("time"),
+                "heard": sf.col("time"),
+                "led_at": missing.cast("timestamp_ntz"),
+                "removed": missing.cast("int"),
+            }
+        )
+        .select(
+            *LIFE, "leader_epoch", "version", "leader", "isr", "replicas", "controller_epoch", "decided",
+            "heard", "led_at", "from", "removed", "source", "block", "line", "raw",
+        )
+        .orderBy("heard", "source", "block", "line")
+    )  # fmt: skip
+
+
+def _marks(events: DataFrame) -> DataFrame:
+    failed = is_kind(Kind.PARTITION_CHANGE_FAILED) & sf.col("from").isin(*_NOT_LED)
+    down = is_kind(Kind.PARTITION_DOWN) & sf.col("to").isin(*_OFFLINE)
+    lines = events.where((sf.col("role") == "controller") & (failed | down) & sf.col("topic").isNotNull())
+    said = sf.coalesce(sf.substring_index("trace", "\n", 1), "error", sf.lit("no reason given"))
+    return (
+        with_life(lines, events)
+        .withColumn("reason", sf.when(failed, said))
+        .select(*LIFE, "time", "controller_epoch", "reason", "source", "block", "line", "raw")
+        .orderBy("time", "source", "block", "line")
+    )
+
+
+def _mark(row: Mapping[str, Any]) -> Mark:
+    return Mark(
+        row["topic"], row["partition"], row["life"], row["time"], row["controller_epoch"], row["reason"],
+        line_of(row),
+    )  # fmt: skip
+
+
+def _spoken(events: DataFrame) -> DataFrame:
+    return (
+        events.where("broker is not null")
+        .groupBy("broker", sf.date_trunc("second", "time").alias("second"))
+        .agg(sf.min("time").alias("first"), sf.max("time").alias("last"))
+    )

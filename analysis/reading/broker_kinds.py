@@ -1,0 +1,151 @@
+"""The lines about brokers: starts, stops, sessions, contacts, controllers; not about one partition.
+
+``BrokerKind`` is the contract between the readers of server.log, controller.log, KRaft's logs and
+``__cluster_metadata``, which fill these rows of ``events``, and the incident model, which names victims and
+causes from them. A kind means the same in every release. A row has these columns:
+
+- ``time``, ``source``, ``block``, ``line``, ``raw``: as in every row. A record of ``__cluster_metadata`` is
+  an entry too: ``raw`` is the record as JSON, ``line`` its offset plus one.
+- ``kind``: a value of ``BrokerKind``.
+- ``broker``: the process that wrote the line, so the witness. ``role`` is ``controller`` if it wrote it as
+  (ZooKeeper or KRaft) controller, else ``broker``.
+- ``subject``: the broker that the line is about. Lines of a broker about itself have their own id here, so
+  that a reader of the table needs no rule about who is meant. Null if the owner of the file is unknown.
+- ``added_brokers``, ``lost_brokers``, ``bounced_brokers``, ``live_brokers``: for lines that list several
+  brokers, with null for a list that the line does not contain.
+- ``error``: the error's or exception's name or text, in a line that says why; of a failure that has a trace
+  the first line of the innermost cause.
+- ``contact``: for lines about a lost contact, a value of ``Contact``.
+- ``broker_epoch``, ``incarnation``, ``cluster_id``, ``controller``, ``controller_epoch`` (KRaft: the raft
+  epoch), ``duration_ms``, ``count``: where the line contains them.
+- ``settings``: texts ``name=value``, only those of ``SETTINGS_READ``.
+
+A line that fits no kind stays null in ``kind``; a kind is never guessed. Lines that a standby controller
+writes when it replays its log have no kind of this table, because their times are not those of the change.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class BrokerKind(StrEnum):
+    """What a line about brokers says, by its value in the column ``kind``."""
+
+    # A process about its own start.
+    STARTING = "broker-starting"
+    """First line of a process (``starting``; KRaft: ``Transition from SHUTDOWN to STARTING``)."""
+    STARTED = "broker-started"
+    """It serves clients (``started``; KRaft: ``Transition from STARTING to STARTED``)."""
+    START_FAILED = "broker-start-failed"
+    """``Fatal error during KafkaServer startup``; ``error`` is the exception, such as NodeExists."""
+    REGISTERED = "broker-registered"
+    """It registered itself, with ``broker_epoch``. Without ``STARTING`` before: a session had expired."""
+    REGISTRATION_REFUSED = "broker-registration-refused"
+    """The id is still registered by another session or incarnation; ``error`` says so."""
+    PREVIOUS_STOP_CLEAN = "broker-previous-stop-clean"
+    """A clean shutdown file was found, so the process before ended in an orderly way."""
+    PREVIOUS_STOP_UNCLEAN = "broker-previous-stop-unclean"
+    """No clean shutdown file was found, or segments were recovered: the process before did not end so."""
+    CLUSTER_NAMED = "broker-cluster-named"
+    """``Cluster ID = x``, or the cluster of an incarnation, in ``cluster_id``."""
+    CONFIGURED = "broker-configured"
+    """``KafkaConfig values`` or ``Property x is overridden to y``, in ``settings``. No proof of a start.
+
+    With a ``topic``: all settings of its own; ``min.insync.replicas=`` if that is not among them."""
+
+    # A process about its own end.
+    STOP_SIGNALLED = "broker-stop-signalled"
+    """``Terminating process due to signal SIGTERM``; ``error`` is the signal's name."""
+    STOPPING = "broker-stopping"
+    """``shutting down``; KRaft: ``Transition from STARTED to SHUTTING_DOWN``."""
+    CONTROLLED_SHUTDOWN_STARTED = "broker-controlled-shutdown-started"
+    """It asks the controller to move its leaders."""
+    CONTROLLED_SHUTDOWN_SUCCEEDED = "broker-controlled-shutdown-succeeded"
+    """All of them were moved, or (KRaft) the controller asked it to exit."""
+    CONTROLLED_SHUTDOWN_RETRIED = "broker-controlled-shutdown-retried"
+    """An attempt failed or left ``count`` partitions; another follows."""
+    CONTROLLED_SHUTDOWN_FAILED = "broker-controlled-shutdown-failed"
+    """``Proceeding to do an unclean shutdown``, or no approval in time: leaders were not all moved."""
+    STOPPED = "broker-stopped"
+    """``shut down completed``: the process ended in an orderly way."""
+    DIED = "broker-died"
+    """It ends itself at once (``Halting Kafka``, all log directories failed, fatal fault); see ``error``."""
+
+    # A process about trouble that it survives, at least for now.
+    DIRECTORY_FAILED = "broker-directory-failed"
+    """A log directory failed; ``error`` names it."""
+    THREAD_DIED = "broker-thread-died"
+    """An uncaught exception ended a thread, such as OutOfMemoryError in ``error``."""
+    SESSION_SILENT = "broker-session-silent"
+    """Nothing was heard from ZooKeeper for ``duration_ms``, or the controller was not reached."""
+    SESSION_EXPIRED = "broker-session-expired"
+    """ZooKeeper ended its session while the process lived on."""
+    WRITES_REFUSED = "broker-writes-refused"
+    """NotEnoughReplicas for ``topic`` and ``partition``: ``count`` in sync; required ones in ``minimum``."""
+
+    # A broker or controller about another broker (``subject``) that it lost or reached.
+    CONTACT_LOST = "broker-contact-lost"
+    """Fetching from ``subject`` failed, its stream was lost or the connection was; how in ``contact``."""
+    CONTACT_MADE = "broker-contact-made"
+    """It answered, as ``Node n disconnected`` has no opposite: only a line that proves a response."""
+
+    # A controller about other brokers.
+    BROKERS_CHANGED = "controller-brokers-changed"
+    """Its list of brokers changed (``Newly added brokers: ...``, ``Broker failure callback for ...``)."""
+    BROKER_STOP_ASKED = "controller-broker-stop-asked"
+    """``subject`` asked for a controlled shutdown (``Shutting down broker 1``)."""
+    BROKER_STOP_GRANTED = "controller-broker-stop-granted"
+    """KRaft: ``subject`` may exit."""
+    BROKER_STOP_REFUSED = "controller-broker-stop-refused"
+    """``subject`` may not exit yet; why in ``error``."""
+    BROKER_FENCED = "controller-broker-fenced"
+    """KRaft: ``subject`` was fenced; ``error`` is ``session timed out`` if that is why."""
+    BROKER_UNFENCED = "controller-broker-unfenced"
+    """KRaft: ``subject`` was unfenced, so it may lead again."""
+    BROKER_REGISTERED = "controller-broker-registered"
+    """KRaft: the active controller registered ``subject``, with ``incarnation`` and ``broker_epoch``."""
+    BROKER_UNREGISTERED = "controller-broker-unregistered"
+    """KRaft: ``subject`` was removed from the cluster."""
+
+    # Who is controller. ``CompanionKind.CONTROLLER_ELECTED`` and these are all of them.
+    CONTROLLER_ACTIVE = "controller-active"
+    """``controller`` began to act in ``controller_epoch``, of which another line gives the election."""
+    CONTROLLER_RESIGNED = "controller-resigned"
+    """The writer stopped acting; no proof of a handover unless it was elected in the same process."""
+    CONTROLLER_KNOWN = "controller-known"
+    """A broker learned that ``controller`` acts, in ``controller_epoch`` if the line has it."""
+    NO_CONTROLLER = "controller-none"
+    """The voters have no leader, or lost their majority."""
+
+
+class Contact(StrEnum):
+    """How a contact was lost, by its value in the column ``contact``."""
+
+    REFUSED = "refused"
+    """The host answered that nobody listens: the process is gone, the host is up."""
+    TIMED_OUT = "timed out"
+    """No answer: the host is down, the network is cut, or the process stands still."""
+    DISCONNECTED = "disconnected"
+    """The connection ended; a process that dies does that, and so does one that stops."""
+    UNREACHABLE = "unreachable"
+    """No route, or no address for the name."""
+    UNKNOWN = "unknown"
+    """The line does not say how."""
+
+
+SETTINGS_READ = frozenset(
+    (
+        "broker.id",
+        "node.id",
+        "process.roles",
+        "min.insync.replicas",
+        "unclean.leader.election.enable",
+        "replica.lag.time.max.ms",
+        "zookeeper.session.timeout.ms",
+        "broker.session.timeout.ms",
+        "controlled.shutdown.enable",
+        "log.dirs",
+    )
+)
+"""The settings that bound a time or decide whether a write is accepted; no other one is kept."""

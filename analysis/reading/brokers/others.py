@@ -1,0 +1,239 @@
+"""Lines about other brokers: lost contacts, and what controllers write about brokers and themselves.
+
+Lines that a KRaft controller writes whenever it replays its log (``Replayed …``, and before 3.6 ``Registered
+new broker …``) have no rule: a standby or a restarted controller writes them long after the change.
+
+Source: ``ReplicaFetcherThread.scala``, ``ControllerChannelManager.scala`` and ``KafkaController.scala`` of
+0.8 to 3.9; ``NetworkClient.java`` and ``FetchSessionHandler.java``; ``QuorumController.java``,
+``ClusterControlManager.java`` and ``BrokerHeartbeatManager.java`` of 3.3 to 4.0.
+"""
+
+from __future__ import annotations
+
+import re
+
+from barnabas.analysis.reading.broker_kinds import BrokerKind, Contact
+from barnabas.analysis.reading.brokers.rule import Rule, Speaker, contact_of, innermost_cause, rule
+from barnabas.analysis.reading.fields import Row
+
+_NODE = re.compile(r"Node\((\d+),|\bid: ?(\d+)|^(\d+)$", re.ASCII)
+_BY_CONTROLLER = r"Controller (?P<controller>\d+)"
+
+
+def _how(speaker: Speaker, said: re.Match[str], trace: str) -> Row | None:
+    """Read how the contact was lost, from the trace or else the line; refuse a line that names no peer."""
+    if speaker.peer is None and said.groupdict().get("subject") is None:
+        return None
+    cause = innermost_cause(trace) or said.groupdict().get("error") or said.groupdict().get("_rest") or ""
+    return {"contact": contact_of(cause).value} | ({"error": cause} if cause else {})
+
+
+def _how_of_node(_: Speaker, said: re.Match[str], trace: str) -> Row | None:
+    found = _NODE.search(said["_node"])
+    if found is None:
+        return None
+    cause = innermost_cause(trace)
+    row: Row = {"subject": int(found[1] or found[2] or found[3]), "broker": int(said["controller"])}
+    return row | {"contact": contact_of(cause).value} | ({"error": cause} if cause else {})
+
+
+def _answering_node(_: Speaker, said: re.Match[str], __: str) -> Row | None:
+    found = _NODE.search(said["_node"])
+    if found is None:
+        return None
+    return {"subject": int(found[1] or found[2] or found[3]), "broker": int(said["controller"])}
+
+
+def _by(contact: Contact) -> Row:
+    return {"contact": contact.value}
+
+
+def _own_controller(speaker: Speaker, said: re.Match[str], _: str) -> Row:
+    own = said.groupdict().get("controller")
+    known = speaker.broker if own is None else int(own)
+    return {} if known is None else {"controller": known, "broker": known, "subject": known}
+
+
+def _learned(speaker: Speaker, said: re.Match[str], _: str) -> Row:
+    known = {} if speaker.broker is None else {"broker": speaker.broker}
+    return known | {"subject": int(said["controller"])}
+
+
+_LOST = BrokerKind.CONTACT_LOST
+_CONTACTS = (
+    rule(_LOST, r"Error in fetch to broker (?P<subject>\d+), request (?P<_rest>.*)", is_own=False, read=_how),
+    rule(_LOST, r"Error in response for fetch request (?P<_rest>.*)", is_own=False, read=_how),
+    rule(_LOST, r"Error in fetch .*?(?:Possible cause: (?P<error>.*))?", is_own=False, read=_how),
+    rule(_LOST, r"Error sending fetch request \(.*?\) to node "
+    r"(?P<subject>\d+):(?P<_rest>.*)", is_own=False, read=_how),
+    rule(
+        _LOST,
+        r"replication stream lost; trying again leader=(?P<subject>\d+) endpoint=\S+ error=(?P<error>.*)",
+        is_own=False, read=_how,
+    ),
+    rule(
+        _LOST, r"Connection to node (?P<subject>\d+)(?: \(.*?\))? could not be established\. .*",
+        is_own=False, read=lambda *_: _by(Contact.UNKNOWN),
+    ),
+    rule(
+        _LOST, r"Disconnecting from node (?P<subject>\d+) due to .*timeout.*",
+        is_own=False, read=lambda *_: _by(Contact.TIMED_OUT),
+    ),
+    rule(
+        _LOST, r"Cancelled in-flight .+ due to node (?P<subject>\d+) being disconnected.*",
+        is_own=False, read=lambda *_: _by(Contact.DISCONNECTED),
+    ),
+    rule(
+        _LOST, r"Node (?P<subject>\d+) disconnected\.", is_own=False,
+        read=lambda *_: _by(Contact.DISCONNECTED),
+    ),
+    rule(
+        BrokerKind.CONTACT_MADE,
+        r"Node (?P<subject>\d+) was unable to process the fetch request with .*FETCH_SESSION.*",
+        is_own=False,
+    ),
+    rule(
+        _LOST, rf"{_BY_CONTROLLER} epoch (?P<controller_epoch>\d+) fails to send request .* to broker "
+        rf"(?P<_node>.*)\. Reconnecting to broker\.",
+        role="controller", is_own=False, read=_how_of_node,
+    ),
+    rule(
+        _LOST, rf"{_BY_CONTROLLER}'s connection to broker (?P<_node>.*) was unsuccessful",
+        role="controller", is_own=False, read=_how_of_node,
+    ),
+    rule(
+        BrokerKind.CONTACT_MADE, rf"{_BY_CONTROLLER} connected to (?P<_node>.*) for sending state "
+        rf"change requests",
+        role="controller", is_own=False, read=_answering_node,
+    ),
+)  # fmt: skip
+
+_IDS = r"[\d, ]*"
+_SET = r"\w*\([\d, ]*\)"
+_CHANGED = BrokerKind.BROKERS_CHANGED
+
+
+def _controller_rule(kind: BrokerKind, pattern: str) -> Rule:
+    return rule(kind, pattern, role="controller", is_own=False)
+
+
+def _own_controller_rule(kind: BrokerKind, pattern: str) -> Rule:
+    return rule(kind, pattern, role="controller", is_own=False, read=_own_controller)
+
+
+_ZOOKEEPER = (
+    _controller_rule(
+        _CHANGED,
+        rf"Newly added brokers: (?P<added_brokers>{_IDS}), deleted brokers: (?P<lost_brokers>{_IDS})"
+        rf"(?:, bounced brokers: (?P<bounced_brokers>{_IDS}))?, all live brokers: (?P<live_brokers>{_IDS})",
+    ),
+    _controller_rule(_CHANGED, rf"New broker startup callback for (?P<added_brokers>{_IDS})"),
+    _controller_rule(_CHANGED, rf"Broker failure callback for (?P<lost_brokers>{_IDS})"),
+    _controller_rule(_CHANGED, rf"Currently active brokers in the cluster: (?P<live_brokers>{_SET})"),
+    _controller_rule(
+        _CHANGED,
+        rf"Broker change listener fired for path /brokers/ids with children (?P<live_brokers>{_IDS})",
+    ),
+    _controller_rule(BrokerKind.BROKER_STOP_ASKED, r"Shutting down broker (?P<subject>\d+)"),
+    _controller_rule(
+        BrokerKind.DIRECTORY_FAILED, r"Handling log directory failure for brokers? (?P<subject>\d+)"
+    ),
+    _own_controller_rule(
+        BrokerKind.CONTROLLER_ACTIVE,
+        r"Broker (?P<controller>\d+) is ready to serve as the new controller with epoch "
+        r"(?P<controller_epoch>\d+)",
+    ),
+    _own_controller_rule(
+        BrokerKind.CONTROLLER_ACTIVE, r"Ready to serve as the new controller with epoch "
+        r"(?P<controller_epoch>\d+)"
+    ),
+    _own_controller_rule(
+        BrokerKind.CONTROLLER_ACTIVE,
+        r"Controller (?P<controller>\d+) incremented epoch to (?P<controller_epoch>\d+)",
+    ),
+    _own_controller_rule(BrokerKind.CONTROLLER_ACTIVE, r"Incremented epoch to (?P<controller_epoch>\d+)"),
+    _own_controller_rule(BrokerKind.CONTROLLER_ACTIVE, r"Epoch incremented to (?P<controller_epoch>\d+)"),
+    _own_controller_rule(
+        BrokerKind.CONTROLLER_RESIGNED, r"Broker (?P<controller>\d+) resigned as the controller"
+    ),
+    _own_controller_rule(BrokerKind.CONTROLLER_RESIGNED, r"Resigned"),
+    _own_controller_rule(
+        BrokerKind.CONTROLLER_RESIGNED, r"Controller moved to another broker when processing .*"
+    ),
+    rule(BrokerKind.CONTROLLER_KNOWN, r"New leader is (?P<controller>\d+)", is_own=False, read=_learned),
+)  # fmt: skip
+
+_KRAFT = (
+    _own_controller_rule(
+        BrokerKind.CONTROLLER_ACTIVE, r"Becoming the active controller at epoch (?P<controller_epoch>\d+), .*"
+    ),
+    _own_controller_rule(
+        BrokerKind.CONTROLLER_RESIGNED,
+        r"Renouncing the leadership .*?[Ww]e were the leader at epoch (?P<controller_epoch>\d+).*",
+    ),
+    rule(
+        BrokerKind.CONTROLLER_KNOWN,
+        r"In the new epoch (?P<controller_epoch>\d+), the leader is (?P<controller>\d+)\.",
+        is_own=False, read=_learned,
+    ),
+    rule(
+        BrokerKind.CONTROLLER_KNOWN,
+        r"Recorded new (?:KRaft )?controller, from now on will use (?:node|broker) \S+ \(id: "
+        r"(?P<controller>\d+) .*",
+        is_own=False, read=_learned,
+    ),
+    rule(
+        BrokerKind.CONTROLLER_KNOWN,
+        r"Completed transition to FollowerState\(.*?\bepoch=(?P<controller_epoch>\d+), leader(?:Id)?="
+        r"(?P<controller>\d+).*",
+        is_own=False, read=_learned,
+    ),
+    _own_controller_rule(
+        BrokerKind.CONTROLLER_KNOWN, r"Completed transition to "
+        r"Leader\(.*?\bepoch=(?P<controller_epoch>\d+), .*"
+    ),
+    _controller_rule(
+        BrokerKind.NO_CONTROLLER, r"In the new epoch (?P<controller_epoch>\d+), the leader is \(none\)\."
+    ),
+    _controller_rule(
+        BrokerKind.NO_CONTROLLER, r"Did not receive fetch request from the majority of the voters within .*"
+    ),
+    _controller_rule(
+        BrokerKind.BROKER_FENCED,
+        r"Fencing broker (?P<subject>\d+)(?: at epoch (?P<broker_epoch>\d+))? because its "
+        r"(?P<error>session has timed out)\.",
+    ),
+    _controller_rule(
+        BrokerKind.BROKER_UNFENCED,
+        r"The request from broker (?P<subject>\d+) to unfence has been granted because .*",
+    ),
+    _controller_rule(
+        BrokerKind.BROKER_STOP_ASKED,
+        r"Unfenced broker (?P<subject>\d+) has requested and been granted a controlled shutdown\.",
+    ),
+    _controller_rule(
+        BrokerKind.BROKER_STOP_GRANTED,
+        r"The request from broker (?P<subject>\d+) to shut down has been granted since .*",
+    ),
+    _controller_rule(
+        BrokerKind.BROKER_STOP_GRANTED,
+        r"Fenced broker (?P<subject>\d+) has requested and been granted an immediate shutdown\.",
+    ),
+    _controller_rule(
+        BrokerKind.BROKER_STOP_GRANTED,
+        r"Unfenced broker (?P<subject>\d+) has requested and been granted an immediate shutdown\.",
+    ),
+    _controller_rule(
+        BrokerKind.BROKER_REGISTERED,
+        r"No previous registration found for broker (?P<subject>\d+)\. New incarnation ID is "
+        r"(?P<incarnation>[\w-]+)\..*",
+    ),
+    _controller_rule(
+        BrokerKind.BROKER_REGISTERED,
+        r"Registering a new incarnation of broker (?P<subject>\d+)\. Previous incarnation ID was \S+; new "
+        r"incarnation ID is (?P<incarnation>[\w-]+)\..*",
+    ),
+)  # fmt: skip
+
+OTHERS_RULES: tuple[Rule, ...] = (*_CONTACTS, *_ZOOKEEPER, *_KRAFT)
+"""The rules. If two of them match a text, the right one comes first."""

@@ -1,0 +1,196 @@
+"""Files that are not plain lines: compressed ones, exports of journald, and pretty-printed JSON.
+
+Such a file can only be read from its begin, so it is always one split. Which encoding a file has is decided
+by its first bytes, never by its name.
+"""
+
+from __future__ import annotations
+
+import lzma
+import re
+import zlib
+from collections.abc import Iterator
+from itertools import chain
+from pathlib import Path
+from typing import BinaryIO
+
+import pyarrow as pa
+
+FIRST_BYTES = 64
+"""The number of bytes that decide whether a file is encoded."""
+
+_GZIP, _ZSTD, _XZ = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0"
+_GZIP_WINDOW = 31
+
+_JOURNAL = re.compile(rb"__(?:CURSOR|REALTIME_TIMESTAMP|SEQNUM)=")
+# log4j2's JsonLayout prints an object on several lines, or all objects as one array.
+_SPREAD_JSON = re.compile(rb"\s*(?:\[\s*\{|\{[ \t]*\r?\n)")
+_JSON_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}]')
+
+_LENGTH_BYTES = 8
+_HELD_MAX = 32 * 1024 * 1024
+"""The most bytes of one journal field or JSON object; a longer one is damage."""
+
+
+class DamagedError(Exception):
+    """An error for an encoded file that is truncated or damaged; the text read before it is valid."""
+
+
+def is_encoded(path: str) -> bool:
+    """Return whether a file must be read from its begin; False if it cannot be opened."""
+    try:
+        with Path(path).open("rb") as file:
+            first = file.read(FIRST_BYTES)
+    except OSError:
+        return False
+    return _is_compressed(first) or _spreads(first)
+
+
+def decoded(file: BinaryIO, chunk_bytes: int) -> Iterator[bytes]:
+    """Read a file's text from its begin, in chunks of about ``chunk_bytes``.
+
+    Raises:
+        OSError: The file cannot be read.
+        DamagedError: The file is truncated or damaged.
+    """
+    texts = _decompressed(file, chunk_bytes)
+    first = next(texts, b"")
+    texts = chain([first], texts)
+    if _JOURNAL.match(first[:FIRST_BYTES]):
+        yield from _journal_messages(texts)
+    elif _SPREAD_JSON.match(first[:FIRST_BYTES]):
+        yield from _json_objects(texts)
+    else:
+        yield from texts
+
+
+def _is_compressed(first: bytes) -> bool:
+    return first.startswith((_GZIP, _ZSTD, _XZ))
+
+
+def _spreads(first: bytes) -> bool:
+    return bool(_JOURNAL.match(first) or _SPREAD_JSON.match(first))
+
+
+def _decompressed(file: BinaryIO, chunk_bytes: int) -> Iterator[bytes]:
+    first = file.read(FIRST_BYTES)
+    file.seek(0)
+    if first.startswith(_GZIP):
+        return _gunzipped(file, chunk_bytes)
+    if first.startswith(_ZSTD):
+        return _unzstandard(file, chunk_bytes)
+    if first.startswith(_XZ):
+        return _unxz(file, chunk_bytes)
+    return iter(lambda: file.read(chunk_bytes), b"")
+
+
+def _gunzipped(file: BinaryIO, chunk_bytes: int) -> Iterator[bytes]:
+    inflater = None
+    while data := file.read(chunk_bytes):
+        while data := data if inflater else data.lstrip(b"\0"):
+            # A gzip file may consist of several members, with zero bytes as padding in between.
+            inflater = inflater or zlib.decompressobj(_GZIP_WINDOW)
+            try:
+                text = inflater.decompress(data, chunk_bytes)
+            except zlib.error as error:
+                raise DamagedError(f"the compressed text is damaged: {error}") from error
+            yield text
+            data = inflater.unconsumed_tail
+            if inflater.eof:
+                data = inflater.unused_data
+                inflater = None
+    if inflater is not None:
+        raise DamagedError("the compressed text ends early")
+
+
+def _unxz(file: BinaryIO, chunk_bytes: int) -> Iterator[bytes]:
+    reader = None
+    while data := file.read(chunk_bytes):
+        while data := data if reader else data.lstrip(b"\0"):
+            reader = reader or lzma.LZMADecompressor(lzma.FORMAT_XZ)
+            try:
+                yield reader.decompress(data, chunk_bytes)
+                while not (reader.needs_input or reader.eof):
+                    yield reader.decompress(b"", chunk_bytes)
+            except lzma.LZMAError as error:
+                raise DamagedError(f"the compressed text is damaged: {error}") from error
+            data = reader.unused_data
+            if reader.eof:
+                reader = None
+    if reader is not None:
+        raise DamagedError("the compressed text ends early")
+
+
+def _unzstandard(file: BinaryIO, chunk_bytes: int) -> Iterator[bytes]:
+    try:
+        with pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd") as texts:
+            while text := texts.read(chunk_bytes):
+                yield text
+    except (pa.ArrowException, OSError) as error:
+        raise DamagedError(f"the compressed text is damaged or ends early: {error}") from error
+
+
+def _journal_messages(texts: Iterator[bytes]) -> Iterator[bytes]:
+    """Read the messages of an export as lines, with the host and the unit in front where they are given.
+
+    Source: systemd, Journal Export Formats. A field is ``NAME=value``, or ``NAME``, the value's length as 64
+    bits and the value; an empty line ends an entry.
+    """
+    held, fields = b"", dict[bytes, bytes]()
+    for text in chain(texts, [b"\n"]):
+        held += text
+        found: list[bytes] = []
+        position = 0
+        while (end := held.find(b"\n", position)) >= 0:
+            name, is_text, value = held[position:end].partition(b"=")
+            begin = end + 1
+            if not name:
+                found.append(_journal_line(fields))
+                fields = {}
+            elif not is_text:
+                size = int.from_bytes(held[begin : begin + _LENGTH_BYTES], "little")
+                begin += _LENGTH_BYTES
+                if size > _HELD_MAX:
+                    raise DamagedError(f"the journal's field {name[:FIRST_BYTES]!r} has {size} bytes")
+                if begin + size >= len(held):
+                    break
+                value = held[begin : begin + size]
+                begin += size + 1
+            fields[name] = value
+            position = begin
+        held = held[position:]
+        yield b"".join(found)
+
+
+def _journal_line(fields: dict[bytes, bytes]) -> bytes:
+    if b"MESSAGE" not in fields:
+        return b""
+    names = [fields[name] for name in (b"_HOSTNAME", b"_SYSTEMD_UNIT") if name in fields]
+    front = b" ".join(names) + b" | " if names else b""
+    return b"".join(front + line + b"\n" for line in fields[b"MESSAGE"].rstrip(b"\n").split(b"\n"))
+
+
+def _json_objects(texts: Iterator[bytes]) -> Iterator[bytes]:
+    """Write each object of a JSON text on a line of its own."""
+    held, lines, depth = b"", list[bytes](), 0
+    for text in chain(texts, [b"\n"]):
+        # A string never holds a line feed, so whole lines hold whole strings.
+        whole, feed, held = (held + text).rpartition(b"\n")
+        found: list[bytes] = []
+        begin = 0
+        for token in _JSON_TOKEN.finditer(whole):
+            if token[0] == b"{":
+                begin = begin if depth else token.start()
+                depth += 1
+            elif token[0] == b"}" and depth:
+                depth -= 1
+                if not depth:
+                    lines.append(whole[begin : token.end()])
+                    parts = (line.strip() for line in b"".join(lines).split(b"\n"))
+                    found.append(b" ".join(parts) + b"\n")
+                    lines = []
+        if depth and feed:
+            lines.append(whole[begin:] + b"\n")
+        if len(held) + sum(map(len, lines)) > _HELD_MAX:
+            raise DamagedError(f"a JSON object has more than {_HELD_MAX} bytes")
+        yield b"".join(found)

@@ -1,0 +1,298 @@
+"""The history of a metadata log: each record that concerns brokers or partitions becomes rows of ``events``.
+
+A PartitionRecord sets a partition's state. A PartitionChangeRecord replaces what it carries, raises the
+partition epoch by one, and the leader epoch by one if and only if it carries a leader
+(``PartitionRegistration.merge``). Records of a transaction count when it ends, and never if it is aborted.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from barnabas.analysis.reading.broker_kinds import SETTINGS_READ, BrokerKind
+from barnabas.analysis.reading.companions import CompanionKind
+from barnabas.analysis.reading.encodings import DamagedError
+from barnabas.analysis.reading.entries import Entry
+from barnabas.analysis.reading.fields import Row
+from barnabas.analysis.reading.metadata.schemas import Cursor, MetadataError, decode
+from barnabas.analysis.reading.metadata.segments import Record, batches, records, segments_of, snapshot_of
+from barnabas.cluster.model.statechange import Kind
+
+_LEADER_CHANGE = 2
+_NOBODY = -1
+_YES, _NO = 1, -1
+_ENTRIES = 10_000
+_BROKER_SETTINGS, _TOPIC_SETTINGS = 4, 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Partition:
+    leader: int
+    leader_epoch: int
+    version: int
+    isr: tuple[int, ...]
+    replicas: tuple[int, ...]
+
+    def columns(self) -> Row:
+        return {
+            "leader": self.leader, "leader_epoch": self.leader_epoch, "version": self.version,
+            "isr": self.isr, "replicas": self.replicas,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Broker:
+    epoch: int
+    is_leaving: bool
+    is_fenced: bool
+    directories: frozenset[str]
+
+
+class History:
+    """The state of a cluster while its metadata log is read."""
+
+    def __init__(self) -> None:
+        self._controllers: dict[int, int] = {}
+        self._topics: dict[str, str] = {}
+        self._partitions: dict[tuple[str, int], _Partition] = {}
+        self._brokers: dict[int, _Broker] = {}
+        self._held: list[tuple[Record, str, dict[str, Any]]] | None = None
+
+    def entries(self, record: Record) -> Iterator[Entry]:
+        """Apply a record, and return the entries that it gives.
+
+        Raises:
+            MetadataError: The record cannot be read.
+        """
+        if record.control is not None:
+            yield from self._control(record)
+            return
+        found = decode(record.value)
+        if found is None:
+            return
+        name, fields = found
+        match name:
+            case "BeginTransactionRecord":
+                self._held = []
+            case "AbortTransactionRecord":
+                self._held = None
+            case "EndTransactionRecord":
+                held, self._held = self._held or [], None
+                for each in held:
+                    yield from self._apply(*each)
+            case _ if self._held is not None:
+                self._held.append((record, name, fields))
+            case _:
+                yield from self._apply(record, name, fields)
+
+    def _control(self, record: Record) -> Iterator[Entry]:
+        if record.control != _LEADER_CHANGE:
+            return
+        leader = int.from_bytes(Cursor(record.value, 2).take(4), "big", signed=True)
+        self._controllers[record.epoch] = leader
+        row = {"kind": BrokerKind.CONTROLLER_ACTIVE.value, "subject": leader}
+        yield self._entry(record, "LeaderChangeMessage", {"leaderId": leader}, row)
+
+    def _apply(self, record: Record, name: str, fields: dict[str, Any]) -> Iterator[Entry]:
+        match name:
+            case "TopicRecord":
+                self._topics[fields["topicId"]] = fields["name"]
+                rows: Iterator[Row] = iter(())
+            case "RemoveTopicRecord":
+                rows = self._topic_removed(fields["topicId"])
+            case "PartitionRecord":
+                rows = self._partition_created(fields)
+            case "PartitionChangeRecord":
+                rows = self._partition_changed(fields)
+            case "ConfigRecord":
+                rows = _setting(fields)
+            case _:
+                rows = self._broker(name, fields)
+        for row in rows:
+            yield self._entry(record, name, fields, row)
+
+    def _entry(self, record: Record, name: str, fields: dict[str, Any], row: Row) -> Entry:
+        known: Row = {"understood": True, "role": "controller", "controller_epoch": record.epoch}
+        if record.epoch in self._controllers:
+            known["controller"] = self._controllers[record.epoch]
+        raw = json.dumps({"offset": record.offset, "controllerEpoch": record.epoch, "type": name, **fields})
+        return Entry(record.timestamp_ms * 1000, record.offset + 1, raw, known | row)
+
+    def _partition_created(self, fields: dict[str, Any]) -> Iterator[Row]:
+        place = (fields["topicId"], fields["partitionId"])
+        is_new = place not in self._partitions
+        state = _Partition(
+            fields["leader"], fields["leaderEpoch"], fields["partitionEpoch"], tuple(fields["isr"] or ()),
+            tuple(fields["replicas"] or ()),
+        )  # fmt: skip
+        self._partitions[place] = state
+        where = self._where(*place)
+        if where is None:
+            return
+        if is_new and state.version == 0:
+            yield where | {
+                "kind": Kind.PARTITION_NEW.value, "from": "NonExistentPartition", "to": "NewPartition",
+                "replicas": state.replicas,
+            }  # fmt: skip
+        yield where | state.columns() | _decision(state, "NewPartition" if is_new else "OnlinePartition")
+
+    def _partition_changed(self, fields: dict[str, Any]) -> Iterator[Row]:
+        place = (fields["topicId"], fields["partitionId"])
+        before, where = self._partitions.get(place), self._where(*place)
+        if before is None or where is None:
+            # The record that created it is older than the files; a change alone is no state.
+            return
+        isr, replicas = fields.get("isr"), fields.get("replicas")
+        state = replace(
+            before,
+            leader=fields.get("leader", before.leader),
+            leader_epoch=before.leader_epoch + ("leader" in fields),
+            version=before.version + 1,
+            isr=before.isr if isr is None else tuple(isr),
+            replicas=before.replicas if replicas is None else tuple(replicas),
+        )
+        self._partitions[place] = state
+        if "leader" in fields:
+            was = "OfflinePartition" if before.leader == _NOBODY else "OnlinePartition"
+            yield where | state.columns() | _decision(state, was)
+        else:
+            yield where | state.columns() | {"kind": CompanionKind.ISR_UPDATED.value}
+
+    def _topic_removed(self, topic_id: str) -> Iterator[Row]:
+        gone = [place for place in self._partitions if place[0] == topic_id]
+        for place in sorted(gone, key=lambda place: place[1]):
+            del self._partitions[place]
+            where = self._where(*place)
+            if where is not None:
+                yield where | {
+                    "kind": Kind.PARTITION_DOWN.value,
+                    "from": "OfflinePartition",
+                    "to": "NonExistentPartition",
+                }
+        self._topics.pop(topic_id, None)
+
+    def _where(self, topic_id: str, partition: int) -> Row | None:
+        topic = self._topics.get(topic_id)
+        return None if topic is None else {"topic": topic, "partition": partition, "topic_id": topic_id}
+
+    def _broker(self, name: str, fields: dict[str, Any]) -> Iterator[Row]:
+        broker = fields.get("brokerId", fields.get("id", _NOBODY))
+        epoch = fields.get("brokerEpoch", fields.get("epoch", _NOBODY))
+        row: Row = {"subject": broker, "broker_epoch": epoch}
+        known = self._brokers.get(
+            broker, _Broker(epoch, is_leaving=False, is_fenced=False, directories=frozenset())
+        )
+        directories = frozenset(fields.get("logDirs") or ())
+        match name:
+            case "RegisterBrokerRecord":
+                is_leaving = bool(fields.get("inControlledShutdown"))
+                self._brokers[broker] = _Broker(
+                    epoch,
+                    is_leaving=is_leaving,
+                    is_fenced=bool(fields.get("fenced")),
+                    directories=directories,
+                )
+                incarnation = {"incarnation": fields["incarnationId"]}
+                yield row | incarnation | {"kind": BrokerKind.BROKER_REGISTERED.value}
+                return
+            case "UnregisterBrokerRecord":
+                self._brokers.pop(broker, None)
+                yield row | {"kind": BrokerKind.BROKER_UNREGISTERED.value}
+                return
+            case "FenceBrokerRecord":
+                fields = {"fenced": _YES}
+            case "UnfenceBrokerRecord":
+                fields = {"fenced": _NO}
+        if fields.get("inControlledShutdown") == _YES:
+            known = replace(known, is_leaving=True)
+            yield row | {"kind": BrokerKind.BROKER_STOP_ASKED.value}
+        if fields.get("fenced") == _YES and not known.is_fenced:
+            # The controller fences a broker when it grants its stop, or when its session times out. A new
+            # controller fences again the brokers that it does not hear.
+            known = replace(known, is_fenced=True)
+            kind = BrokerKind.BROKER_STOP_GRANTED if known.is_leaving else BrokerKind.BROKER_FENCED
+            yield row | {"kind": kind.value}
+        elif fields.get("fenced") == _NO:
+            known = replace(known, is_fenced=False)
+            yield row | {"kind": BrokerKind.BROKER_UNFENCED.value}
+        if "logDirs" in fields:
+            lost = sorted(known.directories - directories)
+            known = replace(known, directories=directories)
+            if lost:
+                yield row | {"kind": BrokerKind.DIRECTORY_FAILED.value, "error": ", ".join(lost)}
+        self._brokers[broker] = known
+
+
+def read_log(segment: Path) -> Iterator[list[Entry]]:
+    """Read the whole metadata log to which a segment belongs, some thousand entries at a time.
+
+    A snapshot gives the state before the first segment; it gives no entries, because it does not say when
+    anything happened.
+
+    Raises:
+        OSError: A file cannot be read; the entries returned before are valid.
+        DamagedError: A file is torn or damaged; likewise.
+    """
+    history = History()
+    snapshot = snapshot_of(segment.parent)
+    begin = 0
+    if snapshot is not None:
+        begin, path = snapshot
+        for _ in _read(path, history, 0):
+            pass
+    found: list[Entry] = []
+    damage = None
+    entries = chain.from_iterable(_read(path, history, begin) for path in segments_of(segment.parent))
+    while True:
+        try:
+            entry = next(entries, None)
+        except (OSError, DamagedError) as error:
+            # Return the entries before the damage first, and raise the error at the end.
+            entry, damage = None, error
+        if entry is None:
+            break
+        found.append(entry)
+        if len(found) >= _ENTRIES:
+            yield found
+            found = []
+    if found:
+        yield found
+    if damage is not None:
+        raise damage
+
+
+def _read(path: Path, history: History, begin: int) -> Iterator[Entry]:
+    try:
+        with path.open("rb") as file:
+            for batch in batches(file):
+                for record in records(batch):
+                    if record.offset >= begin:
+                        yield from history.entries(record)
+    except MetadataError as error:
+        raise DamagedError(f"{path.name}: {error}") from error
+
+
+def _decision(state: _Partition, before: str) -> Row:
+    if state.leader == _NOBODY:
+        return {"kind": Kind.ISR_REMOVAL.value}
+    return {"kind": Kind.PARTITION_ONLINE.value, "from": before, "to": "OnlinePartition"}
+
+
+def _setting(fields: dict[str, Any]) -> Iterator[Row]:
+    if fields["name"] not in SETTINGS_READ:
+        return
+    value = fields["value"]
+    row: Row = {
+        "kind": BrokerKind.CONFIGURED.value,
+        "settings": (f"{fields['name']}={'' if value is None else value}",),
+    }
+    if fields["resourceType"] == _TOPIC_SETTINGS:
+        yield row | {"topic": fields["resourceName"]}
+    elif fields["resourceType"] == _BROKER_SETTINGS:
+        name = fields["resourceName"]
+        yield row | ({"subject": int(name)} if name.isdecimal() else {})

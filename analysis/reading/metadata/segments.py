@@ -1,0 +1,180 @@
+"""The files of a metadata log: which to read, and the records in their batches.
+
+Source: ``DefaultRecordBatch.java`` (batches of magic 2) and KIP-630 (snapshots: the file
+``<offset>-<epoch>.checkpoint`` holds the state of all records below the offset).
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from barnabas.analysis.reading.encodings import DamagedError
+from barnabas.analysis.reading.metadata.schemas import Cursor, MetadataError
+
+FOLDER = "__cluster_metadata-0"
+
+_SEGMENT = re.compile(r"(\d{20})\.log", re.ASCII)
+_SNAPSHOT = re.compile(r"(\d{20})-\d{10}\.checkpoint", re.ASCII)
+_CLUSTER = re.compile(r"^cluster\.id=(\S+)", re.MULTILINE)
+
+_HEADER = struct.Struct(">qiibIhiqqqhii")
+"""A batch's header: base offset, length, leader epoch, magic, CRC, attributes, last offset delta, ..."""
+
+_BEFORE_LENGTH = 12
+_MAGIC = 2
+_COMPRESSION, _CONTROL = 0x07, 0x20
+_BATCH_MAX = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch of records.
+
+    Attributes:
+        offset: The offset of its first record.
+        epoch: The epoch of the controller that wrote it.
+        timestamp_ms: The time of its first record, in milliseconds since 1970.
+        is_control: Whether its records are raft's own.
+        count: The number of its records.
+        body: Its records, encoded.
+    """
+
+    offset: int
+    epoch: int
+    timestamp_ms: int
+    is_control: bool
+    count: int
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record of a batch.
+
+    Attributes:
+        offset: Its offset.
+        epoch: The epoch of the controller that wrote it.
+        timestamp_ms: Its time, in milliseconds since 1970.
+        control: The type of a control record; None for the others.
+        value: Its value.
+    """
+
+    offset: int
+    epoch: int
+    timestamp_ms: int
+    control: int | None
+    value: bytes
+
+
+def is_segment(path: Path) -> bool:
+    """Return whether a path is that of a segment of a metadata log."""
+    return path.parent.name == FOLDER and _SEGMENT.fullmatch(path.name) is not None
+
+
+def chosen(segments: Iterable[Path]) -> list[Path]:
+    """Return one segment for each metadata log to read; it stands for all segments of its folder.
+
+    All nodes of a cluster have a copy of its log. Of those with one cluster id (``meta.properties`` in the
+    folder above), the copy that ends at the highest epoch and offset is read. Copies without an id are all
+    read.
+    """
+    best: dict[str, tuple[tuple[int, int], Path]] = {}
+    for folder in dict.fromkeys(path.parent for path in segments):
+        last = max(_numbered(folder, _SEGMENT))
+        end, cluster = _end(last[1]), _cluster(folder) or str(folder)
+        if cluster not in best or end > best[cluster][0]:
+            best[cluster] = end, min(_numbered(folder, _SEGMENT))[1]
+    return [path for _, path in best.values()]
+
+
+def snapshot_of(folder: Path) -> tuple[int, Path] | None:
+    """Return the snapshot from which the history in the segments goes on, and its offset.
+
+    None if the segments begin at offset 0, or if no snapshot is that young.
+    """
+    begin = min(_numbered(folder, _SEGMENT))[0]
+    younger = [(offset, path) for offset, path in _numbered(folder, _SNAPSHOT) if offset >= begin]
+    return min(younger) if begin and younger else None
+
+
+def segments_of(folder: Path) -> list[Path]:
+    """Return the segments of a metadata log by their offsets."""
+    return [path for _, path in sorted(_numbered(folder, _SEGMENT))]
+
+
+def batches(file: BinaryIO) -> Iterator[Batch]:
+    """Read the batches of a segment or snapshot.
+
+    A segment may end in zero bytes, which the broker reserved and has not written yet.
+
+    Raises:
+        OSError: The file cannot be read.
+        DamagedError: A batch is torn, or is of another format.
+    """
+    while header := file.read(_HEADER.size):
+        if not header.strip(b"\0"):
+            return
+        if len(header) < _HEADER.size:
+            raise DamagedError("the last batch of the metadata log is torn")
+        offset, length, epoch, magic, _, attributes, _, stamp, *_, count = _HEADER.unpack(header)
+        size = length - (_HEADER.size - _BEFORE_LENGTH)
+        if magic != _MAGIC or not 0 <= size <= _BATCH_MAX or attributes & _COMPRESSION:
+            raise DamagedError(f"expected an uncompressed batch of magic {_MAGIC} after offset {offset}")
+        body = file.read(size)
+        if len(body) < size:
+            raise DamagedError("the last batch of the metadata log is torn")
+        yield Batch(offset, epoch, stamp, bool(attributes & _CONTROL), count, body)
+
+
+def records(batch: Batch) -> Iterator[Record]:
+    """Read the records of a batch.
+
+    Raises:
+        MetadataError: The batch holds something else.
+    """
+    cursor = Cursor(batch.body)
+    for _ in range(batch.count):
+        end = cursor.zigzag() + cursor.at
+        cursor.take(1)
+        stamp, offset = batch.timestamp_ms + cursor.zigzag(), batch.offset + cursor.zigzag()
+        key = cursor.take(max(cursor.zigzag(), 0))
+        value = cursor.take(max(cursor.zigzag(), 0))
+        control = (
+            struct.unpack(">hh", key[:4])[1]
+            if batch.is_control and len(key) >= struct.calcsize(">hh")
+            else None
+        )
+        yield Record(offset, batch.epoch, stamp, control, value)
+        if end < cursor.at:
+            raise MetadataError(f"the record at offset {offset} is longer than it says")
+        cursor.take(end - cursor.at)
+
+
+def _numbered(folder: Path, pattern: re.Pattern[str]) -> list[tuple[int, Path]]:
+    return [(int(found[1]), path) for path in folder.iterdir() if (found := pattern.fullmatch(path.name))]
+
+
+def _end(segment: Path) -> tuple[int, int]:
+    """Return the epoch and the offset of a segment's last batch."""
+    last = (-1, -1)
+    try:
+        with segment.open("rb") as file:
+            for batch in batches(file):
+                last = batch.epoch, batch.offset + batch.count
+    except (OSError, DamagedError):
+        # As far as it can be read.
+        return last
+    return last
+
+
+def _cluster(folder: Path) -> str | None:
+    try:
+        found = _CLUSTER.search((folder.parent / "meta.properties").read_text(errors="replace"))
+    except OSError:
+        return None
+    return None if found is None else found[1]

@@ -1,0 +1,152 @@
+"""What the page loads when somebody asks for it: files beside it, each a script that hands over its data.
+
+A browser that opens the page from a folder refuses to fetch files but runs scripts, so each file is a call of
+``barnabasDetail`` with its name, the page's build, and the data.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from itertools import groupby
+from typing import Any
+
+from barnabas.analysis.report.as_markdown import post_mortem
+from barnabas.analysis.report.document import Document, Row
+from barnabas.analysis.report.strips import Stretch, chunks, millis
+from barnabas.analysis.report.words import (
+    Step,
+    failover_headline,
+    failover_steps,
+    failover_total,
+    headline,
+    steps,
+    timed,
+)
+
+FOLDER = "report-detail"
+"""The folder beside ``report.html`` that holds the files."""
+
+GROUP = 20
+"""The number of partitions whose leaders and stalls are in one file."""
+
+STORIES = 20
+"""The number of failovers in the page itself."""
+
+TOPICS = 40
+"""The most topics of which the strips are kept one by one, those in trouble most; ``ALL`` counts all."""
+
+ALL = ""
+"""The name under which strips count the partitions of all topics."""
+
+
+def ms(value: datetime | None) -> int | None:
+    """Return a time as the page has it; None if it is not known."""
+    return None if value is None else millis(value)
+
+
+def script(name: str, build: str, content: Any) -> str:
+    """Return the text of a file."""
+    values = (json.dumps(each, separators=(",", ":"), default=_plain) for each in (name, build, content))
+    return f"barnabasDetail({','.join(values)});\n"
+
+
+def details(document: Document, topics: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Return the content of the files by name.
+
+    Args:
+        document: The report.
+        topics: For each trouble the topics whose strips are kept.
+    """
+    made: dict[str, Any] = {}
+    for number, incident in enumerate(document.incidents):
+        made[f"incident-{number}"] = {
+            **{name: incident[name] for name in ("lines", "more_lines", "details", "absences", "costs")},
+            "markdown": post_mortem(incident, document.zone),
+        }
+    names = [f"{topic}-{number}" for topic, number in document.pictured]
+    reigns, stalls = _reigns(document.reigns), _stalls(document.stalls)
+    for first in range(0, len(names), GROUP):
+        group = names[first : first + GROUP]
+        made[f"rows-{first // GROUP}"] = {
+            "reigns": {name: reigns[name] for name in group if name in reigns},
+            "stalls": {name: stalls[name] for name in group if name in stalls},
+        }
+    if len(document.answers["failovers"]) > STORIES:
+        made["stories"] = [story(row) for row in document.answers["failovers"][STORIES:]]
+    for number, chunk in enumerate(step_chunks(document, topics)):
+        made[f"steps-{number}"] = chunk
+    return made
+
+
+def step_chunks(document: Document, topics: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
+    """Return the numbers of partitions in trouble in chunks; none if not all stretches are known."""
+    if document.start is None or document.end is None or not document.stretches:
+        return []
+    kept = {(what, topic) for what, names in topics.items() for topic in names}
+    every = (
+        Stretch(row["what"], topic, millis(row["since"]), ms(row["until"]))
+        for row in document.stretches
+        for topic in (ALL, row["topic"])
+    )
+    wanted = [each for each in every if each.topic == ALL or (each.what, each.topic) in kept]
+    return chunks(wanted, millis(document.start), millis(document.end))
+
+
+def story(row: Row) -> dict[str, Any]:
+    """Return a failover as the page tells it."""
+    end = row["followed"] or row["led"] or row["elected"] or row["noticed"]
+    return {
+        "time": ms(min(row["heard"] or row["noticed"], row["noticed"])),
+        "end": ms(end),
+        "headline": failover_headline(row),
+        "total": failover_total(row),
+        "steps": _steps(failover_steps(row)),
+    }
+
+
+def _reigns(rows: Sequence[Row]) -> dict[str, list[dict[str, Any]]]:
+    columns = ("leader", "leader_epoch", "since", "led_at", "until", "why", "ended")
+    return {
+        name: [
+            {
+                column: ms(row[column]) if isinstance(row[column], datetime) else row[column]
+                for column in columns
+            }
+            for row in group
+        ]
+        for name, group in groupby(rows, _name)
+    }
+
+
+def _stalls(rows: Sequence[Row]) -> dict[str, list[dict[str, Any]]]:
+    shown: dict[str, list[dict[str, Any]]] = {}
+    for name, group in groupby(rows, _name):
+        around = list(group)
+        shown[name] = [
+            {
+                "what": row["what"],
+                "since": ms(row["earliest"] or row["since"]),
+                "noticed": ms(row["since"]),
+                "until": ms(row["until"]),
+                "headline": headline(row),
+                "steps": _steps(steps(row, around)),
+            }
+            for row in around
+        ]
+    return shown
+
+
+def _steps(shown: Iterable[Step]) -> list[dict[str, Any]]:
+    return [{"time": ms(step.time), "after": step.after, "text": step.text} for step in timed(shown)]
+
+
+def _name(row: Row) -> str:
+    return f"{row['topic']}-{row['partition']}"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return millis(value)
+    raise TypeError(f"a report holds no {type(value).__name__}: {value!r}")

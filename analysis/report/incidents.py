@@ -1,0 +1,139 @@
+"""Incidents as plain data for all forms of the report, with the certainty of each value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from barnabas.analysis.story.brokers import Absence, Cause
+from barnabas.analysis.story.certainty import Bound, Duration, Fact, Instant, Line
+from barnabas.analysis.story.costs import Cost
+from barnabas.analysis.story.incidents import Incident
+from barnabas.analysis.story.sentences import Sentence, details, headline
+
+Row = dict[str, Any]
+
+INCIDENTS = 100
+"""The most incidents in the report."""
+
+TOPICS = 50
+"""The most topics that an incident names in the report."""
+
+_PLANNED = (Cause.PLANNED, Cause.STOPPED, Cause.NOT_GRANTED)
+
+_EVIDENCE = 12
+"""The most lines that a sentence links to."""
+
+_TEXT = 400
+"""The most characters of a line."""
+
+
+def plain(incidents: Sequence[Incident], day: date | None) -> list[Row]:
+    """Return the incidents as rows: sentences with their lines, and each value with its certainty.
+
+    Args:
+        incidents: The incidents, the worst first.
+        day: The day of all times, if the logs are of one day.
+    """
+    return [_incident(each, day) for each in incidents[:INCIDENTS]]
+
+
+def severity(incident: Incident) -> str:
+    """Return how bad an incident is, by what is proven: critical, warning or info.
+
+    Critical: partitions had no leader without a planned stop. Warning: it cost something all the same, or a
+    broker was lost. Info: nothing shows a cost.
+    """
+    unplanned = any(each.cause not in _PLANNED for each in incident.absences)
+    if incident.costs and (unplanned or not incident.absences):
+        return "critical"
+    return "warning" if incident.costs or incident.shortage is not None or unplanned else "info"
+
+
+def _brokers(incident: Incident) -> list[int]:
+    """Return the brokers that an incident names."""
+    led = (leader for cost in incident.costs for leader in cost.leaders)
+    ruled = () if incident.controller is None else (incident.controller.broker,)
+    return sorted({*(each.broker for each in incident.absences), *led, *ruled})
+
+
+def _topics(incident: Incident) -> list[str]:
+    """Return the topics that an incident names, the first ``TOPICS`` of them."""
+    names = {name.rpartition("-")[0] for cost in incident.costs for name in cost.partitions}
+    if incident.shortage is not None:
+        names.add(incident.shortage.worst.rpartition("-")[0])
+    return sorted(names)[:TOPICS]
+
+
+def _incident(incident: Incident, day: date | None) -> Row:
+    return {
+        "kind": incident.kind.value,
+        "severity": severity(incident),
+        "brokers": _brokers(incident),
+        "topics": _topics(incident),
+        "since": incident.since,
+        "until": incident.until,
+        **_sentence(headline(incident, day)),
+        "details": [_sentence(each) for each in details(incident, day)],
+        "absences": [_absence(each) for each in incident.absences],
+        "costs": [_cost(each) for each in incident.costs],
+    }
+
+
+def _absence(absence: Absence) -> Row:
+    return {
+        "broker": absence.broker,
+        "cause": absence.cause.value,
+        "gone": certain(absence.gone),
+        "noticed": certain(absence.noticed),
+        "returned": certain(absence.returned),
+        "was_controller": absence.was_controller,
+    }
+
+
+def _cost(cost: Cost) -> Row:
+    return {
+        "partitions": list(cost.partitions),
+        "duration_ms": certain(cost.duration),
+        "ending": cost.ending.value,
+        "leaders": list(cost.leaders),
+        "failed_elections": cost.failed,
+    }
+
+
+def certain(value: Instant | Duration) -> Row:
+    """Return a value as an object whose ``certainty`` is fact, bound or unknown; durations in ms."""
+    match value:
+        case Fact(value=known):
+            return {"certainty": "fact", "value": _number(known)}
+        case Bound(at_least=low, at_most=high):
+            return {"certainty": "bound", "at_least": _number(low), "at_most": _number(high)}
+    return {"certainty": "unknown", "why": value.why}
+
+
+def _number(value: datetime | timedelta | None) -> datetime | float | None:
+    return value / timedelta(milliseconds=1) if isinstance(value, timedelta) else value
+
+
+def _sentence(sentence: Sentence) -> Row:
+    lines = [_line(each) for each in sentence.lines[:_EVIDENCE]]
+    return {"text": sentence.text, "lines": lines, "more_lines": len(sentence.lines) - len(lines)}
+
+
+def _line(line: Line) -> Row:
+    return {
+        "source": line.source,
+        "block": line.block,
+        "line": line.number,
+        "place": place(line),
+        "raw": line.text[:_TEXT],
+    }
+
+
+def place(line: Line) -> str:
+    """Format where a line is: the last two parts of its path, and its number in the file or the split."""
+    path = unquote(urlsplit(line.source).path) or line.source
+    name = "/".join(path.rstrip("/").split("/")[-2:])
+    return f"{name}:{line.number}" if not line.block else f"{name}:{line.number} after byte {line.block}"

@@ -1,0 +1,81 @@
+// The incidents: a list that can be filtered, the evidence behind each, and the post-mortem to take along.
+const matches = (incident) => (!view.filter.severity || incident.severity === view.filter.severity)
+  && (!view.filter.kind || incident.kind === view.filter.kind)
+  && (view.filter.broker === null || incident.brokers.includes(view.filter.broker))
+  && (!view.filter.topic || incident.topics.includes(view.filter.topic));
+
+const matching = () => data.incidents.map((each, index) => ({ ...each, index })).filter(matches);
+
+function evidence(sentence) {
+  const lines = sentence.lines.map((line) => make("pre", {}, `${line.place}  ${line.raw}`));
+  const more = sentence.more_lines ? [make("p", { class: "faint" }, `and ${sentence.more_lines} lines more`)] : [];
+  return lines.length ? [make("details", {}, make("summary", { class: "faint" }, "lines that prove it"), ...lines, ...more)] : [];
+}
+
+function tellIncidents() {
+  const host = byId("incidents"), shown = matching();
+  host.replaceChildren();
+  if (data.incidents.length === 0) host.append(make("p", { class: "faint" }, "No line of these logs shows a broker lost or a partition without a leader."));
+  else if (shown.length === 0) host.append(make("p", { class: "faint" }, "No incident matches the filters."));
+  for (const incident of shown) host.append(incidentNode(incident));
+  byId("shown").textContent = shown.length === data.incidentsCount ? `${shown.length}` : `${shown.length} of ${data.incidentsCount}`;
+}
+
+function incidentNode(incident) {
+  const show = make("button", { type: "button", class: "show" }, "show"), save = make("button", { type: "button", class: "save" }, "post-mortem");
+  show.onclick = (event) => { event.preventDefault(); choose(incident.index); };
+  save.onclick = async (event) => { event.preventDefault(); exportMarkdown(incident.index); };
+  const head = make("summary", {}, make("span", { class: `severity ${incident.severity}` }, incident.severity), " ", ...sentence(incident.text), " ", show, " ", save);
+  const node = make("details", { class: "incident", "data-index": incident.index }, head);
+  if (incident.index === view.incident) node.classList.add("current");
+  node.addEventListener("toggle", () => { if (node.open && node.children.length === 1) tellIncident(node, incident.index); });
+  if (incident.index === view.incident) node.open = true;
+  return node;
+}
+
+async function tellIncident(node, index) {
+  const found = await detail(`incident-${index}`);
+  if (found === null || node.children.length > 1) return;
+  const told = found.details.map((each) => make("li", {}, ...sentence(each.text), ...evidence(each)));
+  const values = [
+    ...found.absences.flatMap((each) => [
+      [`broker ${each.broker} left`, certain(each.gone, clock)], [`broker ${each.broker} was missed`, certain(each.noticed, clock)],
+      [`broker ${each.broker} returned`, certain(each.returned, clock)],
+    ]),
+    ...found.costs.map((each) => [`${each.partitions.length} without a leader`, certain(each.duration_ms, span)]),
+  ];
+  const table = make("dl", { class: "values" }, ...values.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
+  node.append(...evidence(found), ...(told.length ? [make("ul", {}, ...told)] : []), ...(values.length ? [table] : []));
+}
+
+// Look at an incident, with a quarter of its length on both sides.
+function choose(index) {
+  const incident = data.incidents[index];
+  if (!incident) return;
+  view.incident = index;
+  const end = incident.until ?? incident.since, wide = Math.max(end - incident.since, 200);
+  for (const node of byId("incidents").querySelectorAll(".incident")) {
+    const isIt = Number(node.dataset.index) === index;
+    node.classList.toggle("current", isIt);
+    if (isIt) node.open = true;
+  }
+  look(incident.since - wide / 4, end + wide / 4);
+}
+
+// The next incident of the list that is shown, or the one before.
+function step(by) {
+  const shown = matching().map((each) => each.index);
+  if (shown.length === 0) return;
+  const at = shown.indexOf(view.incident);
+  choose(shown[at < 0 ? 0 : Math.min(Math.max(at + by, 0), shown.length - 1)]);
+}
+
+async function exportMarkdown(index) {
+  const found = await detail(`incident-${index}`);
+  if (found === null) return;
+  const link = make("a", { href: URL.createObjectURL(new Blob([found.markdown], { type: "text/markdown" })), download: `post-mortem-${index + 1}.md` });
+  document.body.append(link);
+  link.click();
+  link.remove();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+}

@@ -1,0 +1,126 @@
+"""How certain a value is: ``Fact``, ``Bound`` or ``Unknown``, each with the lines that prove it.
+
+The three types share no attribute that holds the value, so code that formats a bound as a fact does not
+type-check. A bound stays true if any lines of the logs are missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Generic, NamedTuple, TypeVar
+
+T = TypeVar("T", datetime, timedelta)
+
+
+class Line(NamedTuple):
+    """The place of a line, as in the table ``events``, and its text.
+
+    Attributes:
+        source: The file.
+        block: The first byte of the split.
+        number: The line in the split; the first is 1.
+        text: The first line of the entry.
+    """
+
+    source: str
+    block: int
+    number: int
+    text: str
+
+
+Lines = tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Fact(Generic[T]):
+    """A value that a line states.
+
+    Attributes:
+        value: The value.
+        lines: The lines that state it.
+    """
+
+    value: T
+    lines: Lines = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Bound(Generic[T]):
+    """A value between two that the lines prove; at least one of them is known.
+
+    Attributes:
+        at_least: The lower end; None if nothing bounds the value from below.
+        at_most: The upper end; None if nothing bounds the value from above.
+        lines: The lines that prove both ends.
+    """
+
+    at_least: T | None
+    at_most: T | None
+    lines: Lines = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A value that the lines neither state nor bound.
+
+    Attributes:
+        why: What is missing.
+        lines: The lines that raise the question.
+    """
+
+    why: str
+    lines: Lines = field(default=())
+
+
+Instant = Fact[datetime] | Bound[datetime] | Unknown
+"""A moment."""
+
+Duration = Fact[timedelta] | Bound[timedelta] | Unknown
+"""A span of time, never negative."""
+
+
+def earliest(instant: Instant) -> datetime | None:
+    """Return the earliest moment that the lines allow; None if there is none."""
+    match instant:
+        case Fact(value=value):
+            return value
+        case Bound(at_least=value):
+            return value
+    return None
+
+
+def latest(instant: Instant) -> datetime | None:
+    """Return the latest moment that the lines allow; None if there is none."""
+    match instant:
+        case Fact(value=value):
+            return value
+        case Bound(at_most=value):
+            return value
+    return None
+
+
+def moment(at_least: datetime | None, at_most: datetime | None, lines: Lines, why: str) -> Instant:
+    """Return the moment between two others: a fact if they are equal, unknown (``why``) if both are None."""
+    if at_least is None and at_most is None:
+        return Unknown(why, lines)
+    if at_least == at_most and at_most is not None:
+        return Fact(at_most, lines)
+    if at_least is not None and at_most is not None and at_least > at_most:
+        # Two clocks contradict each other; the later end is the one that a witness saw.
+        return Bound(None, at_most, lines)
+    return Bound(at_least, at_most, lines)
+
+
+def between(begin: Instant, end: Instant) -> Duration:
+    """Return the span from one moment to another, which is not before it."""
+    lines = (*begin.lines, *end.lines)
+    if isinstance(begin, Fact) and isinstance(end, Fact):
+        return Fact(max(end.value - begin.value, timedelta(0)), lines)
+    least_end, most_begin = earliest(end), latest(begin)
+    most_end, least_begin = latest(end), earliest(begin)
+    at_least = None if least_end is None or most_begin is None else max(least_end - most_begin, timedelta(0))
+    at_most = None if most_end is None or least_begin is None else max(most_end - least_begin, timedelta(0))
+    if not at_least and at_most is None:
+        return Unknown("the logs show neither when it began nor when it ended", lines)
+    return Bound(at_least or None, at_most, lines)

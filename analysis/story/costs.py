@@ -1,0 +1,113 @@
+"""What an incident cost: partitions without a leader, grouped by how they got one again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from barnabas.analysis.story.certainty import Bound, Duration, Fact, Lines, Unknown, between, latest
+from barnabas.analysis.story.partitions import Outage
+
+
+class Ending(StrEnum):
+    """How partitions got a leader again."""
+
+    MOVED = "moved"
+    RETURNED = "returned"
+    DELETED = "deleted"
+    NOT_SHOWN = "not shown"
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Partitions that had no leader and got one in the same way.
+
+    Attributes:
+        partitions: Their names, sorted.
+        duration: How long each of them had no leader.
+        ending: How they got a leader.
+        leaders: The brokers that led them afterwards.
+        failed: The number of failed elections.
+        begin: The latest moment by which the first of them had lost its leader.
+        lines: Lines that prove it, of one partition.
+    """
+
+    partitions: tuple[str, ...]
+    duration: Duration
+    ending: Ending
+    leaders: tuple[int, ...]
+    failed: int
+    begin: datetime | None
+    lines: Lines
+
+
+def costs_of(outages: Iterable[tuple[int | None, Outage]]) -> tuple[Cost, ...]:
+    """Group outages by how they ended, the longest first.
+
+    Args:
+        outages: The outages, each with the broker that led before; None if it is not known.
+    """
+    grouped: dict[Ending, list[Outage]] = {}
+    for broker, outage in outages:
+        grouped.setdefault(_ending(broker, outage), []).append(outage)
+    costs = [_cost(ending, each) for ending, each in grouped.items()]
+    return tuple(sorted(costs, key=lambda cost: (-least(cost.duration), cost.partitions)))
+
+
+def _ending(broker: int | None, outage: Outage) -> Ending:
+    if outage.deleted:
+        return Ending.DELETED
+    if outage.leader_after is None:
+        return Ending.NOT_SHOWN
+    return Ending.RETURNED if outage.leader_after == broker else Ending.MOVED
+
+
+def _cost(ending: Ending, outages: Sequence[Outage]) -> Cost:
+    durations = [between(each.begin, each.end) for each in outages]
+    worst = max(range(len(outages)), key=lambda index: least(durations[index]))
+    begins = [begin for each in outages if (begin := latest(each.begin)) is not None]
+    return Cost(
+        partitions=tuple(sorted({f"{each.life[0]}-{each.life[1]}" for each in outages})),
+        duration=_together(durations),
+        ending=ending,
+        leaders=tuple(sorted({each.leader_after for each in outages if each.leader_after is not None})),
+        failed=sum(each.failed for each in outages),
+        begin=min(begins, default=None),
+        lines=tuple(dict.fromkeys((*outages[worst].lines, *durations[worst].lines))),
+    )
+
+
+def _together(durations: Sequence[Duration]) -> Duration:
+    """Return a duration that is true of each of several."""
+    lines = tuple(line for each in durations[:1] for line in each.lines)
+    if all(isinstance(each, Unknown) for each in durations):
+        return Unknown("the logs do not show when it ended", lines)
+    if len(set(map(least, durations))) == 1 and all(isinstance(each, Fact) for each in durations):
+        return durations[0]
+    most = [_most(each) for each in durations]
+    at_most = None if None in most else max(each for each in most if each is not None)
+    at_least = min(least(each) for each in durations)
+    if not at_least and at_most is None:
+        return Unknown("the logs do not show when all of them ended", lines)
+    return Bound(at_least or None, at_most, lines)
+
+
+def _most(duration: Duration) -> timedelta | None:
+    match duration:
+        case Fact(value=value):
+            return value
+        case Bound(at_most=value):
+            return value
+    return None
+
+
+def least(duration: Duration) -> timedelta:
+    """Return the proven part of a duration."""
+    match duration:
+        case Fact(value=value):
+            return value
+        case Bound(at_least=value) if value is not None:
+            return value
+    return timedelta(0)

@@ -1,0 +1,295 @@
+"""What an operator is alerted of: conditions that last, and events, as the lines prove them.
+
+An episode is one time in which a partition had no leader or too few replicas in sync, or in which a broker
+left again and again; or one event: another controller, an unclean election. What the story calls unknown is
+no episode: an ISR below an unknown ``min.insync.replicas``, or what lies where leader epochs jump.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+from functools import partial
+from itertools import groupby, pairwise
+
+from barnabas.analysis.story.brokers import absences, begin_of
+from barnabas.analysis.story.certainty import Bound, Fact, Instant, Line, Lines, Unknown, between, latest
+from barnabas.analysis.story.observed import NO_LEADER, Controller, Observed, State
+from barnabas.analysis.story.partitions import History, IsrStep, Life, Outage, histories
+from barnabas.analysis.story.sentences import at, count, lasted
+from barnabas.analysis.story.shortages import Minimums, minimums_of
+
+
+class AlertKind(StrEnum):
+    """What an alert is about."""
+
+    CONTROLLER_CHANGE = "ControllerChange"
+    NO_LEADER = "PartitionWithoutLeader"
+    UNDER_MIN_ISR = "PartitionUnderMinIsr"
+    UNCLEAN_ELECTION = "UncleanLeaderElection"
+    FLAPPING_BROKER = "FlappingBroker"
+
+
+FLAPS = 3
+"""The number of departures within ``FLAPPING_WINDOW`` from which on a broker counts as flapping."""
+
+FLAPPING_WINDOW = timedelta(minutes=15)
+"""The time in which ``FLAPS`` departures make a broker flapping."""
+
+_ONE_DEPARTURE = timedelta(minutes=1)
+"""Departures within this time of each other are one: of a broker that fails, partition after partition."""
+
+_SHOWN_LINES = 5
+
+_LASTS = "no line shows that it ended"
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """A condition of the cluster from its begin to its end, or an event.
+
+    Attributes:
+        kind: What it is about.
+        subject: What it concerns; with ``kind`` it tells apart episodes that may overlap.
+        begin: When it began; bounded by a line at least from above.
+        end: When it ended; unknown while it lasts. The begin, for an event.
+        lasts: Whether no line shows its end. An event does not last.
+        is_event: Whether it has no end of its own, so that its alert is resolved after a while.
+        brokers: The brokers it concerns, as far as they are known.
+        topic: The topic; None if it is not about a partition.
+        partition: The partition's number; None if it is not about a partition.
+        text: A sentence about it.
+        lines: The lines that prove it, the most important first.
+        shown: The time of the first line which shows that it is over; None if none does.
+    """
+
+    kind: AlertKind
+    subject: str
+    begin: Instant
+    end: Instant
+    lasts: bool
+    is_event: bool
+    brokers: tuple[int, ...]
+    topic: str | None
+    partition: int | None
+    text: str
+    lines: Lines
+    shown: datetime | None = None
+
+    @property
+    def since(self) -> datetime:
+        """Return the latest moment at which it began."""
+        known = latest(self.begin)
+        if known is None:
+            raise AssertionError("a line shows that an episode has begun, and each line has a time")
+        return known
+
+    @property
+    def until(self) -> datetime | None:
+        """Return the latest moment at which it ended; None while it lasts.
+
+        If nothing bounds the end of what is over, it is the time of the line that shows it to be over.
+        """
+        return None if self.lasts else latest(self.end) or max(self.shown or self.since, self.since)
+
+
+def episodes(observed: Observed) -> list[Episode]:
+    """Return what is worth an alert, of each kind and subject by its begin."""
+    stories = histories(observed.states, observed.marks, observed.deleted)
+    newest: dict[tuple[str, int], int] = {}
+    for story in stories:
+        topic, partition, life = story.life
+        newest[topic, partition] = max(life, newest.get((topic, partition), 0))
+    found = [
+        *_controller_changes(observed.controllers),
+        *_without_leader(stories, newest),
+        *_under_min_isr(stories, observed.deleted, newest, minimums_of(observed)),
+        *_unclean(observed.states),
+        *_flapping(observed),
+    ]
+    return sorted(found, key=lambda each: (each.kind, each.subject, each.since))
+
+
+def _controller_changes(controllers: Sequence[Controller]) -> Iterator[Episode]:
+    by_epoch = sorted(controllers, key=lambda each: (each.epoch, each.since))
+    for before, after in pairwise(by_epoch):
+        if before.broker == after.broker or before.epoch == after.epoch:
+            continue
+        when: Instant = Bound(None, after.since)
+        unseen = after.epoch - before.epoch - 1
+        gap = f" ({count(unseen, 'controller epoch')} between, not in these logs)" if unseen else ""
+        text = (
+            f"Broker {after.broker} was the controller in epoch {after.epoch} {at(when)}, "
+            f"after broker {before.broker} in epoch {before.epoch}{gap}."
+        )
+        yield Episode(
+            AlertKind.CONTROLLER_CHANGE, f"epoch {after.epoch} of broker {after.broker}", when, when,
+            lasts=False, is_event=True, brokers=(after.broker, before.broker), topic=None, partition=None,
+            text=text, lines=(),
+        )  # fmt: skip
+
+
+def _without_leader(stories: Iterable[History], newest: Mapping[tuple[str, int], int]) -> Iterator[Episode]:
+    for story in stories:
+        is_newest = _is_newest(story.life, newest)
+        for outage in story.outages:
+            if latest(outage.begin) is not None:
+                yield _of_outage(outage, is_newest=is_newest)
+
+
+def _of_outage(outage: Outage, *, is_newest: bool) -> Episode:
+    topic, partition, _ = outage.life
+    name = f"{topic}-{partition}"
+    is_open = outage.shown is None
+    lasts = is_open and is_newest
+    before = "" if outage.leader_before is None else f", broker {outage.leader_before},"
+    if lasts:
+        text = f"{name} lost its leader{before} {at(outage.begin)}, and no line shows a later leader."
+    elif is_open:
+        text = f"{name} lost its leader{before} {at(outage.begin)}; the topic was created again later."
+    else:
+        after = "" if outage.leader_after is None else f", until broker {outage.leader_after} led it"
+        after = ", until the topic was deleted" if outage.deleted else after
+        text = f"{name} had no leader {lasted(between(outage.begin, outage.end))}{after}."
+    known = (outage.leader_before, None if lasts else outage.leader_after)
+    return Episode(
+        AlertKind.NO_LEADER, _subject(outage.life), outage.begin, Unknown(_LASTS) if lasts else outage.end,
+        lasts=lasts, is_event=False,
+        brokers=tuple(dict.fromkeys(each for each in known if each is not None and each >= 0)),
+        topic=topic, partition=partition, text=text, lines=outage.lines,
+        shown=outage.shown,
+    )  # fmt: skip
+
+
+def _under_min_isr(
+    stories: Iterable[History], deleted: Mapping[Life, datetime], newest: Mapping[tuple[str, int], int],
+    minimums: Minimums,
+) -> Iterator[Episode]:  # fmt: skip
+    for story in stories:
+        minimum = minimums.of(story.life[0])
+        if minimum is None:
+            continue
+        for is_short, group in groupby(story.isr, partial(_is_below, minimum)):
+            if is_short:
+                ended = deleted.get(story.life)
+                yield _of_short(story.life, list(group), minimum, ended, _is_newest(story.life, newest))
+
+
+def _is_below(minimum: int, step: IsrStep) -> bool:
+    return step.size < minimum
+
+
+def _of_short(
+    life: Life, steps: Sequence[IsrStep], minimum: int, deleted: datetime | None, is_newest: bool
+) -> Episode:
+    topic, partition, _ = life
+    # A state may have been written before the first line about it.
+    begin: Instant = Bound(None, steps[0].since)
+    until = steps[-1].until if steps[-1].until is not None else deleted
+    lasts = until is None and is_newest
+    # Of the ISR that ended it, too, only the first line is known.
+    end: Instant = Unknown(_LASTS) if until is None else Bound(None, until)
+    least = min(step.size for step in steps)
+    fell = f"{topic}-{partition} fell below min.insync.replicas={minimum} {at(begin)}, to {least} in sync"
+    if lasts:
+        text = f"{fell}: writes with acks=all are refused, and no line shows a larger ISR since."
+    elif until is None:
+        text = f"{fell}; the topic was created again later."
+    elif steps[-1].until is None:
+        text = f"{fell}; the topic was deleted {at(end)}."
+    else:
+        text = f"{fell}, and was no longer below it {at(end)}: writes with acks=all were refused between."
+    return Episode(
+        AlertKind.UNDER_MIN_ISR, _subject(life), begin, end, lasts=lasts, is_event=False, brokers=(),
+        topic=topic, partition=partition, text=text, lines=tuple(step.line for step in steps[:_SHOWN_LINES]),
+    )  # fmt: skip
+
+
+def _unclean(states: Iterable[State]) -> Iterator[Episode]:
+    """Yield the elections of a leader from outside the ISR, where versions show that nothing lies between."""
+    for before, after in _consecutive(states):
+        if not before.isr or after.leader == NO_LEADER or after.leader in before.isr:
+            continue
+        when: Instant = Bound(None, after.heard) if after.decided is None else Fact(after.decided)
+        name = f"{after.topic}-{after.partition}"
+        text = (
+            f"Broker {after.leader} was elected leader of {name} {at(when)} although it was not in the ISR "
+            f"{list(before.isr)}: acknowledged records may be lost."
+        )
+        yield Episode(
+            AlertKind.UNCLEAN_ELECTION,
+            f"{_subject((after.topic, after.partition, after.life))} leader epoch {after.leader_epoch}",
+            when, when, lasts=False, is_event=True, brokers=(after.leader,), topic=after.topic,
+            partition=after.partition, text=text, lines=(after.line, before.line),
+        )  # fmt: skip
+
+
+def _consecutive(states: Iterable[State]) -> Iterator[tuple[State, State]]:
+    """Yield the pairs of states of one partition whose versions (zkVersion) follow each other."""
+    by_version: dict[tuple[str, int, int], dict[int, State]] = {}
+    for state in states:
+        if state.version is None or state.isr is None:
+            continue
+        known = by_version.setdefault((state.topic, state.partition, state.life), {})
+        best = known.get(state.version)
+        if best is None or (best.decided is None and state.decided is not None):
+            known[state.version] = state
+    for known in by_version.values():
+        for version in sorted(known):
+            if version - 1 in known:
+                yield known[version - 1], known[version]
+
+
+def _flapping(observed: Observed) -> Iterator[Episode]:
+    """Yield the times in which a broker left the cluster, or ISRs, again and again."""
+    departures: dict[int, list[tuple[datetime, Line | None]]] = {}
+    for absence in absences(observed):
+        line = absence.lines[0] if absence.lines else None
+        departures.setdefault(absence.broker, []).append((begin_of(absence), line))
+    for before, after in _consecutive(observed.states):
+        for broker in set(before.isr or ()) - set(after.isr or ()):
+            departures.setdefault(broker, []).append((after.decided or after.heard, after.line))
+    for broker, left in sorted(departures.items()):
+        yield from _flaps(broker, left)
+
+
+def _flaps(broker: int, left: Sequence[tuple[datetime, Line | None]]) -> Iterator[Episode]:
+    ordered = sorted(left, key=lambda each: each[0])
+    distinct = ordered[:1]
+    last = ordered[0][0]
+    for time, line in ordered[1:]:
+        if time - last > _ONE_DEPARTURE:
+            distinct.append((time, line))
+        last = time
+    groups: list[list[tuple[datetime, Line | None]]] = []
+    for index in range(FLAPS - 1, len(distinct)):
+        first, current = distinct[index - FLAPS + 1], distinct[index]
+        if current[0] - first[0] > FLAPPING_WINDOW:
+            continue
+        if groups and groups[-1][-1] == distinct[index - 1]:
+            groups[-1].append(current)
+        else:
+            groups.append(list(distinct[index - FLAPS + 1 : index + 1]))
+    for group in groups:
+        begin: Instant = Bound(None, group[FLAPS - 1][0])
+        end: Instant = Bound(None, group[-1][0])
+        text = (
+            f"Broker {broker} left the cluster or ISRs {len(group)} times "
+            f"{lasted(Fact(group[-1][0] - group[0][0]))}, the last time {at(end)}."
+        )
+        yield Episode(
+            AlertKind.FLAPPING_BROKER, f"broker {broker}", begin, end, lasts=False, is_event=True,
+            brokers=(broker,), topic=None, partition=None, text=text,
+            lines=tuple(line for _, line in group if line is not None),
+        )  # fmt: skip
+
+
+def _subject(life: Life) -> str:
+    # Without the incarnation, whose number rises if an older log shows another creation.
+    return f"{life[0]}-{life[1]}"
+
+
+def _is_newest(life: Life, newest: Mapping[tuple[str, int], int]) -> bool:
+    return life[2] == newest[life[0], life[1]]

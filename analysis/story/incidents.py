@@ -1,0 +1,372 @@
+"""Incidents: absences, outages and ISRs that belong together, ranked by what is proven.
+
+One absence is one incident with everything that it cost. Brokers that were gone at the same time, or stopped
+one after another in an orderly way (a rolling restart), are parts of one incident.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from itertools import pairwise
+
+from barnabas.analysis.story.brokers import (
+    Absence,
+    Cause,
+    absences,
+    begin_of,
+    failed_directory,
+    with_controllers,
+)
+from barnabas.analysis.story.certainty import Lines, earliest, latest, moment
+from barnabas.analysis.story.costs import Cost, costs_of, least
+from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Controller, Observed
+from barnabas.analysis.story.partitions import Gap, History, Outage, histories
+from barnabas.analysis.story.restarts import with_restarts
+from barnabas.analysis.story.shortages import (
+    Minimums,
+    Period,
+    Shortage,
+    minimums_of,
+    short_periods,
+    shortage_of,
+)
+from barnabas.cluster.model.statechange import Kind
+
+
+class IncidentKind(StrEnum):
+    """What an incident is about."""
+
+    DEPARTURE = "a broker left"
+    SEVERAL = "several brokers left"
+    ROLLING_RESTART = "rolling restart"
+    WHOLE_CLUSTER = "the whole cluster stopped"
+    NO_LEADER = "partitions without a leader"
+    UNDER_REPLICATED = "replicas out of sync"
+    CONTROLLER = "another controller"
+    UNSEEN = "unseen changes"
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """Something that happened, with everything that it cost.
+
+    Attributes:
+        kind: What it is about.
+        since: When it began, at the latest.
+        until: When it was over; None if no line shows that.
+        absences: The brokers that left, in their order.
+        costs: The partitions that had no leader, the longest first.
+        shortage: The partitions that were short of replicas; None if none was.
+        controller: The controller that took over; None if the controller stayed.
+        former_controller: The controller before.
+        gaps: The number of unseen leader changes, at least, and the partitions they concern.
+        failures: The lines about log directories that failed, because of which partitions had no leader.
+        lines: Lines that prove what no part proves.
+    """
+
+    kind: IncidentKind
+    since: datetime
+    until: datetime | None
+    absences: tuple[Absence, ...] = ()
+    costs: tuple[Cost, ...] = ()
+    shortage: Shortage | None = None
+    controller: Controller | None = None
+    former_controller: int | None = None
+    gaps: tuple[int, int] = (0, 0)
+    failures: tuple[BrokerLine, ...] = ()
+    lines: Lines = ()
+
+    @property
+    def proven(self) -> timedelta:
+        """Return the time without a leader that is proven, summed over the partitions."""
+        return sum((least(cost.duration) * len(cost.partitions) for cost in self.costs), timedelta(0))
+
+
+_TOGETHER = timedelta(seconds=30)
+"""Brokers that leave within this time of each other, or of a return, are parts of one incident."""
+
+_ROLLING = timedelta(minutes=10)
+"""The longest pause between two orderly stops of one rolling restart."""
+
+_ORDERLY = (Cause.PLANNED, Cause.STOPPED, Cause.NOT_GRANTED)
+
+
+def incidents(observed: Observed) -> list[Incident]:
+    """Return what happened, what is worst and proven first."""
+    stories = histories(observed.states, observed.marks, observed.deleted)
+    shown = [line for story in stories for outage in story.outages for line in _shown(outage, observed)]
+    seen = replace(observed, brokers=(*observed.brokers, *shown))
+    found = with_controllers(absences(seen), observed.controllers)
+    stories = [with_restarts(story, found) for story in stories]
+    charged: dict[int, list[Outage]] = {}
+    free: list[Outage] = []
+    for story in stories:
+        for outage in story.outages:
+            index = _charged_to(outage, found)
+            if index is None:
+                free.append(outage)
+            else:
+                charged.setdefault(index, []).append(_refined(outage, found[index]))
+    made = [_departure(group, found, charged, observed) for group in _groups(found)]
+    made.extend(_leaderless(free, observed))
+    made = _with_controllers(made, observed.controllers)
+    made = _with_shortages(made, stories, minimums_of(observed))
+    made.extend(_unseen(stories))
+    return sorted(made, key=_rank)
+
+
+def _rank(incident: Incident) -> tuple[timedelta, int, datetime]:
+    unplanned = any(each.cause not in _ORDERLY for each in incident.absences)
+    weight = {
+        IncidentKind.NO_LEADER: 1, IncidentKind.UNDER_REPLICATED: 3, IncidentKind.CONTROLLER: 4,
+        IncidentKind.UNSEEN: 5,
+    }.get(incident.kind, 0 if unplanned else 2)  # fmt: skip
+    return -incident.proven, weight, incident.since
+
+
+def _shown(outage: Outage, observed: Observed) -> list[BrokerLine]:
+    """Return what an outage shows of brokers: that its leader was gone, and that it is back if it leads.
+
+    The failure of a log directory takes leaders from a broker that stays.
+    """
+    begin, back = latest(outage.begin), outage.shown
+    if outage.leader_before is None or begin is None or not outage.begin.lines:
+        return []
+    if failed_directory(outage.leader_before, begin, observed) is not None:
+        return []
+    gone = BrokerLine(
+        begin, Kind.ISR_REMOVAL, "controller", None, outage.leader_before, line=outage.begin.lines[0]
+    )
+    if outage.leader_after != outage.leader_before or back is None or not outage.end.lines:
+        return [gone]
+    line = outage.end.lines[0]
+    return [gone, gone._replace(time=back, kind=Kind.LEADER_AND_ISR_SENDING, line=line)]
+
+
+def _charged_to(outage: Outage, found: Sequence[Absence]) -> int | None:
+    """Return the absence because of which a partition lost its leader."""
+    time = latest(outage.begin)
+    if outage.leader_before is None or time is None:
+        return None
+    fitting = [
+        index
+        for index, absence in enumerate(found)
+        if absence.broker == outage.leader_before and _covers(absence, time)
+    ]
+    return fitting[-1] if fitting else None
+
+
+def _covers(absence: Absence, time: datetime) -> bool:
+    begin = earliest(absence.gone) or absence.stopping or begin_of(absence)
+    end = latest(absence.returned)
+    return begin - CLOCKS <= time and (end is None or time <= end + CLOCKS)
+
+
+def _refined(outage: Outage, absence: Absence) -> Outage:
+    """Bound the begin of an outage by the end of its leader."""
+    known = latest(outage.begin)
+    if absence.cause is Cause.PLANNED:
+        begin = moment(absence.stopping, known, outage.begin.lines, "")
+        return replace(outage, begin=begin)
+    if absence.cause in _ORDERLY:
+        since = absence.stopping or earliest(absence.gone)
+        most = latest(absence.gone) or known
+    else:
+        since, most = earliest(absence.gone), latest(absence.gone) or known
+    if most is not None and known is not None:
+        most = min(most, known)
+    if since is not None and most is not None and since > most:
+        since = None
+    return replace(outage, begin=moment(since, most, (*outage.begin.lines, *absence.gone.lines), ""))
+
+
+def _groups(found: Sequence[Absence]) -> list[list[int]]:
+    groups: list[list[int]] = []
+    end: datetime | None = None
+    for index, absence in enumerate(found):
+        begin = begin_of(absence)
+        last = found[groups[-1][-1]] if groups else None
+        is_rolling = (
+            last is not None and last.cause in _ORDERLY and absence.cause in _ORDERLY
+            and last.broker != absence.broker and end is not None and begin <= end + _ROLLING
+        )  # fmt: skip
+        is_same = last is not None and last.broker == absence.broker
+        if groups and end is not None and (is_rolling or (begin <= end + _TOGETHER and not is_same)):
+            groups[-1].append(index)
+            end = max(end, latest(absence.returned) or begin)
+        else:
+            groups.append([index])
+            end = latest(absence.returned) or begin
+    return groups
+
+
+def _departure(
+    group: Sequence[int], found: Sequence[Absence], charged: dict[int, list[Outage]], observed: Observed
+) -> Incident:
+    members = tuple(found[index] for index in group)
+    outages = [(found[index].broker, outage) for index in group for outage in charged.get(index, ())]
+    costs = costs_of(outages)
+    ends = [latest(each.returned) for each in members]
+    known = [end for end in ends if end is not None]
+    return Incident(
+        kind=_kind(members, observed),
+        since=min(begin_of(each) for each in members),
+        until=max(known) if len(known) == len(ends) else None,
+        absences=members,
+        costs=costs,
+    )
+
+
+def _kind(members: Sequence[Absence], observed: Observed) -> IncidentKind:
+    brokers = {each.broker for each in members}
+    known = _brokers(observed)
+    if brokers >= known and _all_at_once(members, known):
+        return IncidentKind.WHOLE_CLUSTER
+    if len(brokers) == 1:
+        return IncidentKind.DEPARTURE
+    if all(each.cause in _ORDERLY and latest(each.returned) is not None for each in members):
+        return IncidentKind.ROLLING_RESTART
+    return IncidentKind.SEVERAL
+
+
+def _brokers(observed: Observed) -> set[int]:
+    known = set(observed.spoken)
+    for line in observed.brokers:
+        known.update(line.live)
+    for state in observed.states:
+        known.update(state.replicas or ())
+    return known
+
+
+def _all_at_once(members: Sequence[Absence], brokers: set[int]) -> bool:
+    """Return whether at some moment every broker was gone."""
+    times = [begin_of(each) for each in members]
+    return any(brokers <= {each.broker for each in members if is_gone(each, time)} for time in times)
+
+
+def is_gone(absence: Absence, time: datetime) -> bool:
+    """Return whether the lines prove that a broker was gone at a moment."""
+    begin, back = begin_of(absence), earliest(absence.returned)
+    has_returned = latest(absence.returned) is not None
+    return begin <= time and (time <= back if back is not None else not has_returned or time == begin)
+
+
+def are_overlapping(members: Sequence[Absence]) -> bool:
+    """Return whether the lines prove that each broker left while one that had left before was still gone."""
+    return all(
+        any(is_gone(other, begin_of(each)) for other in members[:index])
+        for index, each in enumerate(members)
+        if index
+    )
+
+
+def _leaderless(free: Sequence[Outage], observed: Observed) -> list[Incident]:
+    """Return the outages whose cause no line shows, those that began together as one incident."""
+    dated = [(begin, outage) for outage in free if (begin := latest(outage.begin)) is not None]
+    groups: list[list[tuple[datetime, Outage]]] = []
+    for begin, outage in sorted(dated, key=lambda each: (each[0], each[1].life)):
+        if groups and begin <= groups[-1][-1][0] + _TOGETHER:
+            groups[-1].append((begin, outage))
+        else:
+            groups.append([(begin, outage)])
+    made = []
+    for group in groups:
+        ends = [latest(outage.end) or outage.shown for _, outage in group]
+        known = [end for end in ends if end is not None]
+        until = max(known) if len(known) == len(ends) else None
+        costs = costs_of((outage.leader_before, outage) for _, outage in group)
+        failures = tuple(
+            dict.fromkeys(
+                line
+                for begin, outage in group
+                if outage.leader_before is not None
+                and (line := failed_directory(outage.leader_before, begin, observed)) is not None
+            )
+        )
+        lines = tuple(line.line for line in failures)
+        made.append(
+            Incident(IncidentKind.NO_LEADER, group[0][0], until, costs=costs, failures=failures, lines=lines)
+        )
+    return made
+
+
+def _with_controllers(made: Sequence[Incident], controllers: Sequence[Controller]) -> list[Incident]:
+    """Add each change of the controller to the incident in which the former one left, or as its own."""
+    changed = list(made)
+    for before, after in pairwise(controllers):
+        if before.broker == after.broker or after.epoch != before.epoch + 1:
+            continue
+        fitting = [
+            (not each.was_controller, abs(begin_of(each) - after.since), index)
+            for index, incident in enumerate(changed)
+            for each in incident.absences
+            if each.broker == before.broker
+            and begin_of(each) - _TOGETHER
+            <= after.since
+            <= (latest(each.returned) or begin_of(each)) + _TOGETHER
+        ]
+        if fitting:
+            *_, index = min(fitting)
+            changed[index] = replace(changed[index], controller=after, former_controller=before.broker)
+        else:
+            changed.append(
+                Incident(
+                    IncidentKind.CONTROLLER, after.since, after.since, controller=after,
+                    former_controller=before.broker,
+                )
+            )  # fmt: skip
+    return changed
+
+
+def _with_shortages(
+    made: Sequence[Incident], stories: Sequence[History], minimums: Minimums
+) -> list[Incident]:
+    periods = sorted(
+        (period for story in stories for period in short_periods(story)), key=lambda each: each[1][0].since
+    )
+    taken: dict[int, list[Period]] = {}
+    free: list[list[Period]] = []
+    for story, steps in periods:
+        fitting = [index for index, incident in enumerate(made) if _is_during(incident, steps[0].since)]
+        if fitting:
+            taken.setdefault(fitting[-1], []).append((story, steps))
+        elif free and steps[0].since <= free[-1][-1][1][0].since + _TOGETHER:
+            free[-1].append((story, steps))
+        else:
+            free.append([(story, steps)])
+    changed = [
+        replace(incident, shortage=shortage_of(taken[index], minimums)) if index in taken else incident
+        for index, incident in enumerate(made)
+    ]
+    for group in free:
+        ends = [steps[-1].until for _, steps in group]
+        until = None if None in ends else max(end for end in ends if end is not None)
+        shortage = shortage_of(group, minimums)
+        changed.append(
+            Incident(IncidentKind.UNDER_REPLICATED, group[0][1][0].since, until, shortage=shortage)
+        )
+    return changed
+
+
+def _is_during(incident: Incident, time: datetime) -> bool:
+    if not incident.absences and not incident.costs:
+        return False
+    begins = [each.stopping or earliest(each.gone) or incident.since for each in incident.absences]
+    since = min(begins, default=incident.since)
+    return since - CLOCKS <= time <= (incident.until or incident.since) + _TOGETHER
+
+
+def _unseen(stories: Sequence[History]) -> list[Incident]:
+    gaps: list[Gap] = [gap for story in stories for gap in story.gaps]
+    if not gaps:
+        return []
+    return [
+        Incident(
+            IncidentKind.UNSEEN, min(gap.since for gap in gaps), max(gap.until for gap in gaps),
+            gaps=(sum(gap.changes for gap in gaps), len({gap.life for gap in gaps})),
+            lines=max(gaps, key=lambda gap: gap.changes).lines,
+        )
+    ]  # fmt: skip

@@ -1,0 +1,179 @@
+"""What the lines say, as typed rows; the input of the incident model."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from barnabas.analysis.story.certainty import Line
+
+NO_LEADER = -1
+
+Row = Mapping[str, Any]
+
+
+class BrokerLine(NamedTuple):
+    """A row of the table ``broker_events``, with the same names.
+
+    ``subject`` is also the replica that a controller takes offline, and the broker to which it sends
+    LeaderAndIsr.
+    """
+
+    time: datetime
+    kind: str
+    role: str | None
+    broker: int | None
+    subject: int | None
+    line: Line
+    added: tuple[int, ...] = ()
+    lost: tuple[int, ...] = ()
+    bounced: tuple[int, ...] = ()
+    live: tuple[int, ...] = ()
+    contact: str | None = None
+    error: str | None = None
+    broker_epoch: int | None = None
+    settings: tuple[str, ...] = ()
+    topic: str | None = None
+    partition: int | None = None
+    minimum: int | None = None
+
+
+class State(NamedTuple):
+    """A row of the table ``states``, with the same names; ``was`` is its column ``from``.
+
+    Attributes:
+        removed: The replica whose removal from the ISR led to the state; None if no line says so.
+    """
+
+    topic: str
+    partition: int
+    life: int
+    leader_epoch: int | None
+    version: int | None
+    leader: int
+    isr: tuple[int, ...] | None
+    replicas: tuple[int, ...] | None
+    controller_epoch: int | None
+    decided: datetime | None
+    heard: datetime
+    led_at: datetime | None
+    was: str | None
+    removed: int | None
+    line: Line
+
+
+class Mark(NamedTuple):
+    """A controller's line which shows that a partition had no leader at ``time``.
+
+    Attributes:
+        reason: Why an election failed; None if the line is not about an election.
+    """
+
+    topic: str
+    partition: int
+    life: int
+    time: datetime
+    controller_epoch: int | None
+    reason: str | None
+    line: Line
+
+
+class Controller(NamedTuple):
+    """A row of the table ``controllers``: a controller epoch.
+
+    Attributes:
+        broker: The controller.
+        epoch: The controller epoch.
+        since: The election, or the first line of the controller.
+    """
+
+    broker: int
+    epoch: int
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """Everything that the story is made from.
+
+    Attributes:
+        brokers: The lines about brokers, by time.
+        states: The states of partitions.
+        marks: The lines that show a partition without a leader.
+        controllers: The controllers, by the time of their elections.
+        spoken: The times of each broker's own lines, sorted. Within a second the first and the last suffice.
+        deleted: When the topic of a partition's life was deleted.
+        min_insync: min.insync.replicas as given by the operator; None to take it from ``brokers``.
+    """
+
+    brokers: Sequence[BrokerLine] = ()
+    states: Sequence[State] = ()
+    marks: Sequence[Mark] = ()
+    controllers: Sequence[Controller] = ()
+    spoken: Mapping[int, Sequence[datetime]] = field(default_factory=dict)
+    deleted: Mapping[tuple[str, int, int], datetime] = field(default_factory=dict)
+    min_insync: int | None = None
+
+    def last_spoken(self, broker: int, until: datetime) -> datetime | None:
+        """Return the time of the broker's last own line before ``until``."""
+        times = self.spoken.get(broker, ())
+        index = bisect_left(times, until)
+        return times[index - 1] if index else None
+
+
+def line_of(row: Row) -> Line:
+    """Return the place and text of a row's line; ``raw`` may be null in tables that lack it."""
+    return Line(row["source"], row["block"], row["line"], (row["raw"] or "").split("\n", 1)[0])
+
+
+def broker_line(row: Row) -> BrokerLine:
+    """Convert a row of ``broker_events``, or of ``events`` with the same columns."""
+    return BrokerLine(
+        time=row["time"],
+        kind=row["kind"],
+        role=row["role"],
+        broker=row["broker"],
+        subject=row["subject"],
+        added=tuple(row["added_brokers"] or ()),
+        lost=tuple(row["lost_brokers"] or ()),
+        bounced=tuple(row["bounced_brokers"] or ()),
+        live=tuple(row["live_brokers"] or ()),
+        contact=row["contact"],
+        error=row["error"],
+        broker_epoch=row["broker_epoch"],
+        settings=tuple(row["settings"] or ()),
+        topic=row["topic"],
+        partition=row["partition"],
+        minimum=row["minimum"],
+        line=line_of(row),
+    )
+
+
+def state(row: Row) -> State:
+    """Convert a row of ``states``."""
+    isr, replicas = row["isr"], row["replicas"]
+    return State(
+        row["topic"], row["partition"], row["life"], row["leader_epoch"], row["version"], row["leader"],
+        None if isr is None else tuple(isr), None if replicas is None else tuple(replicas),
+        row["controller_epoch"], row["decided"], row["heard"], row["led_at"], row["from"], row["removed"],
+        line_of(row),
+    )  # fmt: skip
+
+
+def seconds(times: Iterable[datetime]) -> list[datetime]:
+    """Return the first and the last time of each second, sorted."""
+    kept: list[datetime] = []
+    for time in sorted(times):
+        second = time.replace(microsecond=0)
+        if len(kept) > 1 and kept[-2] >= second:
+            kept[-1] = time
+        else:
+            kept.append(time)
+    return kept
+
+
+CLOCKS = timedelta(seconds=2)
+"""The largest difference of clocks that is assumed."""

@@ -1,0 +1,367 @@
+"""Each partition's leaderships, times without a leader, unseen changes, and ISR, step by step.
+
+The leader epoch rises by one with each change of the leader, also to none. Two states with consecutive epochs
+therefore have nothing between them; where epochs jump, what happened is unknown, and no outage is claimed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from itertools import pairwise
+from typing import NamedTuple
+
+from barnabas.analysis.story.certainty import Fact, Instant, Line, Lines, Unknown, latest, moment
+from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, Mark, State
+
+Life = tuple[str, int, int]
+"""A partition's incarnation: topic, partition, and how often its topic was created before."""
+
+_OFFLINE = ("OfflinePartition", "Offline")
+
+_UNSEEN = "the states in between are missing"
+
+_SENT = timedelta(seconds=5)
+"""The longest time from a controller's decision to its first request about it."""
+
+
+class Leadership(NamedTuple):
+    """A leader in a leader epoch, put together from all lines about it.
+
+    Attributes:
+        leader: The leader; -1 for none.
+        epoch: The leader epoch; None for releases up to 1.0 of which only decisions are logged.
+        decided: When a controller logged the election; None if no such line exists.
+        heard: The first line about it.
+        led_at: When the leader logged that it leads.
+        was_offline: Whether the controller says that there was no leader just before.
+        removed: The replica whose removal led to it.
+        isr: The ISR at its begin.
+        version: The lowest version (zkVersion or partition epoch) known of it.
+        last_version: The highest version known of it.
+        controller_epoch: The epoch of the controller that decided.
+        line: The best line.
+    """
+
+    leader: int
+    epoch: int | None
+    decided: datetime | None
+    heard: datetime
+    led_at: datetime | None
+    was_offline: bool
+    removed: int | None
+    isr: tuple[int, ...] | None
+    version: int | None
+    last_version: int | None
+    controller_epoch: int | None
+    line: Line
+
+    @property
+    def since(self) -> datetime:
+        """Return the election, or the first line about it."""
+        return self.heard if self.decided is None else self.decided
+
+
+@dataclass(frozen=True, slots=True)
+class Outage:
+    """A time in which a partition had no leader; that it happened is proven.
+
+    Attributes:
+        life: The partition.
+        begin: When the leader was lost; only its latest moment unless the leader's absence bounds it.
+        end: When the next leader led; only its own line bounds that from above, as it learns of its election.
+        leader_before: The leader that was lost; None if it is not known.
+        leader_after: The next leader; None if it is not known.
+        shown: When the next state was decided, or the first line about it; None if no line shows one.
+        failed: The number of elections that failed meanwhile, as far as they are logged.
+        deleted: Whether the topic was deleted meanwhile.
+        lines: The lines that prove it.
+    """
+
+    life: Life
+    begin: Instant
+    end: Instant
+    leader_before: int | None
+    leader_after: int | None
+    shown: datetime | None = None
+    failed: int = 0
+    deleted: bool = False
+    lines: Lines = ()
+
+
+class Gap(NamedTuple):
+    """Leader changes that no line shows: the leader epoch rose by more than one.
+
+    Attributes:
+        life: The partition.
+        since: The last state known before.
+        until: The first state known after.
+        changes: The least number of states between.
+        lines: The two lines whose epochs jump.
+    """
+
+    life: Life
+    since: datetime
+    until: datetime
+    changes: int
+    lines: Lines
+
+
+class IsrStep(NamedTuple):
+    """An ISR and the time in which it held.
+
+    Attributes:
+        since: When it was decided or first logged.
+        until: When the next one was; None if it is the last.
+        size: The number of replicas in sync.
+        is_certain: Whether versions show that there was no other ISR between this one and the next.
+        line: The line that shows it.
+    """
+
+    since: datetime
+    until: datetime | None
+    size: int
+    is_certain: bool
+    line: Line
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """What is known of a partition's incarnation.
+
+    Attributes:
+        life: The partition.
+        leaderships: Its leaders, by leader epoch.
+        outages: Its times without a leader.
+        gaps: Its unseen changes.
+        isr: Its ISRs, step by step.
+        assigned: The number of its replicas; None if neither an assignment nor an ISR is known.
+    """
+
+    life: Life
+    leaderships: Sequence[Leadership]
+    outages: Sequence[Outage]
+    gaps: Sequence[Gap]
+    isr: Sequence[IsrStep]
+    assigned: int | None
+
+
+def histories(
+    states: Iterable[State], marks: Iterable[Mark], deleted: Mapping[Life, datetime]
+) -> list[History]:
+    """Return the history of each partition's incarnation, ordered by topic, partition and incarnation."""
+    by_life: dict[Life, list[State]] = {}
+    for state in states:
+        by_life.setdefault((state.topic, state.partition, state.life), []).append(state)
+    marks_of: dict[Life, list[Mark]] = {}
+    for mark in marks:
+        marks_of.setdefault((mark.topic, mark.partition, mark.life), []).append(mark)
+    return [
+        _history(life, by_life.get(life, []), sorted(marks_of.get(life, []), key=_time), deleted.get(life))
+        for life in sorted({*by_life, *marks_of})
+    ]
+
+
+def _time(mark: Mark) -> datetime:
+    return mark.time
+
+
+def _history(life: Life, states: Sequence[State], marks: Sequence[Mark], deleted: datetime | None) -> History:
+    found = leaderships(states)
+    gaps = [gap for before, after in pairwise(found) for gap in _gap(life, before, after)]
+    outages = [outage for index in range(len(found)) for outage in _ended(life, found, index, marks)]
+    outages.extend(_lasting(life, found, marks))
+    if deleted is not None:
+        outages = [_until_deleted(each, deleted) for each in outages if not _is_of_deletion(each, deleted)]
+    sizes = [len(each) for state in states for each in (state.replicas, state.isr) if each]
+    replicas = [len(state.replicas) for state in states if state.replicas]
+    return History(
+        life, found, outages, gaps, _isr(states), max(replicas) if replicas else max(sizes, default=None)
+    )
+
+
+def leaderships(states: Sequence[State]) -> list[Leadership]:
+    """Merge the states of one incarnation into its leaderships, in their order."""
+    known = [each for each in states if each.leader >= NO_LEADER]
+    merged: dict[tuple[object, ...], list[State]] = {}
+    if any(each.leader_epoch is not None for each in known):
+        for state in known:
+            if state.leader_epoch is not None:
+                merged.setdefault((state.leader_epoch, state.leader), []).append(state)
+        _add_decisions(merged.values(), [each for each in known if each.leader_epoch is None])
+    else:
+        # Without epochs only the time separates one decision from the next.
+        for state in known:
+            merged.setdefault((state.heard, state.leader), []).append(state)
+    found = [_leadership(each) for each in merged.values()]
+    return sorted(found, key=lambda each: (each.epoch if each.epoch is not None else 0, each.since))
+
+
+def _add_decisions(merged: Iterable[list[State]], decisions: Sequence[State]) -> None:
+    """Add decisions without an epoch (releases up to 1.0) to the states that were sent right after them."""
+    by_time = sorted(merged, key=lambda each: min(state.heard for state in each))
+    for decision in decisions:
+        for states in by_time:
+            sent = min(state.heard for state in states)
+            if states[0].leader == decision.leader and decision.heard <= sent <= decision.heard + _SENT:
+                epoch, controller = states[0].leader_epoch, states[0].controller_epoch
+                states.append(decision._replace(leader_epoch=epoch, controller_epoch=controller))
+                break
+
+
+def _leadership(states: Sequence[State]) -> Leadership:
+    by_version = sorted(states, key=lambda each: (each.version is None, each.version or 0, each.heard))
+    decided = min((each.decided for each in states if each.decided is not None), default=None)
+    best = min(states, key=lambda each: (each.decided is None, each.heard))
+    versions = [each.version for each in states if each.version is not None]
+    return Leadership(
+        leader=best.leader,
+        epoch=best.leader_epoch,
+        decided=decided,
+        heard=min(each.heard for each in states),
+        led_at=min((each.led_at for each in states if each.led_at is not None), default=None),
+        was_offline=any(each.was in _OFFLINE for each in states),
+        removed=next((each.removed for each in by_version if each.removed is not None), None),
+        isr=by_version[0].isr,
+        version=min(versions, default=None),
+        last_version=max(versions, default=None),
+        controller_epoch=best.controller_epoch,
+        line=best.line,
+    )
+
+
+def _jump(before: Leadership, after: Leadership) -> int | None:
+    if before.epoch is None or after.epoch is None:
+        return None
+    return after.epoch - before.epoch
+
+
+def _gap(life: Life, before: Leadership, after: Leadership) -> list[Gap]:
+    jump = _jump(before, after)
+    if jump is None or jump < 2:
+        return []
+    return [Gap(life, before.since, after.since, jump - 1, (before.line, after.line))]
+
+
+def _ended(life: Life, found: Sequence[Leadership], index: int, marks: Sequence[Mark]) -> list[Outage]:
+    """Return the outage that the leadership at ``index`` ends, if the lines prove one."""
+    after, before = found[index], found[index - 1] if index else None
+    jump = None if before is None else _jump(before, after)
+    if before is not None and before.leader == NO_LEADER:
+        if after.leader == NO_LEADER and jump == 1:
+            return []  # the same outage goes on: another replica was removed from the ISR
+        is_next = jump == 1
+        end = led(after)
+        if not is_next:
+            end = moment(None, None if after.leader == NO_LEADER else latest(end), end.lines, _UNSEEN)
+        outage = _without(life, found, index - 1, max(after.since, before.since), marks)
+        leader = after.leader if is_next else None
+        return [replace(outage, end=end, leader_after=leader, lines=(*outage.lines, *end.lines))]
+    if after.leader == NO_LEADER or not after.was_offline:
+        return []
+    earlier = [
+        mark for mark in marks if mark.time <= after.since and (before is None or before.since <= mark.time)
+    ]
+    # With consecutive epochs the first mark is of this outage; without epochs only the last one surely is.
+    noticed = (earlier[:1] if jump == 1 else earlier[-1:] if jump is None else [])[:1]
+    at_most = noticed[0].time if noticed else after.since
+    return [
+        Outage(
+            life,
+            moment(None, at_most, tuple(mark.line for mark in noticed) or (after.line,), ""),
+            led(after),
+            before.leader if before is not None and jump in (1, None) else None,
+            after.leader,
+            after.since,
+            sum(mark.reason is not None for mark in earlier),
+            lines=(after.line, *(mark.line for mark in noticed)),
+        )
+    ]
+
+
+def _without(
+    life: Life, found: Sequence[Leadership], index: int, shown: datetime | None, marks: Sequence[Mark]
+) -> Outage:
+    """Return the outage of which the leadership at ``index``, without a leader, is the last one known."""
+    while index and found[index - 1].leader == NO_LEADER and _jump(found[index - 1], found[index]) == 1:
+        index -= 1
+    none, before = found[index], found[index - 1] if index else None
+    lost = none.removed
+    if lost is None and before is not None and _jump(before, none) == 1:
+        lost = before.leader
+    failed = [
+        mark
+        for mark in marks
+        if mark.reason and none.since - CLOCKS <= mark.time and (shown is None or mark.time <= shown)
+    ]
+    lines = (none.line, *(mark.line for mark in failed[:1]))
+    end = Unknown("no line shows a later leader")
+    return Outage(
+        life, moment(None, none.since, (none.line,), ""), end, lost, None, shown, len(failed), lines=lines
+    )
+
+
+def _lasting(life: Life, found: Sequence[Leadership], marks: Sequence[Mark]) -> list[Outage]:
+    """Return the outage after which no line shows a leader."""
+    if found and found[-1].leader == NO_LEADER:
+        return [_without(life, found, len(found) - 1, None, marks)]
+    late = [mark for mark in marks if not found or mark.time > found[-1].since]
+    if not late:
+        return []
+    failed = sum(mark.reason is not None for mark in late)
+    lost = found[-1].leader if found else None
+    begin = moment(None, late[0].time, (late[0].line,), "")
+    end = Unknown("no line shows a later leader")
+    return [Outage(life, begin, end, lost, None, failed=failed, lines=(late[0].line,))]
+
+
+def led(after: Leadership) -> Instant:
+    """Return when a leader led: after its election, and by its own line.
+
+    Until the controller's request reaches it, it refuses writes; that others know of it proves nothing.
+    """
+    if after.led_at is not None and after.decided is not None and after.led_at <= after.decided + CLOCKS:
+        # The broker's clock decides when clients could write; its line follows the election.
+        return Fact(max(after.led_at, after.decided), (after.line,))
+    return moment(after.decided, after.led_at, (after.line,), "no line of the leader shows when it led")
+
+
+def _until_deleted(outage: Outage, deleted: datetime) -> Outage:
+    if outage.shown is not None:
+        return outage
+    return replace(outage, end=moment(None, deleted, (), ""), shown=deleted, deleted=True)
+
+
+def _is_of_deletion(outage: Outage, deleted: datetime) -> bool:
+    begin = latest(outage.begin)
+    return begin is not None and begin >= deleted - CLOCKS
+
+
+def _isr(states: Sequence[State]) -> list[IsrStep]:
+    """Return the ISRs by version; lines without a version count only where no line of the epoch has one."""
+    versioned = {each.leader_epoch for each in states if each.version is not None and each.isr is not None}
+    known = sorted(
+        (
+            each
+            for each in states
+            if each.isr is not None and (each.version is not None or each.leader_epoch not in versioned)
+        ),
+        key=lambda each: (each.leader_epoch or 0, each.version or 0, each.heard),
+    )
+    steps: list[IsrStep] = []
+    last: int | None = None
+    is_sure = True
+    for each in known:
+        since = each.heard if each.decided is None else each.decided
+        is_next = last is not None and each.version is not None and each.version - last <= 1
+        last = each.version
+        if steps and steps[-1].size == len(each.isr or ()):
+            is_sure = is_sure and is_next
+            continue
+        if steps:
+            is_certain = is_sure and is_next
+            steps[-1] = steps[-1]._replace(until=max(since, steps[-1].since), is_certain=is_certain)
+        steps.append(IsrStep(since, None, len(each.isr or ()), is_certain=False, line=each.line))
+        is_sure = True
+    return steps

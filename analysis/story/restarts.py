@@ -1,0 +1,72 @@
+"""Times without a leader that only the end of a broker proves.
+
+If nobody was there to notice, or a broker was back before anybody did, no line says that a partition had no
+leader. Yet the process that led it had ended, and where leader epochs follow each other no other broker led.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from itertools import pairwise
+
+from barnabas.analysis.story.brokers import Absence, Cause
+from barnabas.analysis.story.certainty import Instant, earliest, latest, moment
+from barnabas.analysis.story.observed import NO_LEADER
+from barnabas.analysis.story.partitions import History, Leadership, Outage, led
+
+_ELECTION = timedelta(seconds=30)
+"""The longest time from a broker's return to its election; a later one is not because of the return."""
+
+
+def with_restarts(story: History, found: Sequence[Absence]) -> History:
+    """Add the outages of a partition that the ends of its leaders prove, and that no line shows."""
+    ended = [each for each in found if _has_ended(each)]
+    hidden = [
+        outage
+        for before, after in pairwise(story.leaderships)
+        if before.epoch is not None and after.epoch == before.epoch + 1
+        and before.leader != NO_LEADER != after.leader and not after.was_offline
+        for outage in _outage(story, before, after, ended)
+    ]  # fmt: skip
+    return replace(story, outages=(*story.outages, *hidden)) if hidden else story
+
+
+def _has_ended(absence: Absence) -> bool:
+    """Return whether lines prove that the process ended."""
+    is_lost = absence.cause in (Cause.UNKNOWN, Cause.LOST_SESSION)
+    return not is_lost or (absence.cause is Cause.UNKNOWN and absence.started is not None)
+
+
+def _outage(story: History, before: Leadership, after: Leadership, ended: Iterable[Absence]) -> list[Outage]:
+    fitting = [
+        each
+        for each in ended
+        if each.broker == before.leader
+        and (gone := latest(each.gone)) is not None
+        and before.since <= (earliest(each.gone) or gone)
+        and gone <= after.since
+    ]
+    if not fitting:
+        return []
+    absence = fitting[-1]
+    end = _end(absence, after)
+    if end is None:
+        return []
+    begin = moment(None, latest(absence.gone), absence.gone.lines, "")
+    lines = (after.line, before.line)
+    return [Outage(story.life, begin, end, before.leader, after.leader, after.since, lines=lines)]
+
+
+def _end(absence: Absence, after: Leadership) -> Instant | None:
+    """Return when the next leader led; None if the one before may have led on after its return."""
+    is_same = after.leader == absence.broker
+    if absence.started is None or after.since <= absence.started:
+        # A new leader epoch of the dead leader is no election: another replica left the ISR.
+        return None if is_same else led(after)
+    back = latest(absence.returned)
+    if not is_same or back is None or after.since > back + _ELECTION:
+        return None
+    # The new process may have led in the old leader epoch first, of which a line may be missing.
+    return moment(absence.started, latest(led(after)), led(after).lines, "")

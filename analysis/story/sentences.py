@@ -1,0 +1,331 @@
+"""The sentences of an incident; a fact, a bound and an unknown never read alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime, timedelta
+from enum import Enum
+from fractions import Fraction
+from functools import partial
+from typing import NamedTuple
+
+from barnabas.analysis.story.brokers import Absence, Cause
+from barnabas.analysis.story.certainty import Bound, Duration, Fact, Instant, Lines, Unknown, earliest
+from barnabas.analysis.story.costs import Cost, Ending
+from barnabas.analysis.story.incidents import Incident, IncidentKind, are_overlapping
+from barnabas.analysis.story.observed import BrokerLine
+from barnabas.analysis.story.shortages import Shortage
+
+_MICROSECOND = timedelta(microseconds=1)
+_MILLISECOND = timedelta(milliseconds=1)
+
+_NAMED = 4
+"""The most partitions that a sentence names; it counts the rest."""
+
+_STEPS = 6
+"""The most ISRs that a sentence tells."""
+
+
+class Sentence(NamedTuple):
+    """A sentence, and the lines that prove it.
+
+    Attributes:
+        text: The text, with a full stop.
+        lines: The lines, the most important first.
+    """
+
+    text: str
+    lines: Lines
+
+
+class Rounding(Enum):
+    """The way in which a span is rounded: a lower bound must not grow, an upper bound must not shrink."""
+
+    NEAREST = partial(round)
+    DOWN = partial(math.floor)
+    UP = partial(math.ceil)
+
+
+def duration(span: timedelta, rounding: Rounding = Rounding.NEAREST) -> str:
+    """Format a span of time, such as ``25 ms``, ``4.4 s``, ``2 min 32 s`` or ``3 h 5 min``."""
+
+    def whole(unit: timedelta) -> int:
+        # A fraction, because 3.95 s as a float is a little more than that.
+        return int(rounding.value(Fraction(span // _MICROSECOND, unit // _MICROSECOND)))
+
+    if (ms := whole(_MILLISECOND)) < 1_000:
+        return f"{ms} ms"
+    if (tenths := whole(100 * _MILLISECOND)) < 600:
+        return f"{tenths / 10:.1f} s"
+    minutes, seconds = divmod(whole(timedelta(seconds=1)), 60)
+    if minutes < 60:
+        return f"{minutes} min {seconds} s"
+    hours, minutes = divmod(whole(timedelta(minutes=1)), 60)
+    return f"{hours} h {minutes} min" if hours < 48 else f"{whole(timedelta(days=1) / 10) / 10:.1f} days"
+
+
+def clock(time: datetime, day: date | None = None) -> str:
+    """Format a time to the millisecond, with its date unless that is ``day``."""
+    text = time.isoformat(" ", timespec="milliseconds")
+    return text[11:] if time.date() == day else text
+
+
+def at(instant: Instant, day: date | None = None) -> str:
+    """Format a moment with its preposition; each certainty has its own words."""
+    match instant:
+        case Fact(value=value):
+            return f"at {clock(value, day)}"
+        case Bound(at_least=None, at_most=value) if value is not None:
+            return f"at {clock(value, day)} or before"
+        case Bound(at_least=value, at_most=None) if value is not None:
+            return f"after {clock(value, day)}"
+        case Bound(at_least=low, at_most=high) if low is not None and high is not None:
+            return f"between {clock(low, day)} and {clock(high, day)}"
+    return "at an unknown time"
+
+
+def lasted(span: Duration) -> str:
+    """Format a duration with its preposition; each certainty has its own words."""
+    match span:
+        case Fact(value=value):
+            return f"for {duration(value)}"
+        case Bound(at_least=None, at_most=value) if value is not None:
+            return f"for at most {duration(value, Rounding.UP)}"
+        case Bound(at_least=value, at_most=None) if value is not None:
+            return f"for at least {duration(value, Rounding.DOWN)}"
+        case Bound(at_least=low, at_most=high) if low is not None and high is not None:
+            least, most = duration(low, Rounding.DOWN), duration(high, Rounding.UP)
+            return f"for at least {least} and at most {most}"
+    return "for an unknown time"
+
+
+def headline(incident: Incident, day: date | None = None) -> Sentence:
+    """Return the first sentence about an incident: what happened, why, when, and what it cost.
+
+    Args:
+        incident: The incident.
+        day: The day of all times, if they are of one day; None to print dates.
+    """
+    lines = _lines(incident)
+    return Sentence(f"{_happened(incident, day)}; {_costs(incident, day)}.", lines)
+
+
+def details(incident: Incident, day: date | None = None) -> list[Sentence]:
+    """Return the sentences after the first: brokers, controller, groups of partitions, the ISR."""
+    found: list[Sentence] = []
+    if len(incident.absences) > 1:
+        found.extend(
+            Sentence(f"{_left(each, day)}{_return(each, day)}.", each.lines) for each in incident.absences
+        )
+    for absence in incident.absences:
+        if isinstance(absence.noticed, Fact) and not _is_before_its_end(absence):
+            text = f"The cluster noticed the loss of broker {absence.broker} {at(absence.noticed, day)}."
+            found.append(Sentence(text, absence.noticed.lines))
+    if incident.controller is not None and incident.absences:
+        new = incident.controller
+        text = (
+            f"Broker {new.broker} was elected controller in epoch {new.epoch} by {clock(new.since, day)}, "
+            f"after broker {incident.former_controller}."
+        )
+        found.append(Sentence(text, ()))
+    if len(incident.costs) > 1 or any(cost.failed for cost in incident.costs):
+        for cost in incident.costs:
+            names = f": {_names(cost.partitions)}" if len(cost.partitions) > 1 else ""
+            found.append(Sentence(f"{_cost(cost, day)}{_failed(cost)}{names}.", cost.lines))
+    shortage = incident.shortage
+    if shortage is not None and incident.kind is not IncidentKind.UNDER_REPLICATED:
+        lines = tuple(step.line for step in shortage.steps)
+        found.append(Sentence(f"In sync: {_short(shortage)}.", lines))
+    return found
+
+
+def _is_before_its_end(absence: Absence) -> bool:
+    """Return whether the controller dealt with the broker while it ran, as it does with one that stops."""
+    gone, noticed = earliest(absence.gone), earliest(absence.noticed)
+    return absence.noticed == absence.gone or (gone is not None and noticed is not None and noticed < gone)
+
+
+def _lines(incident: Incident) -> Lines:
+    absent = (line for each in incident.absences for line in each.lines)
+    cost = (line for each in incident.costs for line in each.lines)
+    isr = (step.line for step in (incident.shortage.steps if incident.shortage else ()))
+    return tuple(dict.fromkeys((*incident.lines, *absent, *cost, *isr)))
+
+
+def _happened(incident: Incident, day: date | None) -> str:
+    names = listed(sorted({each.broker for each in incident.absences}))
+    since, until = clock(incident.since, day), incident.until
+    match incident.kind:
+        case IncidentKind.DEPARTURE:
+            return f"{_left(incident.absences[0], day)}{_return(incident.absences[0], day)}"
+        case IncidentKind.ROLLING_RESTART:
+            end = "" if until is None else f" to {clock(until, day)}"
+            return f"Brokers {names} were restarted one after another, {since}{end}"
+        case IncidentKind.WHOLE_CLUSTER:
+            stopped = "was stopped" if all(_is_orderly(each) for each in incident.absences) else "went down"
+            end = (
+                "the logs show no return"
+                if until is None
+                else f"the last of them returned by {clock(until, day)}"
+            )
+            who = f"the only broker {names}" if len(incident.absences) == 1 else f"brokers {names}"
+            return f"The whole cluster ({who}) {stopped} from {since} on; {end}"
+        case IncidentKind.SEVERAL:
+            end = "" if until is None else f"; all had returned by {clock(until, day)}"
+            if are_overlapping(incident.absences):
+                return f"Brokers {names} were gone at overlapping times from {since} on{end}"
+            times = len(incident.absences)
+            return f"Brokers {names} left, {times} times in all, from {since} on{end}"
+        case IncidentKind.NO_LEADER:
+            why = "; which broker left is unknown"
+            if incident.failures:
+                why = f": {', '.join(_failed_directory(each, day) for each in incident.failures)}"
+            return f"At {since} or before partitions lost their leaders{why}"
+        case IncidentKind.UNDER_REPLICATED:
+            return f"Replicas fell out of sync at {since}"
+        case IncidentKind.CONTROLLER if incident.controller is not None:
+            new = incident.controller
+            return (
+                f"Broker {new.broker} was elected controller in epoch {new.epoch} by {since}, after broker "
+                f"{incident.former_controller}; why that one ceased to be controller is unknown"
+            )
+    changes, partitions = incident.gaps
+    return (
+        f"Between {since} and {'the end' if until is None else clock(until, day)} the leader epochs of "
+        f"{count(partitions, 'partition')} jump: at least {count(changes, 'state')} without a line "
+        "in these logs"
+    )
+
+
+def _is_orderly(absence: Absence) -> bool:
+    return absence.cause in (Cause.PLANNED, Cause.STOPPED, Cause.NOT_GRANTED)
+
+
+def _failed_directory(line: BrokerLine, day: date | None) -> str:
+    # A controller learns of it from the broker.
+    when = at(Bound(None, line.time) if line.role == "controller" else Fact(line.time), day)
+    which = f" ({line.error})" if line.error else ""
+    return f"a log directory of broker {line.subject} had failed {when}{which}"
+
+
+def _left(absence: Absence, day: date | None) -> str:
+    who = f"Broker {absence.broker}{', the controller,' if absence.was_controller else ''}"
+    when, reason = at(absence.gone, day), f": {absence.reason}" if absence.reason else ""
+    match absence.cause:
+        case Cause.PLANNED:
+            return f"{who} was shut down {when} (planned: its controlled shutdown succeeded)"
+        case Cause.STOPPED:
+            return f"{who} was stopped {when} (a shutdown is logged{reason})"
+        case Cause.NOT_GRANTED:
+            return f"{who} was stopped {when} before all of its leaders were moved{reason}"
+        case Cause.DIED:
+            return f"{who} died {when} ({absence.reason or 'no shutdown logged'})"
+        case Cause.LOST_SESSION:
+            return f"{who} was given up by the cluster {when}, although its process lived on"
+    why = "no shutdown logged" if absence.has_own_log else "why is unknown without its server.log"
+    return f"{who} was lost {when} ({why})"
+
+
+def _return(absence: Absence, day: date | None) -> str:
+    match absence.returned:
+        case Unknown():
+            return ", and no line shows a return"
+    return f" and was back {at(absence.returned, day)}"
+
+
+def _costs(incident: Incident, day: date | None) -> str:
+    if incident.costs:
+        return ", and ".join(_cost(cost, day) for cost in incident.costs)
+    match incident.kind:
+        case IncidentKind.UNDER_REPLICATED if incident.shortage is not None:
+            return _short(incident.shortage)
+        case IncidentKind.UNSEEN:
+            return "whether partitions had no leader meanwhile is unknown"
+        case IncidentKind.CONTROLLER:
+            return "nothing shows that it cost anything"
+        case IncidentKind.WHOLE_CLUSTER:
+            return (
+                "while all were gone no partition could be used"
+                if incident.until
+                else "no later line says more"
+            )
+    return "no line shows a partition without a leader"
+
+
+def _cost(cost: Cost, day: date | None) -> str:
+    number = len(cost.partitions)
+    who = cost.partitions[0] if number == 1 else count(number, "partition")
+    had = f"{who} had no leader {lasted(cost.duration)}"
+    match cost.ending:
+        case Ending.RETURNED:
+            return f"{had}, until it returned"
+        case Ending.MOVED:
+            return f"{had}, until {_brokers(cost.leaders)} led {'it' if number == 1 else 'them'}"
+        case Ending.DELETED:
+            return f"{had}, until the topic was deleted"
+    begin = "" if cost.begin is None else f" at {clock(cost.begin, day)}"
+    return f"{who} had no leader{begin}, and no line shows who led next"
+
+
+def _failed(cost: Cost) -> str:
+    return f" ({count(cost.failed, 'election')} failed)" if cost.failed else ""
+
+
+def _short(shortage: Shortage) -> str:
+    steps = ", then ".join(
+        f"{step.size} of {shortage.assigned}{' replicas in sync' if index == 0 else ''} "
+        f"{_held(step.since, step.until, is_certain=step.is_certain)}"
+        for index, step in enumerate(shortage.steps[:_STEPS])
+    )
+    more = "" if len(shortage.steps) <= _STEPS else f", and {len(shortage.steps) - _STEPS} more changes"
+    whose = f"{shortage.worst}" if shortage.partitions == 1 else f"the worst, {shortage.worst}"
+    many = (
+        ""
+        if shortage.partitions == 1
+        else f"{count(shortage.partitions, 'partition')} were under-replicated; "
+    )
+    return f"{many}{whose} had {steps}{more}; {_writes(shortage)}"
+
+
+def _held(since: datetime, until: datetime | None, *, is_certain: bool) -> str:
+    if until is None:
+        return "as far as the logs show"
+    if is_certain:
+        return f"for {duration(until - since)}"
+    return f"for at most {duration(until - since, Rounding.UP)}"
+
+
+def _writes(shortage: Shortage) -> str:
+    if shortage.minimum is None:
+        why = "no line gives" if shortage.is_default else "the lines differ about"
+        return f"whether it refused acks=all writes is unknown: {why} min.insync.replicas"
+    topic = shortage.worst.rpartition("-")[0]
+    own = f", unless {topic} has its own setting" if shortage.is_default else ""
+    minimum = f"with min.insync.replicas={shortage.minimum}"
+    refused = f"{minimum}, acks=all writes were refused at less than that"
+    if shortage.refusal is not None:
+        return f"{refused}, as the line of {clock(shortage.refusal.time)} shows"
+    if not any(step.size < shortage.minimum for step in shortage.steps):
+        return f"{minimum} that refuses no write{own}"
+    return f"{refused}{own}"
+
+
+def count(number: int, noun: str) -> str:
+    """Format a number with its noun: ``1 partition``, ``1,200 partitions``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def listed(ids: Iterable[int]) -> str:
+    """Format ids as ``1, 2 and 3``."""
+    names = [str(each) for each in ids]
+    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)
+
+
+def _brokers(ids: Sequence[int]) -> str:
+    return f"broker{'' if len(ids) == 1 else 's'} {listed(ids)}"
+
+
+def _names(partitions: Sequence[str]) -> str:
+    rest = len(partitions) - _NAMED
+    return f"{', '.join(partitions[:_NAMED])}{f' and {rest:,} more' if rest > 0 else ''}"

@@ -1,0 +1,141 @@
+"""Periods in which partitions had fewer replicas in sync than assigned, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from barnabas.analysis.reading.broker_kinds import BrokerKind
+from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
+from barnabas.analysis.story.partitions import History, IsrStep
+
+Period = tuple[History, list[IsrStep]]
+"""A partition's ISRs from the first that is short of a replica to the last, and its history."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """Partitions with fewer replicas in sync than assigned.
+
+    Attributes:
+        partitions: The number of partitions.
+        worst: The one with the fewest replicas in sync for the longest time.
+        steps: That partition's ISRs, as far as they were short.
+        assigned: The number of its replicas.
+        minimum: min.insync.replicas of that partition's topic; None if it is not known.
+        is_default: Whether that is the brokers' setting, which the topic may override unseen.
+        refusal: The first line of a broker that refused a write to that partition meanwhile; None if none is
+            logged.
+    """
+
+    partitions: int
+    worst: str
+    steps: tuple[IsrStep, ...]
+    assigned: int
+    minimum: int | None
+    is_default: bool = False
+    refusal: BrokerLine | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Minimums:
+    """What the lines say of min.insync.replicas.
+
+    Attributes:
+        default: The brokers' setting; None if no line gives it or brokers differ.
+        topics: The topics' own settings; None where lines differ.
+        refusals: The lines of brokers that refused a write, by time.
+    """
+
+    default: int | None
+    topics: Mapping[str, int | None]
+    refusals: Sequence[BrokerLine] = ()
+
+    def of(self, topic: str) -> int | None:
+        """Return the setting that holds for a topic; None if it is not known."""
+        return self.topics.get(topic, self.default)
+
+
+_NAME = "min.insync.replicas="
+
+
+def minimums_of(observed: Observed) -> Minimums:
+    """Return min.insync.replicas of the brokers and of the topics that lines name.
+
+    A line about a topic's settings lists all of its own ones; an empty value stands for the brokers' setting.
+    """
+    default: set[str] = set()
+    topics: dict[str, set[str]] = {}
+    for line in observed.brokers:
+        if line.kind == BrokerKind.WRITES_REFUSED and line.topic is not None:
+            topics.setdefault(line.topic, set()).add(str(line.minimum))
+        for setting in line.settings if line.kind == BrokerKind.CONFIGURED else ():
+            if setting.startswith(_NAME):
+                values = default if line.topic is None else topics.setdefault(line.topic, set())
+                values.add(setting.removeprefix(_NAME))
+    common = _only(default) if observed.min_insync is None else observed.min_insync
+    return Minimums(
+        common,
+        {topic: common if values == {""} else _only(values) for topic, values in topics.items()},
+        [line for line in observed.brokers if line.kind == BrokerKind.WRITES_REFUSED],
+    )
+
+
+def _only(values: Collection[str]) -> int | None:
+    """Return the only value; None if there are several, or it is no number."""
+    value = next(iter(values)) if len(values) == 1 else ""
+    return int(value) if value.isdigit() else None
+
+
+def short_periods(story: History) -> list[Period]:
+    """Return the periods in which a partition was under-replicated."""
+    if story.assigned is None:
+        return []
+    periods: list[Period] = []
+    is_short = False
+    for step in story.isr:
+        if step.size >= story.assigned:
+            is_short = False
+        elif is_short:
+            periods[-1][1].append(step)
+        else:
+            periods.append((story, [step]))
+            is_short = True
+    return periods
+
+
+def shortage_of(periods: Sequence[Period], minimums: Minimums) -> Shortage:
+    """Describe the worst of several periods."""
+    story, steps = min(
+        periods, key=lambda each: (min(step.size for step in each[1]), -_length(each[1]), each[0].life)
+    )
+    names = {each.life for each, _ in periods}
+    topic, partition, _ = story.life
+    return Shortage(
+        len(names),
+        f"{topic}-{partition}",
+        tuple(steps),
+        story.assigned or 0,
+        minimums.of(topic),
+        is_default=topic not in minimums.topics,
+        refusal=_refusal(topic, partition, steps, minimums.refusals),
+    )
+
+
+def _refusal(
+    topic: str, partition: int, steps: Sequence[IsrStep], refusals: Iterable[BrokerLine]
+) -> BrokerLine | None:
+    since, until = steps[0].since - CLOCKS, steps[-1].until
+    meanwhile = (
+        line
+        for line in refusals
+        if (line.topic, line.partition) == (topic, partition)
+        and since <= line.time
+        and (until is None or line.time <= until + CLOCKS)
+    )
+    return min(meanwhile, key=lambda line: line.time, default=None)
+
+
+def _length(steps: Sequence[IsrStep]) -> timedelta:
+    return sum((each.until - each.since for each in steps if each.until is not None), timedelta(0))

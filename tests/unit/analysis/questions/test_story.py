@@ -1,0 +1,58 @@
+"""The incident model gets the same from Spark's tables as from the lines themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+
+import pytest
+from pyspark.sql import DataFrame
+
+from barnabas.analysis.questions.story import observed
+from barnabas.analysis.story.incidents import incidents
+from barnabas.analysis.story.sentences import details, headline
+
+pytestmark = pytest.mark.spark
+
+Tables = Mapping[str, DataFrame]
+
+DAY = date(2026, 11, 21)
+
+
+def told(tables: Tables, min_insync: int | None = None) -> list[str]:
+    return [headline(each, DAY).text for each in incidents(observed(tables, min_insync))]
+
+
+def test_the_stall_of_orders_3_is_one_incident(story: Tables) -> None:
+    first, short = told(story, 2)
+    assert first == (
+        "Broker 1, the controller, was lost between 03:12:02.000 and 03:12:08.010 (why is unknown without "
+        "its server.log) and was back at 03:14:40.400 or before; orders-3 had no leader for at least "
+        "2 min 32 s and at most 2 min 39 s, until it returned, and orders-0 had no leader for at least 40 ms "
+        "and at most 6.1 s, until broker 2 led it."
+    )
+    assert short.startswith("Replicas fell out of sync at 03:09:00.000; orders-3 had 1 of 3 replicas in sync")
+    assert short.endswith(
+        "with min.insync.replicas=2, acks=all writes were refused at less than that, "
+        "unless orders has its own setting."
+    )
+    (worst, _) = incidents(observed(story))
+    assert "1 election failed" in " ".join(each.text for each in details(worst, DAY))
+    assert any("orders-3" in line.text for line in headline(worst, DAY).lines)
+
+
+def test_without_the_lost_broker_s_log_nothing_bounds_it_from_above(
+    survivor: Tables,
+) -> None:
+    (first,) = told(survivor)
+    assert first.startswith(
+        "Broker 2 was lost at 00:53:25.800 or before (why is unknown without its server.log)"
+    )
+    assert "alone-0 had no leader for at least 14.8 s, until it returned" in first
+
+
+def test_a_partition_that_nobody_ever_led(beginning: Tables) -> None:
+    assert any(
+        "new-0 had no leader at 10:00:01.000, and no line shows who led next" in each
+        for each in told(beginning)
+    )

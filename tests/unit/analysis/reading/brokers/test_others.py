@@ -1,0 +1,42 @@
+"""What brokers and controllers log about other brokers, from 0.8 to 4.x."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from barnabas.analysis.reading.companions import companion_columns
+
+QUORUM = "[QuorumController id=3000] "
+SAMPLES = Path(__file__).parents[4] / "data" / "broker-lines" / "others.jsonl"
+LINES = [json.loads(line) for line in SAMPLES.read_text().splitlines()]
+
+
+def plain(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in row.items()}
+
+
+@pytest.mark.parametrize("line", LINES, ids=lambda line: line["message"][:60])
+def test_a_line_about_others(line: dict[str, Any]) -> None:
+    row = companion_columns(line["message"], "x", lambda: line.get("trace", ""))
+    assert row is not None
+    assert plain(row) | line["columns"] == plain(row)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "Error in fetch without a leader",
+        "[Producer clientId=p] Node -1 disconnected.",
+        "Controller 1 epoch 4 fails to send request X to broker nobody. Reconnecting to broker.",
+        "Controller 1 connected to nobody for sending state change requests",
+        f"{QUORUM}Replayed BrokerRegistrationChangeRecord modifying the registration for broker 2: X()",
+        "[Controller 3000] Registered new broker: RegisterBrokerRecord(brokerId=1)",
+        "3 dances",
+    ],
+)
+def test_lines_that_prove_nothing_are_of_no_kind(message: str) -> None:
+    assert companion_columns(message) is None

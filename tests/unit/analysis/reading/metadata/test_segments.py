@@ -1,0 +1,75 @@
+"""Which files of a metadata log are read, and the batches in them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from barnabas.analysis.reading.encodings import DamagedError
+from barnabas.analysis.reading.metadata.schemas import MetadataError
+from barnabas.analysis.reading.metadata.segments import (
+    batches,
+    chosen,
+    is_segment,
+    records,
+    segments_of,
+    snapshot_of,
+)
+from tests.unit.analysis.reading.metadata.conftest import TOPIC, batch, leader_change
+
+Log = Callable[..., Path]
+
+
+def test_records_have_offsets_and_times() -> None:
+    data = batch(7, TOPIC, b"x", epoch=3) + leader_change(9, 2, 4) + b"\0" * 80
+    found = [record for each in batches(io.BytesIO(data)) for record in records(each)]
+    assert [(each.offset, each.epoch, each.timestamp_ms, each.control) for each in found] == [
+        (7, 3, 1_000_000, None),
+        (8, 3, 1_000_001, None),
+        (9, 4, 1_000_000, 2),
+    ]
+    assert found[0].value == TOPIC
+
+
+@pytest.mark.parametrize("data", [batch(0, TOPIC)[:-1], batch(0, TOPIC)[:30]])
+def test_a_torn_batch_is_reported(data: bytes) -> None:
+    with pytest.raises(DamagedError, match="torn"):
+        list(batches(io.BytesIO(data)))
+
+
+@pytest.mark.parametrize(("at", "byte"), [(16, 1), (22, 1), (8, 0x7F)])
+def test_a_batch_of_another_format_is_reported(at: int, byte: int) -> None:
+    data = bytearray(batch(5, TOPIC))
+    data[at] = byte
+    with pytest.raises(DamagedError, match="after offset 5"):
+        list(batches(io.BytesIO(bytes(data))))
+
+
+def test_a_record_that_contradicts_its_length_is_an_error() -> None:
+    (whole,) = batches(io.BytesIO(batch(0, b"x").replace(b"\x0e\0\0\0\1", b"\2\0\0\0\1")))
+    with pytest.raises(MetadataError):
+        list(records(whole))
+
+
+def test_of_a_cluster_s_copies_the_longest_is_read(log: Log) -> None:
+    short = log(leader_change(0, 1, 1), node="a")
+    long = log(leader_change(0, 1, 1), leader_change(100, 1, 2), node="b")
+    torn = log(leader_change(0, 1, 1) + b"x", node="c")
+    other = log(leader_change(0, 1, 1), node="d", cluster="xyz")
+    alone = log(b"", node="e", cluster=None)
+    everything = [short, *segments_of(long.parent), torn, other, alone]
+    assert all(is_segment(path) for path in everything)
+    assert chosen(everything) == [long, other, alone]
+    assert not is_segment(long.parent.parent / long.name)
+
+
+def test_a_snapshot_gives_what_deleted_segments_held(log: Log) -> None:
+    first = log(b"", begin=300)
+    assert snapshot_of(first.parent) is None
+    for offset in (200, 300, 400):
+        (first.parent / f"{offset:020}-{1:010}.checkpoint").touch()
+    assert snapshot_of(first.parent) == (300, first.parent / f"{300:020}-{1:010}.checkpoint")
+    assert snapshot_of(log(b"", node="whole").parent) is None

@@ -1,0 +1,349 @@
+"""Every control of the page, opened from a folder in a real browser, without a network."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from barnabas.analysis.report.detail import FOLDER
+from barnabas.analysis.report.document import Document
+from barnabas.analysis.report.files import Format, write_report
+
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+WAIT_MS = 60_000
+
+expect.set_options(timeout=WAIT_MS)
+
+CALM = "Replicas fell out of sync at 03:01:00.000; the worst, calm-0, had 2 of 3 replicas in sync."
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    found = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    if found is None:
+        reason = f"no browser is installed: looked for {', '.join(_BROWSERS)}"
+        if os.environ.get("REQUIRE_BROWSER") == "1":
+            pytest.fail(f"REQUIRE_BROWSER=1, but {reason}")
+        pytest.skip(reason)
+    with sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+def with_another_incident(document: Document) -> Document:
+    """The document with a second incident, of another topic, broker, kind and severity."""
+    (incident,), (reign, *_) = document.incidents, document.reigns
+    assert document.start is not None
+    other = incident | {
+        "kind": "replicas out of sync", "severity": "warning", "brokers": [3], "topics": ["calm"],
+        "text": CALM,
+        "since": reign["since"].replace(minute=1), "until": reign["since"].replace(minute=2), "absences": [],
+        "details": [],
+    }  # fmt: skip
+    calm = reign | {"topic": "calm", "partition": 0, "leader": 3}
+    return replace(
+        document, incidents=[incident, other], incidents_count=2,
+        pictured=[*document.pictured, ("calm", 0)], reigns=[*document.reigns, calm],
+        answers=document.answers | {"failovers": [*document.answers["failovers"]] * 22},
+    )  # fmt: skip
+
+
+Opened = Callable[..., Page]
+
+
+@pytest.fixture
+def opened(browser: Browser, document: Document, tmp_path: Path) -> Iterator[Opened]:
+    """Open the page; an error in its script fails the test."""
+    write_report(with_another_incident(document), tmp_path, Format.TEXT)
+    context = browser.new_context(viewport={"width": 1200, "height": 900}, timezone_id="Europe/Berlin")
+    context.set_offline(True)
+    errors: list[str] = []
+
+    def open_page(fragment: str = "") -> Page:
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(f"{(tmp_path / 'report.html').as_uri()}{fragment}")
+        page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
+        return page
+
+    yield open_page
+    context.close()
+    assert errors == []
+
+
+def texts(page: Page) -> list[str]:
+    return page.locator("#incidents .incident > summary").all_inner_texts()
+
+
+def test_it_opens_at_the_worst_incident_and_loads_its_details(opened: Opened) -> None:
+    page = opened()
+    expect(page.locator("#range")).to_contain_text("2026-11-21 03:11:29.880 to 03:15:00.000 UTC")
+    current = page.locator(".incident.current")
+    expect(current).to_contain_text("Broker 1, the controller, died")
+    expect(current.locator("dl .bound")).to_have_text("after 03:12:02.000, at or before 03:12:08.010")
+    expect(current.locator("dl .fact")).to_have_text("03:12:08.010")
+    expect(current.locator("dl .unknown")).to_have_text("unknown: no line shows that it returned")
+    # What the other incident holds was not loaded.
+    sources = "[...document.head.querySelectorAll('script')].map((each) => each.getAttribute('src')).sort()"
+    assert page.evaluate(sources) == [
+        f"{FOLDER}/incident-0.js", f"{FOLDER}/rows-0.js", f"{FOLDER}/steps-0.js"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("control", "value", "left"),
+    [
+        ("#by-broker", "3", 1), ("#by-broker", "1", 0), ("#by-topic", "calm", 1),
+        ("#by-severity", "critical", 0), ("#by-severity", "warning", 1),
+        ("#by-kind", "replicas out of sync", 1),
+    ],
+)  # fmt: skip
+def test_a_filter_leaves_what_matches(opened: Opened, control: str, value: str, left: int) -> None:
+    page = opened()
+    page.select_option(control, value)
+    (told,) = texts(page)
+    assert ("fell out of sync" in told) == (left == 1)
+    expect(page.locator("#shown")).to_have_text("1 of 2")
+    page.click("#clear")
+    assert len(texts(page)) == 2
+    expect(page.locator("#shown")).to_have_text("2")
+
+
+def test_filters_hold_in_the_pictures_too(opened: Opened) -> None:
+    page = opened()
+    expect(page.locator("#rows")).to_contain_text("calm-0")
+    page.select_option("#by-broker", "1")
+    expect(page.locator("#rows")).not_to_contain_text("calm-0")
+    expect(page.locator("#lanes")).not_to_contain_text("Broker 2")
+    page.click("#clear")
+    page.select_option("#by-topic", "orders")
+    expect(page.locator("#lanes")).to_contain_text("without a leader")
+    expect(page.locator("#rows")).not_to_contain_text("calm-0")
+    page.select_option("#by-kind", "replicas out of sync")
+    expect(page.locator("#incidents")).to_contain_text("No incident matches the filters.")
+
+
+def test_the_time_zone_is_chosen_in_sentences_and_pictures(opened: Opened) -> None:
+    page = opened()
+    page.select_option("#zone", "Europe/Berlin")
+    expect(page.locator("#range")).to_contain_text("04:11:29.880 to 04:15:00.000 Europe/Berlin")
+    expect(page.locator(".incident.current li")).to_contain_text(
+        "noticed the loss of broker 1 at 04:12:08.010"
+    )
+    expect(page.locator("#lanes svg")).to_contain_text("04:12")
+    # A line of a log is quoted as it is.
+    assert "[2026-11-21 03:12:08,010] <lost>" in (
+        page.locator(".incident.current pre").first.text_content() or ""
+    )
+    page.select_option("#zone", "Pacific/Kiritimati")
+    expect(page.locator("#range")).to_contain_text("2026-11-21 17:11:29.880")
+    page.select_option("#zone", "America/Los_Angeles")
+    expect(page.locator(".incident.current li")).to_contain_text("at 2026-11-20 19:12:08.010")
+    page.select_option("#zone", "UTC")
+    expect(page.locator(".incident.current li")).to_contain_text("at 03:12:08.010")
+
+
+def test_a_question_is_of_the_chosen_zone(opened: Opened) -> None:
+    page = opened()
+    page.select_option("#zone", "Europe/Berlin")
+    page.fill("#moment", "04:12")
+    page.press("#moment", "Enter")
+    expect(page.locator("#answer time").first).to_have_text("04:09:00.000")
+
+
+def test_the_theme_is_chosen(opened: Opened) -> None:
+    page = opened()
+    colours = []
+    for theme in ("light", "dark"):
+        page.select_option("#theme", theme)
+        colours.append(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert colours == ["rgb(244, 245, 247)", "rgb(18, 21, 27)"]
+    page.emulate_media(color_scheme="dark")
+    page.select_option("#theme", "")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == colours[1]
+
+
+def shown(page: Page) -> str:
+    return page.locator("#range").inner_text()
+
+
+def test_quiet_time_is_folded_unless_it_is_wanted(opened: Opened) -> None:
+    page = opened()
+    page.click("#whole")
+    expect(page.locator("#range")).to_contain_text("03:00:00.000 to 03:15:00.000")
+    folded = page.locator("#lanes .fold").count()
+    assert folded >= 1
+    page.uncheck("#fold")
+    expect(page.locator("#lanes .fold")).to_have_count(0)
+    page.keyboard.press("f")
+    expect(page.locator("#lanes .fold")).to_have_count(folded)
+    expect(page.locator("#fold")).to_be_checked()
+
+
+def test_the_scale_goes_there_and_back(opened: Opened) -> None:
+    page = opened("#orders-3")
+    source = (Path(__file__).parents[4] / "analysis" / "report" / "page" / "scale.js").read_text(
+        encoding="utf-8"
+    )
+    checked = page.evaluate(
+        """([source]) => {
+          const scaleOf = new Function(`${source}; return scaleOf;`)(), wrong = [];
+          for (const quiet of [[], [[100, 900]], [[-50, 400], [500, 2000]], [[0, 1000]]]) {
+            const scale = scaleOf(0, 1000, 128, 1128, quiet);
+            let last = -1;
+            for (let ms = 0; ms <= 1000; ms += 1) {
+              const x = scale.x(ms);
+              if (x < last || x < 128 - 1e-9 || x > 1128 + 1e-9) wrong.push([quiet, ms, x]);
+              if (Math.abs(scale.time(x) - ms) > 1e-6) wrong.push([quiet, ms, scale.time(x)]);
+              last = x;
+            }
+          }
+          return wrong;
+        }""",
+        [source],
+    )
+    assert checked == []
+
+
+def test_cells_of_the_shown_time_are_the_most_at_once(opened: Opened) -> None:
+    page = opened("#orders-3")
+    source = (Path(__file__).parents[4] / "analysis" / "report" / "page" / "strips.js").read_text(
+        encoding="utf-8"
+    )
+    cells = page.evaluate(
+        "([source]) => new Function(`${source}; return cellsOf([[0, 0], [10, 2], [12, 1], [30, 0], [39, 5], "
+        "[39.5, 0]], 0, 40, 4);`)()",
+        [source],
+    )
+    assert cells == [0, 2, 1, 5]
+
+
+def test_keys_and_buttons_move_the_same(opened: Opened) -> None:
+    page = opened()
+    for key, button in (
+        ("-", "#further"),
+        ("0", "#whole"),
+        ("+", "#closer"),
+        ("ArrowLeft", "#earlier"),
+        ("ArrowRight", "#later"),
+    ):
+        before = shown(page)
+        page.keyboard.press(key)
+        by_key = shown(page)
+        assert by_key != before or key == "0", key
+        page.evaluate("([text]) => { window.before = text; }", [before])
+        page.click("#whole")
+        page.keyboard.press("+")
+        page.click(button)
+        by_button = shown(page)
+        page.click("#whole")
+        page.keyboard.press("+")
+        page.keyboard.press(key)
+        assert shown(page) == by_button
+    page.keyboard.press("j")
+    expect(page.locator(".incident.current")).to_contain_text("fell out of sync")
+    expect(page.locator("#range")).to_contain_text("03:00:45.000 to 03:02:15.000")
+    page.keyboard.press("j")
+    page.keyboard.press("k")
+    expect(page.locator(".incident.current")).to_contain_text("Broker 1, the controller, died")
+    page.keyboard.press("?")
+    expect(page.locator("#keylist")).to_contain_text("the next incident")
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "by-broker"
+    # In a field a key is a letter.
+    before = shown(page)
+    page.fill("#partition", "")
+    page.type("#partition", "j0f")
+    assert shown(page) == before
+
+
+def test_show_looks_at_an_incident(opened: Opened) -> None:
+    page = opened()
+    page.locator(".incident .show").nth(1).click()
+    expect(page.locator("#range")).to_contain_text("03:00:45.000 to 03:02:15.000")
+    expect(page.locator(".incident").nth(1)).to_have_attribute("open", "")
+
+
+def test_dragging_looks_closer(opened: Opened) -> None:
+    page = opened()
+    page.click("#whole")
+    before = shown(page)
+    page.locator("#rows").scroll_into_view_if_needed()
+    box = page.locator("#rows svg").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 500, box["y"] + 40)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 700, box["y"] + 40, steps=3)
+    page.mouse.up()
+    assert shown(page) != before
+
+
+def test_the_post_mortem_is_downloaded(opened: Opened, tmp_path: Path) -> None:
+    page = opened()
+    with page.expect_download() as download:
+        page.locator(".incident .save").first.click()
+    saved_as = Path(download.value.suggested_filename)
+    assert (saved_as.stem, saved_as.suffix) == ("post-mortem-1", ".md")
+    saved = tmp_path / "saved"
+    download.value.save_as(saved)
+    assert saved.read_text(encoding="utf-8").startswith(
+        "# Post-mortem: a broker left, 2026-11-21 03:12:08.010\n"
+    )
+    with page.expect_download() as again:
+        page.keyboard.press("m")
+    assert again.value.suggested_filename == str(saved_as)
+
+
+def test_more_failovers_are_loaded_when_asked_for(opened: Opened) -> None:
+    page = opened()
+    expect(page.locator("#stories > details")).to_have_count(20)
+    page.click("#more-stories")
+    expect(page.locator("#stories > details")).to_have_count(22)
+    expect(page.locator("#more-stories")).to_have_count(0)
+
+
+def test_a_partition_is_asked_for_by_its_name_in_the_picture(opened: Opened) -> None:
+    page = opened()
+    page.locator("#rows text.pick", has_text="calm-0").click()
+    expect(page.locator("#answer")).to_contain_text("Nothing in these logs kept writes to calm-0 waiting")
+    page.locator("#rows text.pick", has_text="orders-3").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#answer")).to_contain_text("orders-3 had no leader")
+
+
+def test_files_that_are_not_there_are_named(opened: Opened, tmp_path: Path) -> None:
+    (tmp_path / FOLDER / "incident-1.js").unlink()
+    page = opened()
+    expect(page.locator("#trouble")).to_be_hidden()
+    page.locator(".incident .show").nth(1).click()
+    expect(page.locator("#trouble")).to_have_text(
+        "report-detail/incident-1.js is not there; expected the folder report-detail beside this page."
+    )
+
+
+def test_files_of_another_report_are_not_mixed_in(opened: Opened, document: Document, tmp_path: Path) -> None:
+    page = opened()
+    changed = with_another_incident(document)
+    write_report(replace(changed, zone="Europe/Berlin"), tmp_path, Format.TEXT)
+    page.locator(".incident .show").nth(1).click()
+    expect(page.locator("#trouble")).to_have_text(
+        "report-detail/incident-1.js is of another report; load the page again."
+    )
+
+
+def test_files_of_an_earlier_report_are_deleted(document: Document, tmp_path: Path) -> None:
+    write_report(with_another_incident(document), tmp_path, Format.TEXT)
+    assert (tmp_path / FOLDER / "incident-1.js").exists()
+    write_report(document, tmp_path, Format.TEXT)
+    assert sorted(path.name for path in (tmp_path / FOLDER).iterdir()) == [
+        "incident-0.js",
+        "rows-0.js",
+        "steps-0.js",
+    ]

@@ -1,0 +1,100 @@
+"""Spark and this process compute the same tables and answers."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as spark_functions
+
+from barnabas.analysis.derived.catalog import DERIVED
+from barnabas.analysis.derived.schemas import DERIVED_ARROW
+from barnabas.analysis.derived.store import derive, derive_here
+from barnabas.analysis.engine import Window, framed, in_this_process, matching, rows_of, sf
+from barnabas.analysis.local import functions as local_functions
+from barnabas.analysis.local.windows import Window as LocalWindow
+from barnabas.analysis.questions.catalog import QUESTIONS
+from barnabas.analysis.report.document import Document, gather
+from barnabas.analysis.scan import write_few_events
+from barnabas.analysis.sources import find
+from barnabas.bench.state_change_logs import write_logs
+
+GOLDEN = "2.8-controller-and-leader-lost"
+"""One of the incidents of ``story/golden``."""
+
+
+class Both(NamedTuple):
+    """The tables of the same lines by Spark and by this process, and the folder of the latter's files."""
+
+    spark: dict[str, DataFrame]
+    here: dict[str, DataFrame]
+    folder: Path
+
+
+@pytest.fixture(scope="module", params=["bench", GOLDEN])
+def both(
+    request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Both:
+    folder = tmp_path_factory.mktemp(request.param)
+    if request.param == "bench":
+        write_logs(folder / "logs", 300)
+    else:
+        path = Path(__file__).parent / "story" / "golden" / f"{request.param}.txt"
+        _, *parts = re.split(r"^== ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        for name, text in (part.split("\n", 1) for part in parts):
+            log = folder / "logs" / name
+            log.parent.mkdir(parents=True, exist_ok=True)
+            log.write_text(text, encoding="utf-8")
+    for place in ("spark", "here"):
+        write_few_events(find([folder / "logs"]), folder / place / "events")
+    with in_this_process():
+        here = derive_here(folder / "here")
+    return Both(derive(spark, folder / "spark"), here, folder / "here")
+
+
+def in_order(rows: list[dict[str, Any]]) -> list[str]:
+    return sorted(str(sorted(row.items())) for row in rows)
+
+
+@pytest.mark.spark
+def test_the_tables_are_equal(both: Both) -> None:
+    for table in DERIVED:
+        rows = both.spark[table.name].toArrow()
+        assert columns(rows.schema) == columns(DERIVED_ARROW[table.name]), table.name
+        assert in_order(rows_of(both.here[table.name])) == in_order(rows.to_pylist()), table.name
+        assert in_order(pq.read_table(both.folder / table.name).to_pylist()) == in_order(rows.to_pylist())
+
+
+@pytest.mark.spark
+def test_the_reports_are_equal(both: Both) -> None:
+    with in_this_process():
+        here = gather(both.here)
+    spark = gather(both.spark)
+    for question in QUESTIONS:
+        assert here.answers[question.name] == spark.answers[question.name], question.name
+    for field in fields(Document):
+        assert getattr(here, field.name) == getattr(spark, field.name), field.name
+
+
+def columns(schema: pa.Schema) -> list[tuple[str, str]]:
+    """The names and types; which columns are never null is nowhere relied on."""
+    return [(field.name, str(field.type).replace(" not null", "")) for field in schema]
+
+
+def test_the_engine_is_that_of_the_block() -> None:
+    with in_this_process():
+        assert sf.lit is local_functions.lit
+        assert Window.orderBy("a").__class__ is LocalWindow
+    assert sf.lit is spark_functions.lit
+
+
+def test_rows_of_either_engine_are_found_by_keys() -> None:
+    with in_this_process():
+        frame = framed(pa.table({"a": [1, 2, 2], "b": ["x", "y", "z"]}))
+        assert rows_of(matching(frame, pa.table({"a": [2]}))) == [{"a": 2, "b": "y"}, {"a": 2, "b": "z"}]
