@@ -1,6 +1,6 @@
 # The verbs that people and CI both run. The comment behind `##` is the line that `make help` prints.
 .DEFAULT_GOAL := help
-.PHONY: help setup demo chaos test unit coverage lint proto diagrams lock clean
+.PHONY: help setup demo chaos truth test clients unit coverage packaging lint proto diagrams lock clean
 
 help:  ## print this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -16,9 +16,23 @@ SEED ?=
 chaos: setup  ## mixed faults under load for MINUTES=8, with SEED=…, and the verdict (Linux, root, ip, iptables)
 	@scripts/chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
-# Three workers for two cores: half of the time of these tests is spent waiting for sessions to expire.
+SCENARIOS ?= 100
+truth: setup  ## SCENARIOS=100 random failures of three brokers from SEED=1 on, and whether the story of their logs is true
+	@.venv/bin/python -m barnabas.bench.truth build/truth --scenarios $(SCENARIOS) $(if $(SEED),--seed $(SEED))
+
+# Three workers for two cores: half of the time of the slow tests is spent waiting for sessions to expire. Unit tests have
+# processes of their own: threads that a client leaves behind would disturb those that draw their inputs. So have the
+# recipes: their cluster lives as long as the run.
+UNIT := tests/unit tests/shape tests/simulation
 test: setup lint  ## everything that CI runs, chaos excepted
-	@.venv/bin/python -m pytest -n 3 --no-loadscope-reorder
+	@failed=0; \
+	.venv/bin/python -m pytest -n 3 $(UNIT) || failed=1; \
+	.venv/bin/python -m pytest -n 3 --no-loadscope-reorder $(UNIT:%=--ignore=%) || failed=1; \
+	.venv/bin/python -m pytest docs/testing || failed=1; \
+	exit $$failed
+
+clients: setup  ## other projects' clients and their own tests, from PyPI and Maven Central (Java, Maven, kcat)
+	@.venv/bin/python -P tests/clients/run.py
 
 unit: setup  ## the quick tests: unit tests and the shape of the source
 	@.venv/bin/python -m pytest -m "not spark" tests/unit tests/shape
@@ -29,6 +43,9 @@ coverage: setup  ## branches of the cores that their unit tests and the simulati
 	@.venv/bin/python -m coverage run -m pytest -q -m "not spark" --hypothesis-seed=0 tests/unit/broker/core \
 		tests/unit/controller/core tests/unit/cluster/model tests/simulation
 	@.venv/bin/python -m coverage report
+
+packaging: setup  ## build the distributions; install them in a fresh venv of every Python at hand, and run them
+	@EVERY_PYTHON=1 .venv/bin/python -m pytest -v tests/packaging
 
 lint: setup  ## format, style, import contracts, dead code, types
 	@scripts/lint

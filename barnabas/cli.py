@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
+from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from barnabas import commands
 from barnabas import up as foreground
+from barnabas.cluster.model.ids import BrokerId
 from barnabas.local import zookeeper as embedded
 from barnabas.local.ports import OFFSETS
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
@@ -17,6 +21,7 @@ app = typer.Typer(
     help="A Kafka-compatible broker cluster in Python that you can kill and watch recover.",
     no_args_is_help=True,
     add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 _Directory = Annotated[
@@ -24,19 +29,176 @@ _Directory = Annotated[
 ]
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"barnabas {version_of('barnabas')}")
+        raise typer.Exit
+
+
+@app.callback()
+def everything(
+    *,
+    _version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    """A Kafka-compatible broker cluster in Python that you can kill and watch recover."""
+
+
+_Broker = Annotated[int, typer.Argument(metavar="ID", help="The broker's id.")]
+
+_DEFAULT = Path("barnabas-data")
+
+
 @app.command()
 def up(
     brokers: Annotated[int, typer.Option(min=1, max=1000, help="The number of brokers.")] = 3,
-    directory: _Directory = Path("barnabas-data"),
+    directory: _Directory = _DEFAULT,
     port: Annotated[
         int,
         typer.Option(
             help=f"The first broker's port for clients; the others follow, {OFFSETS}. 0 takes free ports.",
         ),
     ] = 9092,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option("--override", metavar="NAME=VALUE", help="A setting of all brokers; may be repeated."),
+    ] = None,
+    page_port: Annotated[
+        int | None,
+        typer.Option(min=0, max=65535, help="The port of the live page; 8080 or a free one by default."),
+    ] = None,
+    *,
+    page: Annotated[bool, typer.Option(help="Serve the live page.")] = True,
+    detach: Annotated[
+        bool, typer.Option("--detach", "-d", help="Return when the cluster serves; `down` stops it.")
+    ] = False,
 ) -> None:
-    """Run a local cluster in the foreground: ZooKeeper and brokers, each a process."""
-    raise typer.Exit(foreground.run(directory, brokers, port))
+    """Run a local cluster: ZooKeeper and brokers, each a process.
+
+    New topics have 3 replicas and min.insync.replicas=2 unless told otherwise. A broker that ends by itself
+    is started again; one that `kill` or `stop` ended stays down until `start`.
+    """
+    given = overrides or []
+    settings = dict(commands.setting(text) for text in given)
+    if detach:
+        arguments = [f"--brokers={brokers}", f"--dir={directory}", f"--port={port}"]
+        arguments += [f"--override={text}" for text in given]
+        arguments += [] if page else ["--no-page"]
+        arguments += [] if page_port is None else [f"--page-port={page_port}"]
+        raise typer.Exit(foreground.detach(directory, arguments))
+    page_ports: tuple[int, ...] = ()
+    if page:
+        page_ports = foreground.PAGE_PORTS if page_port is None else (page_port,)
+    raise typer.Exit(foreground.run(directory, brokers, port, settings, page_ports))
+
+
+@app.command("page")
+def watch(
+    *,
+    zookeeper: Annotated[str, typer.Option(help="The connect string of the cluster's ZooKeeper.")],
+    bootstrap: Annotated[str, typer.Option(help="The bootstrap servers.")],
+    metrics: Annotated[
+        list[str] | None, typer.Option(metavar="ID=HOST:PORT", help="A broker's metrics; may be repeated.")
+    ] = None,
+    logs: Annotated[
+        list[str] | None, typer.Option(metavar="ID=FOLDER", help="A broker's logs; may be repeated.")
+    ] = None,
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8080,
+    names: Annotated[
+        list[str] | None, typer.Option("--name", help="A further name under which browsers reach the page.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="The folder for the report of the logs.")] = Path("page-report"),
+    history: Annotated[
+        Path | None, typer.Option(help="A file that keeps the history for the next start of the page.")
+    ] = None,
+    report_command: Annotated[
+        str | None,
+        typer.Option(help="The command that makes a report elsewhere, shown where this page has no Spark."),
+    ] = None,
+) -> None:
+    """Serve the live page of a cluster that runs elsewhere, without buttons."""
+    from barnabas.page import watch as watching  # a web server and a client take half a second to import
+    from barnabas.page.live import Source
+
+    try:
+        addresses = watching.by_id(metrics or [], "--metrics", "HOST:PORT")
+        folders = watching.by_id(logs or [], "--logs", "FOLDER")
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    source = Source(zookeeper, bootstrap, addresses, {broker: Path(each) for broker, each in folders.items()})
+    raise typer.Exit(
+        watching.run(
+            source,
+            host=host,
+            port=port,
+            names=names or [],
+            out=out,
+            kept=history,
+            report_command=report_command,
+        )
+    )
+
+
+@app.command()
+def status(directory: _Directory = _DEFAULT) -> None:
+    """Print the state of each broker of a cluster that `up` runs."""
+    raise typer.Exit(commands.print_status(directory))
+
+
+@app.command()
+def kill(broker: _Broker, directory: _Directory = _DEFAULT) -> None:
+    """End a broker with SIGKILL; it stays down until `start`."""
+    raise typer.Exit(commands.on(directory, lambda cluster: cluster.kill(BrokerId(broker))))
+
+
+@app.command()
+def stop(broker: _Broker, directory: _Directory = _DEFAULT) -> None:
+    """Stop a broker cleanly; it stays down until `start`."""
+    raise typer.Exit(commands.on(directory, lambda cluster: cluster.stop(BrokerId(broker))))
+
+
+@app.command()
+def start(broker: _Broker, directory: _Directory = _DEFAULT) -> None:
+    """Start a broker that is down, and return when it serves."""
+    raise typer.Exit(commands.on(directory, lambda cluster: cluster.start(BrokerId(broker))))
+
+
+@app.command()
+def pause(broker: _Broker, directory: _Directory = _DEFAULT) -> None:
+    """Pause a broker's process with SIGSTOP."""
+    raise typer.Exit(commands.on(directory, lambda cluster: cluster.pause(BrokerId(broker))))
+
+
+@app.command()
+def resume(broker: _Broker, directory: _Directory = _DEFAULT) -> None:
+    """Resume a paused broker."""
+    raise typer.Exit(commands.on(directory, lambda cluster: cluster.resume(BrokerId(broker))))
+
+
+@app.command()
+def down(directory: _Directory = _DEFAULT) -> None:
+    """Stop a cluster that `up` runs; its data stay."""
+    raise typer.Exit(commands.on(directory, lambda cluster: cluster.down_and_wait()))
+
+
+@app.command()
+def logs(
+    broker: Annotated[
+        int | None, typer.Argument(help="The broker's id; all brokers if it is left out.")
+    ] = None,
+    directory: _Directory = _DEFAULT,
+    file: Annotated[str, typer.Option(help="server, state-change or console.")] = "server",
+    lines: Annotated[
+        int, typer.Option("-n", "--lines", min=0, help="The number of last lines of each log.")
+    ] = 20,
+    *,
+    follow: Annotated[bool, typer.Option("-f", "--follow", help="Keep printing what is added.")] = False,
+) -> None:
+    """Print the end of the brokers' logs, also of a cluster that does not run."""
+    raise typer.Exit(commands.print_logs(directory, broker, file, lines, follow=follow))
 
 
 @app.command()
@@ -57,9 +219,7 @@ def zookeeper(
 
 @app.command()
 def demo(
-    picture: Annotated[
-        Path | None, typer.Option(help="An SVG file for the cluster at its worst and the verdict.")
-    ] = None,
+    picture: Annotated[Path | None, typer.Option(help="An SVG file for a picture of the failover.")] = None,
 ) -> None:
     """Start a cluster, kill leader and controller under load, and report what was lost."""
     from barnabas import demo as story  # its clients take a second to import
@@ -72,7 +232,7 @@ def analyze(
     paths: Annotated[
         list[str],
         typer.Argument(
-            help="state-change.log, server.log and controller.log files, folders of them, or globs."
+            help="Logs of brokers: files, folders (all logs in them), globs, or - for the standard input."
         ),
     ],
     *,
@@ -81,7 +241,7 @@ def analyze(
         str, typer.Option("--out", help="Where tables and report are written: a folder, or a URI for Spark.")
     ] = "barnabas-report",
     form: Annotated[
-        str, typer.Option("--format", help="The form of the report to print: html, text or json.")
+        str, typer.Option("--format", help="The form of the report to print: html, text, json or markdown.")
     ] = "html",
     broker: Annotated[
         str | None,
@@ -90,13 +250,43 @@ def analyze(
     time_zone: Annotated[
         str, typer.Option("--time-zone", help="The time zone of the logs; the report is in UTC.")
     ] = "UTC",
+    min_insync_replicas: Annotated[
+        str | None,
+        typer.Option(metavar="N", help="min.insync.replicas of the topics, if no server.log contains it."),
+    ] = None,
     follow: Annotated[bool, typer.Option("--follow", help="Keep reading what is added to the logs.")] = False,
+    alert_webhook: Annotated[
+        str | None, typer.Option(metavar="URL", help="With --follow, POST alerts as JSON to this URL.")
+    ] = None,
+    alert_port: Annotated[
+        str | None,
+        typer.Option(metavar="PORT", help="With --follow, serve alerts to Prometheus; 0 takes a free port."),
+    ] = None,
+    alert_host: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="The address for --alert-port; 127.0.0.1 by default."),
+    ] = None,
+    alert_cluster: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The cluster's name in alerts; by default its id in the logs."),
+    ] = None,
 ) -> None:
     """Read brokers' logs with Spark and report what happened."""
+    if importlib.util.find_spec("pyspark") is None:
+        typer.echo("barnabas: analyze needs Spark: pip install 'barnabas[spark]'", err=True)
+        raise typer.Exit(1)
     from barnabas.analysis import job  # Spark takes seconds to import
 
     arguments = [f"--out={out}", f"--format={form}", f"--time-zone={time_zone}"]
-    arguments += [] if broker is None else [f"--broker={broker}"]
+    given = {
+        "broker": broker,
+        "min-insync-replicas": min_insync_replicas,
+        "alert-webhook": alert_webhook,
+        "alert-port": alert_port,
+        "alert-host": alert_host,
+        "alert-cluster": alert_cluster,
+    }
+    arguments += [f"--{name}={value}" for name, value in given.items() if value is not None]
     raise typer.Exit(job.main([*arguments, *(["--follow"] if follow else []), "--", *paths]))
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import io
+import contextlib
+import importlib.util
+import os
 import shutil
 import signal
 import tempfile
@@ -26,7 +28,7 @@ from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.local.cluster import ClusterError, LocalCluster
 from barnabas.local.observe import ClusterView, ControllerEpochs, Observer
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
-from barnabas.picture import Scene, cluster_picture, verdict_picture
+from barnabas.picture import Frame, Scene, cluster_picture, failover_picture, verdict_picture
 from barnabas.stage import Stage
 
 TOPIC = "story"
@@ -38,6 +40,9 @@ RATE = 1_500.0
 
 CALM_S = 3.0
 """The seconds between two kills."""
+
+CLUSTER, REPORT = Path("cluster"), Path("analysis", "report.html")
+"""Folder and file of the demo's directory: all of the cluster, and what is kept of a demo that went well."""
 
 RECOVERY_TIMEOUT_S = 30.0
 WATCH_EVERY_S = 0.25
@@ -53,10 +58,16 @@ class Stopped(BaseException):
 
 
 class Watch:
-    """A thread that polls the cluster as a client does; ``view`` is the latest view."""
+    """A thread that polls the cluster as a client does; ``view`` is the latest view.
 
-    def __init__(self, observer: Observer) -> None:
+    Args:
+        observer: Reads the view.
+        on_look: Called after each look, also of one that failed.
+    """
+
+    def __init__(self, observer: Observer, on_look: Callable[[], None] = lambda: None) -> None:
         self._observer = observer
+        self._on_look = on_look
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
         self.view = ClusterView()
@@ -73,10 +84,10 @@ class Watch:
 
     def _run(self) -> None:
         while not self._over.wait(WATCH_EVERY_S):
-            try:
+            # While brokers die and start none may answer: then the last view stays.
+            with contextlib.suppress(confluent_kafka.KafkaException):
                 self.view = self._observer.look(TOPIC, timeout_s=1.0)
-            except confluent_kafka.KafkaException:
-                continue  # no broker answers while brokers die and start: keep the last view
+            self._on_look()
 
     def wait_for(self, holds: Callable[[ClusterView], bool], what: str) -> ClusterView:
         """Wait until ``holds`` is true for the view, and return that view.
@@ -102,7 +113,7 @@ class Demo:
 
     Attributes:
         history: The writes, reads and faults so far.
-        climax: The cluster at its worst.
+        frames: The scenes of the story so far.
     """
 
     def __init__(self, cluster: LocalCluster, console: Console, library: Library) -> None:
@@ -110,11 +121,12 @@ class Demo:
         self._library = library
         self._observer = Observer(cluster.bootstrap)
         self._epochs = ControllerEpochs(broker.state_change_log for broker in cluster.brokers.values())
-        self._watch = Watch(self._observer)
+        self._watch = Watch(self._observer, self._note)
+        self._began = time.monotonic()
         self._workload: Workload | None = None
         self._stage = Stage(console, lambda: cluster_picture(self._scene()))
         self.history = History(time.monotonic)
-        self.climax = Scene()
+        self.frames: list[Frame] = []
 
     def play(self) -> Verdict:
         """Run all steps and return the verdict.
@@ -168,7 +180,6 @@ class Demo:
             dead = (None, leader, controller)
             watch.wait_for(lambda view: view.controller not in dead, "a new controller")
             stage.say(f"Broker {watch.view.controller} is controller now.")
-            self.climax = self._scene()
             for broker in (leader, controller):
                 self.history.fault(f"restart broker {broker}")
                 self._cluster.restart(broker)
@@ -182,6 +193,12 @@ class Demo:
     def _kill(self, broker: BrokerId, role: str) -> None:
         self.history.fault(f"SIGKILL broker {broker}, {role}")
         self._cluster.kill(broker)
+
+    def _note(self) -> None:
+        if self._workload is not None:
+            if not self.frames:
+                self._began = time.monotonic()
+            self.frames.append(Frame(time.monotonic() - self._began, self._scene()))
 
     def _scene(self) -> Scene:
         return Scene(
@@ -197,14 +214,18 @@ def run(picture: Path | None = None) -> int:
     """Run the demo on the terminal.
 
     Args:
-        picture: An SVG file for the cluster at its worst and the verdict; None for no file.
+        picture: An SVG file for the failover over time; None for no file.
 
     Returns:
         The exit status: 0 if every acknowledged record was read back, once and in order, and the logs
-        could be read; 130 where Ctrl-C ended it, 143 where SIGTERM did; otherwise 1, and history and logs
-        are kept.
+        could be read, and the report is kept; 130 where Ctrl-C ended it, 143 where SIGTERM did; 2 if the
+        picture cannot be written there; otherwise 1, and history and logs are kept.
     """
     console = Console()
+    objection = None if picture is None else _objection(picture)
+    if objection is not None:
+        console.print(f"--picture {picture}: {objection}", highlight=False, soft_wrap=True)
+        return 2
     directory = Path(tempfile.mkdtemp(prefix="barnabas-demo-"))
     try:
         with _stopped_by_signals():
@@ -216,11 +237,26 @@ def run(picture: Path | None = None) -> int:
         shutil.rmtree(directory)
         console.print("Stopped. Its logs and data are removed.")
         return stopped.exit_status
-    if kept:
+    if not kept:
+        console.print(f"History, logs and data are kept in {directory}", highlight=False, soft_wrap=True)
+        return 1
+    report = directory / REPORT
+    if not report.exists():
         shutil.rmtree(directory)
         return 0
-    console.print(f"History, logs and data are kept in {directory}", highlight=False)
-    return 1
+    shutil.rmtree(directory / CLUSTER)
+    console.print(f"The report: {report}", highlight=False, soft_wrap=True)
+    return 0
+
+
+def _objection(picture: Path) -> str | None:
+    """Return why the picture cannot be written; None if it can, as far as one can tell before."""
+    if picture.is_dir():
+        return "is a folder, expected the name of an SVG file"
+    if not picture.parent.is_dir():
+        return f"there is no folder {picture.parent}"
+    writable = picture if picture.exists() else picture.parent
+    return None if os.access(writable, os.W_OK) else f"{writable} is not writable"
 
 
 @contextmanager
@@ -239,7 +275,7 @@ def _stopped_by_signals() -> Iterator[None]:
 def _tell(console: Console, directory: Path, picture: Path | None) -> bool:
     began = time.monotonic()
     console.print("Starting ZooKeeper and three brokers, each a process of its own.")
-    with LocalCluster(directory / "cluster") as cluster:
+    with LocalCluster(directory / CLUSTER) as cluster:
         console.print(f"They serve after {time.monotonic() - began:.1f} s.", highlight=False)
         demo = Demo(cluster, console, LIBRARIES["confluent-kafka"])
         try:
@@ -249,19 +285,17 @@ def _tell(console: Console, directory: Path, picture: Path | None) -> bool:
         logs = [broker.state_change_log for broker in cluster.brokers.values()]
     console.print(verdict_picture(verdict))
     if picture is not None:
-        _draw(picture, demo.climax, verdict)
-    console.print("What the brokers' state-change.log files say, read by Spark:")
-    from barnabas.analysis import job  # Spark takes seconds to import
-
-    analyzed = job.run(logs, directory / "analysis")
+        picture.write_text(failover_picture(demo.frames, verdict), encoding="utf-8")
+    analyzed = _analyze(console, logs, directory)
     console.print(f"The demo took {time.monotonic() - began:.0f} s.", highlight=False)
     return verdict.valid and analyzed == 0
 
 
-def _draw(path: Path, climax: Scene, verdict: Verdict) -> None:
-    canvas = Console(record=True, file=io.StringIO(), width=92, force_terminal=True)
-    canvas.print("Two of three brokers were killed with SIGKILL, the controller among them:\n")
-    canvas.print(cluster_picture(climax))
-    canvas.print("\nBoth are back; everything was read back:\n")
-    canvas.print(verdict_picture(verdict))
-    canvas.save_svg(str(path), title="barnabas demo")
+def _analyze(console: Console, logs: list[Path], directory: Path) -> int:
+    if importlib.util.find_spec("pyspark") is None:
+        console.print("For a report of the brokers' logs, pip install 'barnabas[spark]'.", highlight=False)
+        return 0
+    from barnabas.analysis import job  # Spark takes seconds to import
+
+    console.print("What the brokers' state-change.log files say, read by Spark:")
+    return job.run(logs, (directory / REPORT).parent)

@@ -13,6 +13,7 @@ from typing import Self
 
 from rich.console import Console, RenderableType
 from rich.live import Live
+from rich.table import Table
 
 REDRAWS_PER_S = 4.0
 PRINT_EVERY_S = 5.0
@@ -65,7 +66,9 @@ class Stage:
 
     def say(self, sentence: str) -> None:
         """Print a sentence with the seconds since the start."""
-        self._console.print(f"[dim]{self._clock() - self._start:5.1f} s[/]  {sentence}", highlight=False)
+        line = Table.grid(padding=(0, 2))  # a long sentence goes on below its beginning
+        line.add_row(f"[dim]{self._clock() - self._start:5.1f} s[/]", sentence)
+        self._console.print(line)
 
     def _print(self) -> None:
         while not self._over.wait(PRINT_EVERY_S):

@@ -1,17 +1,18 @@
-"""``barnabas up``: run a local cluster in the foreground.
+"""``barnabas up``: run a local cluster, in the foreground or behind the command.
 
-A broker that ends is not started again, so that users can watch the others take over. ZooKeeper is started
-again on the same data, because without it no broker could take over.
+The process that runs the cluster also serves its control socket and starts again what ended by itself
+(``barnabas.local.supervisor``). In the background, its output is in ``up.log`` in the cluster's directory.
 """
 
 from __future__ import annotations
 
 import contextlib
 import signal
+import subprocess
 import sys
 import threading
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
@@ -19,8 +20,21 @@ from typing import TextIO
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.local.broker_process import live_process
 from barnabas.local.cluster import READY_TIMEOUT_S, ClusterError, LocalCluster
+from barnabas.local.control import ClusterStatus, ControlClient, NotRunningError, served
+from barnabas.local.forks import Forks
 from barnabas.local.ports import PortError
+from barnabas.local.supervisor import Supervisor
+from barnabas.local.switches import Switches
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
+
+LOG = "up.log"
+"""The file in the cluster's directory with the output of a cluster in the background."""
+
+HISTORY = "page-history.jsonl"
+"""The file in the cluster's directory with the history of the page."""
+
+PAGE_PORTS = (8080, 0)
+"""The ports for the live page: its usual one, or any free one if that is taken."""
 
 _POLL_S = 0.2
 """Seconds between two checks of the processes."""
@@ -28,36 +42,70 @@ _POLL_S = 0.2
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """The signals that stop the cluster: those of Ctrl-C, of ``kill`` and of a terminal that is closed."""
 
-ZOOKEEPER_RESTARTS = 3
-"""Restarts of ZooKeeper within `RESTARTS_WINDOW_S` before the cluster is given up."""
 
-RESTARTS_WINDOW_S = 60.0
-"""Seconds during which restarts of ZooKeeper are counted."""
+def topic_defaults(brokers: int) -> dict[str, str]:
+    """Return the brokers' settings for new topics: replicas survive a broker's death if there are enough."""
+    return {
+        "default.replication.factor": str(min(3, brokers)),
+        "min.insync.replicas": "2" if brokers >= 3 else "1",
+    }
 
 
-def run(directory: Path, brokers: int, port: int) -> int:
-    """Run a cluster until SIGINT, SIGTERM or SIGHUP arrives. Call this on the main thread.
+def run(
+    directory: Path,
+    brokers: int,
+    port: int,
+    overrides: Mapping[str, str],
+    page_ports: Sequence[int] = PAGE_PORTS,
+) -> int:
+    """Run a cluster until a signal or ``barnabas down`` stops it. Call this on the main thread.
+
+    Args:
+        directory: The folder for all files.
+        brokers: The number of brokers.
+        port: The first broker's port for clients; 0 for free ones.
+        overrides: Further settings of all brokers, which win over `topic_defaults`.
+        page_ports: The ports for the live page, of which the first free one is taken; none for no page.
 
     Returns:
-        The exit status: 0 after a signal; 1 if the cluster did not start or ZooKeeper keeps ending.
+        The exit status: 0 after a signal or ``down``; 1 if the cluster did not start, runs already or
+        ZooKeeper keeps ending.
     """
     with _stop_requested() as stop:
         try:
-            cluster = LocalCluster(directory, brokers, port)
-        except PortError as error:
+            _refuse_second(directory)
+            settings = {**topic_defaults(brokers), **overrides}
+            cluster = LocalCluster(directory, brokers, port, settings, children=Forks(directory.resolve()))
+        except (PortError, ClusterError) as error:
             _fail(str(error))
             _name_other_brokers(directory, brokers, sys.stderr)
             return 1
+        # Without the page nobody can cut a broker off, and nothing stands between the brokers.
+        switches = Switches(cluster) if page_ports else None
         try:
-            return _run(cluster, stop)
+            _run(cluster, switches, stop, page_ports)
         except (ClusterError, ZooKeeperStartError) as error:
             return _fail(str(error))
         finally:
             _say("stopping")
             started = [broker.id for broker in cluster.brokers.values() if broker.pid is not None]
             _name_other_brokers(directory, brokers, sys.stdout, started)
+            if switches is not None:
+                switches.heal_all()  # a broker that is cut off cannot hand over its leaderships
             for broker_id in cluster.stop():
                 _say(f"broker {broker_id} did not end in time and was killed")
+            if switches is not None:
+                switches.close()
+    return 0
+
+
+def _refuse_second(directory: Path) -> None:
+    with contextlib.suppress(NotRunningError):
+        pid = ControlClient(directory).status().pid
+        raise ClusterError(
+            f"a cluster runs in {directory} already, process {pid}; `barnabas down --dir {directory}` stops "
+            f"it"
+        )
 
 
 def _name_other_brokers(
@@ -74,40 +122,113 @@ def _name_other_brokers(
             )
 
 
-def _run(cluster: LocalCluster, stop: threading.Event) -> int:
+def _run(
+    cluster: LocalCluster, switches: Switches | None, stop: threading.Event, page_ports: Sequence[int]
+) -> None:
     began = time.monotonic()
     cluster.launch()
     cluster.wait_ready(READY_TIMEOUT_S, given_up=stop.is_set)
-    if not stop.is_set():
+    if stop.is_set():
+        return
+    if switches is not None:
+        switches.is_starting = False
+    supervisor = Supervisor(cluster, _say)
+    with (
+        _page(cluster, supervisor, switches, page_ports) as supervisor.page,
+        served(supervisor, cluster.directory),
+    ):
         _say(f"ZooKeeper on {cluster.zookeeper_connect}")
         for broker in cluster.brokers.values():
             _say(f"broker {broker.id} on {broker.kafka}, process {broker.pid}, {broker.directory}")
         _say(f"ready after {time.monotonic() - began:.1f} s; bootstrap servers {cluster.bootstrap}")
-        _say("Ctrl-C stops the cluster")
-    dead: set[BrokerId] = set()
-    restarts: list[float] = []
-    while not stop.wait(_POLL_S):
-        if cluster.zookeeper is not None and cluster.zookeeper.pid is None:
-            restarts = [at for at in restarts if time.monotonic() - at < RESTARTS_WINDOW_S]
-            if len(restarts) == ZOOKEEPER_RESTARTS:
-                return _fail(f"ZooKeeper keeps ending; see {cluster.zookeeper.log_file}")
-            restarts.append(time.monotonic())
-            _say(f"ZooKeeper ended: {_how(cluster.zookeeper.exit_status)}; starting it again")
-            cluster.restart_zookeeper()
-            _say(f"ZooKeeper on {cluster.zookeeper_connect}, process {cluster.zookeeper.pid}")
-        for broker in cluster.brokers.values():
-            if broker.pid is None and broker.id not in dead:
-                dead.add(broker.id)
-                _say(f"broker {broker.id} ended: {_how(broker.exit_status)}; it is not started again")
-                _say(f"  start it again with: {broker.command}")
-                _say("  and stop it yourself afterwards: Ctrl-C here does not stop a broker that you started")
+        if supervisor.page:
+            _say(f"watch it on {supervisor.page}")
+        _say("Ctrl-C stops the cluster; `barnabas kill 2` kills a broker, `barnabas start 2` starts it again")
+        while not stop.wait(_POLL_S) and not supervisor.down_requested.is_set():
+            supervisor.look_after()
+
+
+@contextmanager
+def _page(
+    cluster: LocalCluster, supervisor: Supervisor, switches: Switches | None, ports: Sequence[int]
+) -> Iterator[str]:
+    """Serve the live page; yield its address, or nothing if none is wanted.
+
+    Raises:
+        ClusterError: The ports are taken.
+    """
+    if not ports:
+        yield ""
+        return
+    # A web server and a client take half a second to import.
+    from barnabas.page.controls import LocalControls
+    from barnabas.page.live import Source
+    from barnabas.page.server import PageServer
+
+    brokers = {int(broker.id): broker for broker in cluster.brokers.values()}
+    source = Source(
+        cluster.zookeeper_connect,
+        cluster.bootstrap,
+        {number: broker.metrics for number, broker in brokers.items()},
+        {number: broker.state_change_log.parent for number, broker in brokers.items()},
+    )
+    controls = LocalControls(supervisor, cluster.zookeeper_connect, switches)
+    out, kept = cluster.directory / "report", cluster.directory / HISTORY
+    with PageServer(source, controls, out=out, ports=ports, kept=kept) as page:
+        yield page.url
+
+
+def detach(directory: Path, arguments: list[str]) -> int:
+    """Start ``barnabas up`` in the background, and return when it serves.
+
+    Args:
+        directory: The cluster's directory.
+        arguments: The arguments of ``barnabas up`` for the process in the background.
+
+    Returns:
+        The exit status: 0 if the cluster serves, otherwise 1, with the output of the process printed.
+    """
+    client = ControlClient(directory)
+    try:
+        _refuse_second(directory)
+        directory.mkdir(parents=True, exist_ok=True)
+        with (directory / LOG).open("ab") as log:
+            begin = log.tell()
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "barnabas", "up", *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        status = _wait_served(client, process)
+    except (ClusterError, OSError) as error:
+        return _fail(str(error))
+    if status is None:
+        with (directory / LOG).open("rb") as log:
+            log.seek(begin)
+            sys.stderr.write(log.read().decode(errors="replace"))
+        return 1
+    _say(f"bootstrap servers {status.bootstrap}")
+    if status.page:
+        _say(f"watch it on {status.page}")
+    _say(f"the cluster runs in the background, process {status.pid}; `barnabas down` stops it")
     return 0
 
 
-def _how(status: int | None) -> str:
-    if status is not None and status < 0:
-        return f"killed by {signal.Signals(-status).name}"
-    return f"exit status {status}"
+def _wait_served(client: ControlClient, process: subprocess.Popen[bytes]) -> ClusterStatus | None:
+    """Wait until the control socket answers or the process has ended, which is None; Ctrl-C ends both."""
+    try:
+        while process.poll() is None:
+            with contextlib.suppress(ClusterError):
+                status = client.status()
+                if status.pid == process.pid:
+                    return status
+            time.sleep(_POLL_S)
+    except KeyboardInterrupt:
+        process.terminate()
+        process.wait()
+    return None
 
 
 @contextmanager

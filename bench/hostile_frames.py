@@ -16,7 +16,7 @@ from kio.static.primitive import uvarint
 
 from barnabas.bench.hostile_groups import GROUP_REQUESTS
 from barnabas.broker.wire.apis import APIS, ApiKey
-from barnabas.broker.wire.guard import MAX_TAGGED_FIELDS
+from barnabas.broker.wire.guard import MAX_ELEMENTS, MAX_TAGGED_FIELDS
 from barnabas.broker.wire.schemas import REQUEST, load_schema
 
 TOPIC = "hostile"
@@ -158,18 +158,44 @@ def _describe_log_dirs(s: Any, count: int) -> Any:
     return s.request(topics=(partitions,))
 
 
+def _alter_replica_log_dirs(s: Any, count: int) -> Any:
+    topic = s.AlterReplicaLogDirTopic(name=TOPIC, partitions=tuple(range(count)))
+    return s.request(dirs=(s.AlterReplicaLogDir(path="/nowhere", topics=(topic,)),))
+
+
 def _describe_client_quotas(s: Any, count: int) -> Any:
     component = s.ComponentData(entity_type="user", match_type=2, match=None)
     return s.request(components=(component,) * count, strict=False)
 
 
 def _alter_client_quotas(s: Any, count: int) -> Any:
+    count = min(count, MAX_ELEMENTS // 3)  # each entry is three: itself, its entity and its operation
     op = s.OpData(key="producer_byte_rate", value=-1.0, remove=False)
     entries = tuple(
         s.EntryData(entity=(s.EntityData(entity_type="user", entity_name=f"u{n}"),), ops=(op,))
         for n in range(count)
     )
     return s.request(entries=entries, validate_only=True)
+
+
+def _describe_user_scram_credentials(s: Any, count: int) -> Any:
+    return s.request(users=tuple(s.UserName(name=f"u{n}") for n in range(count)))
+
+
+def _alter_user_scram_credentials(s: Any, count: int) -> Any:
+    deletions = tuple(s.ScramCredentialDeletion(name=f"u{n}", mechanism=0) for n in range(count))
+    return s.request(deletions=deletions, upsertions=())
+
+
+def _describe_producers(s: Any, count: int) -> Any:
+    return s.request(topics=(s.TopicRequest(name=TOPIC, partition_indexes=tuple(range(count))),))
+
+
+def _update_features(s: Any, count: int) -> Any:
+    updates = tuple(
+        s.FeatureUpdateKey(feature=f"f.{n}", max_version_level=1, allow_downgrade=False) for n in range(count)
+    )
+    return s.request(timeout=_PATIENCE, feature_updates=updates)
 
 
 def _create_one_topic(s: Any, count: int) -> Any:
@@ -217,6 +243,39 @@ def _all_topics(s: Any, _count: int) -> Any:
     return _metadata(s, 0)
 
 
+_ACL_CODES = {"operation": 3, "permission_type": 3}
+
+
+def _create_acls(s: Any, count: int) -> Any:
+    acls = (
+        s.AclCreation(
+            resource_type=2,
+            resource_name=f"{TOPIC}-{n}",
+            resource_pattern_type=3,
+            principal="User:hostile",
+            host="*",
+            **_ACL_CODES,
+        )
+        for n in range(count)
+    )
+    return s.request(creations=tuple(acls))
+
+
+def _delete_acls(s: Any, count: int) -> Any:
+    filters = (
+        s.DeleteAclsFilter(
+            resource_type_filter=2,
+            resource_name_filter=f"{TOPIC}-{n}",
+            pattern_type_filter=3,
+            principal_filter=None,
+            host_filter=None,
+            **_ACL_CODES,
+        )
+        for n in range(count)
+    )
+    return s.request(filters=tuple(filters))
+
+
 REQUESTS: Mapping[ApiKey, Callable[[Any, int], Any]] = {
     ApiKey.PRODUCE: _produce,
     ApiKey.FETCH: _fetch,
@@ -226,6 +285,8 @@ REQUESTS: Mapping[ApiKey, Callable[[Any, int], Any]] = {
     ApiKey.DELETE_TOPICS: _delete_topics,
     ApiKey.DELETE_RECORDS: _delete_records,
     ApiKey.OFFSET_FOR_LEADER_EPOCH: _offset_for_leader_epoch,
+    ApiKey.CREATE_ACLS: _create_acls,
+    ApiKey.DELETE_ACLS: _delete_acls,
     ApiKey.DESCRIBE_CONFIGS: _describe_configs,
     ApiKey.ALTER_CONFIGS: _alter_configs,
     ApiKey.CREATE_PARTITIONS: _create_partitions,
@@ -233,9 +294,14 @@ REQUESTS: Mapping[ApiKey, Callable[[Any, int], Any]] = {
     ApiKey.INCREMENTAL_ALTER_CONFIGS: _incremental_alter_configs,
     ApiKey.ALTER_PARTITION_REASSIGNMENTS: _alter_partition_reassignments,
     ApiKey.LIST_PARTITION_REASSIGNMENTS: _list_partition_reassignments,
+    ApiKey.ALTER_REPLICA_LOG_DIRS: _alter_replica_log_dirs,
     ApiKey.DESCRIBE_LOG_DIRS: _describe_log_dirs,
     ApiKey.DESCRIBE_CLIENT_QUOTAS: _describe_client_quotas,
     ApiKey.ALTER_CLIENT_QUOTAS: _alter_client_quotas,
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: _describe_user_scram_credentials,
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: _alter_user_scram_credentials,
+    ApiKey.DESCRIBE_PRODUCERS: _describe_producers,
+    ApiKey.UPDATE_FEATURES: _update_features,
     **GROUP_REQUESTS,
 }
 """The builders of requests, for each API whose requests have elements."""

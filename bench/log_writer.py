@@ -10,6 +10,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import structlog
 from crc32c import crc32c
 
 from barnabas.broker.core.log_config import LogConfig
@@ -75,6 +76,7 @@ def main(directory: Path) -> None:
     Raises:
         ValueError: The log refused the batch.
     """
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # the numbers have stdout
     with ThreadPoolExecutor(max_workers=1) as executor:
         log = open_directory(directory, executor).get_or_create(TP)
         batch = build_batch()

@@ -23,13 +23,18 @@ GRPC_EXPERIMENTS = "-event_engine_client,-event_engine_listener"
 """gRPC's experiments that are switched off, unless ``GRPC_EXPERIMENTS`` is set already."""
 
 
-def run_broker() -> int:
-    """Run the command line of this process; return its exit status."""
+def prepare() -> None:
+    """Do what must be done before anything else of a broker is imported."""
     open_missing()
     for name in NOT_FOR_BROKERS:
         # With None every import of the name raises ModuleNotFoundError (Python reference, 5.3.1).
         sys.modules[name] = None  # type: ignore[assignment]
     os.environ.setdefault("GRPC_EXPERIMENTS", GRPC_EXPERIMENTS)
+
+
+def run_broker() -> int:
+    """Run the command line of this process; return its exit status."""
+    prepare()
     status: int = import_module("barnabas.broker.command").main(sys.argv[1:])
     return status
 

@@ -18,6 +18,7 @@ from barnabas.broker.disk.files import lock_file
 from barnabas.broker.errors import StartError
 from barnabas.broker.node.run import run
 from barnabas.cluster.model.configs import ConfigError
+from barnabas.cluster.rpc import channels
 from barnabas.cluster.runtime import failpoints, logs
 from barnabas.cluster.runtime.allocator import keep_freed_memory
 
@@ -57,6 +58,9 @@ def _configure(path: Path, overrides: Sequence[str]) -> tuple[BrokerConfig, tupl
             failpoints.arm_all(faults)
         except failpoints.UnknownFailpointError as error:
             raise ConfigError("failpoints", ",".join(faults), f"a list of name=action: {error}") from error
+    detours = config.values["inter.broker.detours"]
+    if isinstance(detours, tuple):
+        channels.take_detours(_detours_of(detours))
     try:
         _lock_logs(config.logs_dir)
         logs.set_up(config.logs_dir, str(config.values["server.log.level"]))
@@ -65,6 +69,18 @@ def _configure(path: Path, overrides: Sequence[str]) -> tuple[BrokerConfig, tupl
             f"Cannot write logs to kafka.logs.dir {config.logs_dir}: {error.strerror}"
         ) from error
     return config, unknown
+
+
+def _detours_of(settings: Sequence[str]) -> dict[str, str]:
+    """Return the address behind each ``host:port=host:port`` by the address before it.
+
+    Raises:
+        ConfigError: A setting is not of that form.
+    """
+    pairs = [setting.partition("=") for setting in settings]
+    if not all(target.strip() and via.strip() for target, _, via in pairs):
+        raise ConfigError("inter.broker.detours", ",".join(settings), "a list of host:port=host:port")
+    return {target.strip(): via.strip() for target, _, via in pairs}
 
 
 def _lock_logs(directory: Path) -> None:

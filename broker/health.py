@@ -20,11 +20,15 @@ DEADLINE_S = 2.0
 """The seconds that the metrics address may take to answer."""
 
 
-def broker_state(exposition: str) -> int | None:
-    """Return the value of ``BROKER_STATE`` in a metrics page, or None if it is missing."""
+ZOOKEEPER_CONNECTED = "barnabas_zookeeper_connected"
+"""The gauge that is 1 while the broker is connected to ZooKeeper."""
+
+
+def gauge(exposition: str, wanted: str) -> int | None:
+    """Return the value of a gauge without labels in a metrics page, or None if it is missing."""
     for line in exposition.splitlines():
         name, _, value = line.partition(" ")
-        if name == BROKER_STATE:
+        if name == wanted:
             return int(float(value))
     return None
 
@@ -45,11 +49,14 @@ def page_at(url: str) -> str:
 def complaint(url: str) -> str | None:
     """Return why the broker with the metrics address ``url`` is not ready, in one line; None if it is."""
     try:
-        state = broker_state(page_at(url))
+        page = page_at(url)
     except OSError as error:
         return f"{url} does not answer: {error}"
+    state = gauge(page, BROKER_STATE)
     if state != RUNNING:
         return f"{BROKER_STATE} is {state}, expected {RUNNING}"
+    if gauge(page, ZOOKEEPER_CONNECTED) != 1:
+        return "the broker is not connected to ZooKeeper"
     return None
 
 

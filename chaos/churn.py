@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections import deque
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 
 import confluent_kafka
 
+from barnabas.chaos.client_thread import ClientThread
 from barnabas.chaos.clients import Producer
 from barnabas.chaos.history import Deleted, History
 from barnabas.chaos.waiting import wait_until
@@ -58,23 +57,21 @@ class Churn:
         self._history = history
         self._configs = dict(configs)
         self._standing: deque[tuple[TopicPartition, ...]] = deque()
-        self._stopping = threading.Event()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix=PREFIX)
-        self._churning: Future[None] = Future()
+        self._thread = ClientThread(PREFIX, self._churn)
         self.deleted: set[str] = set()
         self._unsure: list[str] = []
         self.created = 0
 
     def start(self) -> None:
         """Start the thread."""
-        self._churning = self._thread.submit(self._churn)
+        self._thread.start()
 
     def halt(self) -> None:
-        """Tell the thread to end after the current topic, without waiting for it."""
-        self._stopping.set()
+        """Stop after the current topic, without waiting."""
+        self._thread.halt()
 
     def stop(self) -> tuple[TopicPartition, ...]:
-        """End after the topic that is being dealt with.
+        """Stop after the current topic, and wait for the thread.
 
         Returns:
             The partitions of the topics that still exist, all of which were written to.
@@ -82,9 +79,8 @@ class Churn:
         Raises:
             Exception: The exception that ended the thread early.
         """
-        self._stopping.set()
-        self._thread.shutdown()
-        self._churning.result(0)
+        self._thread.join()
+        self._thread.check()
         for name in self._unsure:
             # The topic may have been created after its deletion was refused, so delete it again.
             self._delete_for_good(name)
@@ -102,7 +98,7 @@ class Churn:
 
     def _churn(self) -> None:
         number = 0
-        while not self._stopping.is_set():
+        while not self._thread.is_stopping:
             number += 1
             name = f"{PREFIX}-{number}"
             try:
@@ -116,7 +112,7 @@ class Churn:
             except (confluent_kafka.KafkaException, TimeoutError):
                 # The creation failed or its outcome is unknown; delete the topic in both cases.
                 self._delete(name)
-                self._stopping.wait(PAUSE_S)
+                self._thread.pause(PAUSE_S)
                 continue
             self.created += 1
             self._write(name, partitions)

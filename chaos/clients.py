@@ -21,9 +21,8 @@ from barnabas.cluster.model.ids import TopicPartition
 METADATA_REFRESH_MS = 10_000
 """The interval in ms at which librdkafka refreshes metadata; the default is 5 minutes.
 
-librdkafka treats a topic as unknown until the next refresh. A broker reports a topic as unknown if it has
-waited for the controller as long as it may (``broker.first_metadata``), and before it received the topic's
-metadata.
+librdkafka treats a topic as unknown until the next refresh. A broker reports a topic as unknown before it has
+received the topic's metadata, also if it has started without any (``broker.lifecycle.first_metadata``).
 """
 
 RECONNECT_BACKOFF_MS_MAX = 500

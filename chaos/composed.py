@@ -153,7 +153,7 @@ class ContainedServer(Container):
         return f"{self.host}:{_CLIENT_PORT}"
 
     def mode(self) -> str | None:
-        """The mode, ``leader`` or ``follower``; None while the server does not serve."""
+        """Return the mode, ``leader`` or ``follower``; None while the server does not serve."""
         return mode_of(self.host, _CLIENT_PORT) if self.pid is not None else None
 
     def wait_ready(self, timeout_s: float) -> None:
@@ -194,8 +194,10 @@ class ComposedCluster:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._project = f"{_PREFIX}{os.getpid()}"
-        ports = [broker.kafka for broker in any_free(BROKERS).brokers]
+        free = any_free(BROKERS)
+        ports = [broker.kafka for broker in free.brokers]
         self._environment = [f"BROKER_{n}_PORT={port}" for n, port in enumerate(ports, start=1)]
+        self._environment.append(f"PAGE_PORT={free.zookeeper}")
         self.bootstrap = ",".join(f"localhost:{port}" for port in ports)
         self.brokers: Mapping[BrokerId, ContainedBroker] = {
             BrokerId(n): ContainedBroker(self._name(node_of(BrokerId(n))), BrokerId(n))

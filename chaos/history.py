@@ -185,7 +185,55 @@ class Looked:
     end: int
 
 
-Op = Sent | Acked | Failed | Unknown | Read | Tail | Fault | Disturbed | Joined | Deleted | Looked
+@dataclass(frozen=True, slots=True)
+class Committed:
+    """An acknowledged commit of a member of the consumer group.
+
+    Attributes:
+        time: The time of the acknowledgement.
+        asked: The time of the request.
+        offset: The committed offset.
+    """
+
+    time: float
+    process: str
+    partition: TopicPartition
+    asked: float
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Fetched:
+    """An answer to the question what the consumer group has committed.
+
+    Attributes:
+        time: The time of the response.
+        asked: The time of the question.
+        offset: The committed offset; None if there is none.
+    """
+
+    time: float
+    process: str
+    partition: TopicPartition
+    asked: float
+    offset: int | None
+
+
+Op = (
+    Sent
+    | Acked
+    | Failed
+    | Unknown
+    | Read
+    | Tail
+    | Fault
+    | Disturbed
+    | Joined
+    | Deleted
+    | Looked
+    | Committed
+    | Fetched
+)
 
 _KINDS: dict[str, type[Op]] = {kind.__name__.lower(): kind for kind in get_args(Op)}
 

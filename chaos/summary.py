@@ -7,8 +7,9 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from barnabas.chaos.checker import Verdict, check
+from barnabas.chaos.commits import WentBack, went_back
 from barnabas.chaos.epochs import Epochs
-from barnabas.chaos.history import Acked, Joined, Op
+from barnabas.chaos.history import Acked, Committed, Joined, Op
 from barnabas.chaos.waits import Availability, NemesisStall, availability, by_nemesis
 from barnabas.cluster.model.ids import TopicPartition
 
@@ -22,6 +23,8 @@ class Summary:
         epochs: The check of ZooKeeper's history and the state-change logs.
         problems: Every broken promise, a line each; empty if the run passed.
         available: The availability of each partition that existed during the whole run.
+        commits: The number of acknowledged commits of the consumer group.
+        backward: The commits that went back.
         stalls: The longest write stall with each nemesis.
     """
 
@@ -29,6 +32,8 @@ class Summary:
     epochs: Epochs
     problems: tuple[str, ...]
     available: tuple[Availability, ...]
+    commits: int
+    backward: tuple[WentBack, ...]
     stalls: tuple[NemesisStall, ...]
 
     def lines(self) -> Iterator[str]:
@@ -48,6 +53,8 @@ class Summary:
         yield f"read, then missing        {len(verdict.vanished):>10,}"
         yield f"offsets out of sequence   {len(verdict.jumps):>10,}"
         yield f"stale reads               {len(verdict.stale):>10,}"
+        yield f"commits acknowledged      {self.commits:>10,}"
+        yield f"  went back               {len(self.backward):>10,}"
         for kind, count in sorted(verdict.tolerated.items()):
             yield f"  {kind}, tolerated".ljust(26) + f"{count:>10,}"
         yield f"controller, leader epochs {epochs.controllers:>10,} {epochs.elections:,}"
@@ -88,6 +95,7 @@ class Summary:
                 "stale_reads": len(verdict.stale),
                 "tolerated": dict(sorted(verdict.tolerated.items())),
             },
+            "commits": {"acknowledged": self.commits, "went_back": len(self.backward)},
             "epochs": {
                 "reigns": epochs.controllers,
                 "elections": epochs.elections,
@@ -126,16 +134,20 @@ def summarize(
     ops = sorted(ops, key=lambda op: op.time)  # threads append an op a moment after its time
     verdict = check(ops)
     wanted = set(lasting)
+    backward = tuple(went_back(ops))
     return Summary(
         verdict,
         epochs,
         (
             *verdict.problems(),
             *_without_any(ops, wanted),
+            *(f"a commit went back: {each}" for each in backward),
             *(f"epochs: {problem}" for problem in epochs.problems),
             *found,
         ),
         tuple(each for each in availability(ops) if each.partition in wanted),
+        sum(isinstance(op, Committed) for op in ops),
+        backward,
         by_nemesis(ops),
     )
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import cycle
 
+from barnabas.chaos.client_thread import ClientThread
 from barnabas.chaos.clients import Reader
 from barnabas.chaos.history import History, Looked, Read
 from barnabas.chaos.waiting import wait_until
@@ -42,13 +41,11 @@ class Tailer:
         self._last_look = history.now()
         self._positions = dict.fromkeys(partitions, 0)
         self._turns = cycle(tuple(self._positions))
-        self._stopping = threading.Event()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix=process)
-        self._reading: Future[None] = Future()
+        self._thread = ClientThread(process, self._read)
 
     def start(self) -> None:
         """Start reading."""
-        self._reading = self._thread.submit(self._read)
+        self._thread.start()
 
     def wait_for(self, ends: Mapping[TopicPartition, int], timeout_s: float) -> None:
         """Wait until the thread has read up to these offsets, in the partitions that it reads.
@@ -63,13 +60,13 @@ class Tailer:
             return {str(tp): (at, ends[tp]) for tp, at in self._positions.items() if at < ends.get(tp, 0)}
 
         def is_there() -> bool:
-            return self._reading.done() or not behind()
+            return self._thread.has_ended or not behind()
 
         wait_until(is_there, f"{self._process} at the end", timeout_s, behind)
 
     def halt(self) -> None:
         """Stop reading without waiting."""
-        self._stopping.set()
+        self._thread.halt()
 
     def stop(self) -> None:
         """Stop reading and wait for the thread.
@@ -77,13 +74,12 @@ class Tailer:
         Raises:
             Exception: The exception that ended the thread early.
         """
-        self._stopping.set()
-        self._thread.shutdown()
+        self._thread.join()
         self._reader.close()
-        self._reading.result(0)
+        self._thread.check()
 
     def _read(self) -> None:
-        while not self._stopping.is_set():
+        while not self._thread.is_stopping:
             for tp, offset, value in self._reader.poll():
                 now = self._history.now()
                 self._history.add(Read(now, self._process, tp, offset, value.decode(errors="replace")))

@@ -16,6 +16,7 @@ from barnabas.chaos.clients import (
     Producer,
     Reader,
 )
+from barnabas.chaos.group_members import GroupMember, fetch_commits
 from barnabas.chaos.history import History, Joined
 from barnabas.chaos.tailer import Tailer
 from barnabas.chaos.workload import REPLICATION_FACTOR, SAFE, Workload, promised_ends, read_back
@@ -37,6 +38,9 @@ FOR_CONFLUENT_ALONE = frozenset({"packed"})
 """Topics with a codec that kafka-python cannot read without another package."""
 
 READ_BACK_TIMEOUT_S = 180.0
+
+MEMBERS = 2
+"""The members of the consumer group, which reads all of these topics."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +135,11 @@ class Traffic:
         self.churn = Churn(
             Observer(bootstrap), lambda: ConfluentProducer(bootstrap), history, {**SAFE, **also}
         )
+        # A power cut of all brokers would lose commits: the topic of the groups is not synced.
+        self._members = [
+            GroupMember(bootstrap, tuple(TOPICS), history, f"member-{number}")
+            for number in range(0 if flushed else MEMBERS)
+        ]
         self._tailers = [
             Tailer(
                 reader(bootstrap, of), of, history, process=f"tail-{name}", looks=reader is ConfluentReader
@@ -144,6 +153,8 @@ class Traffic:
             workload.start()
         for tailer in self._tailers:
             tailer.start()
+        for member in self._members:
+            member.start()
         self.churn.start()
 
     def wait_for_progress(self, timeout_s: float) -> None:
@@ -169,6 +180,8 @@ class Traffic:
             workload.halt()
         for tailer in self._tailers:
             tailer.halt()
+        for member in self._members:
+            member.halt()
 
     def stop(self) -> list[str]:
         """Stop the producers, then the readers once they caught up, and read everything back.
@@ -193,6 +206,12 @@ class Traffic:
                 problems.append(f"a reader stays behind: {error}")
             with _noting(problems, "a reader"):
                 tailer.stop()
+        for member in self._members:
+            with _noting(problems, "a member of the group"):
+                member.stop()
+        if self._members:
+            with _noting(problems, "fetching the commits"):
+                fetch_commits(self._bootstrap, self.partitions, self._history, READ_BACK_TIMEOUT_S)
         for name, reader, partitions in _readers((*self.partitions, *standing)):
             with _noting(problems, f"{name}'s reading back"):
                 read_back(

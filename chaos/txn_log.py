@@ -90,7 +90,9 @@ def read_txns(content: bytes) -> Iterator[Txn]:
             return
         body = content[at + _RECORD_HEADER.size : end]
         if zlib.adler32(body) != checksum:
-            raise TxnLogError(f"the record at byte {at} has checksum {zlib.adler32(body)}, says {checksum}")
+            raise TxnLogError(
+                f"the record at byte {at} has checksum {zlib.adler32(body)}, expected {checksum}"
+            )
         txn = _txn_of(body)
         if txn.changes or txn.closes_session:
             yield txn

@@ -15,7 +15,7 @@ PAUSE_S = 0.1
 def wait_until(
     holds: Callable[[], T | None],
     what: str,
-    timeout_s: float = 60.0,
+    timeout_s: float = 120.0,
     last: Callable[[], object] | None = None,
 ) -> T:
     """Poll until the result is truthy, and return it.

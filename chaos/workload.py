@@ -9,10 +9,10 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 from typing import Self
 
+from barnabas.chaos.client_thread import ClientThread
 from barnabas.chaos.clients import Delivery, Producer, Reader
 from barnabas.chaos.history import Acked, Failed, History, Read, Sent, Tail, Unknown
 from barnabas.cluster.model.ids import TopicPartition
@@ -63,10 +63,8 @@ class Workload:
         self._acked = dict.fromkeys(self._partitions, 0)
         self._acked_send_time = dict.fromkeys(self._partitions, -1.0)
         self._waiting_since: dict[TopicPartition, float] = {}
-        self._told = threading.Condition()
-        self._stopping = threading.Event()
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix=process)
-        self._writing: Future[None] = Future()
+        self._progress = threading.Condition()
+        self._thread = ClientThread(process, self._write)
 
     def __enter__(self) -> Self:
         self.start()
@@ -86,12 +84,11 @@ class Workload:
 
     def start(self) -> None:
         """Start writing."""
-        self._writing = self._thread.submit(self._write)
-        self._writing.add_done_callback(self._notify)
+        self._thread.start(self._notify)
 
     def halt(self) -> None:
         """Stop sending without waiting."""
-        self._stopping.set()
+        self._thread.halt()
 
     def stop(self, timeout_s: float = 60.0) -> None:
         """Stop sending, wait at most ``timeout_s`` seconds for outcomes, and record the others as unknown.
@@ -99,15 +96,14 @@ class Workload:
         Raises:
             Exception: The exception that ended the thread early.
         """
-        self._stopping.set()
-        self._thread.shutdown()
+        self._thread.join()
         self._producer.close(timeout_s)
         now = self._history.now()
         for tp, values in self._outstanding.items():
             for value in sorted(values):
                 error = f"no outcome {timeout_s:g} s after the last send"
                 self._history.add(Unknown(now, self._process, tp, value, error))
-        self._writing.result(0)
+        self._thread.check()
 
     @property
     def acknowledged(self) -> Mapping[TopicPartition, int]:
@@ -133,28 +129,28 @@ class Workload:
         def behind() -> list[TopicPartition]:
             return [tp for tp in wanted if self._acked_send_time[tp] < since]
 
-        with self._told:
-            self._told.wait_for(lambda: not behind() or self._writing.done(), timeout_s)
-        if self._writing.done():
-            self._writing.result()
+        with self._progress:
+            self._progress.wait_for(lambda: not behind() or self._thread.has_ended, timeout_s)
+        if self._thread.has_ended:
+            self._thread.check()
         if late := behind():
             raise TimeoutError(f"no acknowledged write within {timeout_s:g} s on {', '.join(map(str, late))}")
 
-    def _notify(self, _: Future[None]) -> None:
-        with self._told:
-            self._told.notify_all()
+    def _notify(self) -> None:
+        with self._progress:
+            self._progress.notify_all()
 
     def _write(self) -> None:
         number, start = 0, time.monotonic()
-        while not self._stopping.is_set():
+        while not self._thread.is_stopping:
             due = int((time.monotonic() - start) * self._rate)
-            while number < due and not self._stopping.is_set():
+            while number < due and not self._thread.is_stopping:
                 tp = self._partitions[number % len(self._partitions)]
                 if len(self._outstanding[tp]) < OUTSTANDING_MAX:
                     self._send(tp, f"{self._process}:{number}")
                 number += 1
             self._producer.poll()
-            self._stopping.wait(TICK_S)
+            self._thread.pause(TICK_S)
 
     def _send(self, tp: TopicPartition, value: str) -> None:
         now = self._history.now()
@@ -172,10 +168,10 @@ class Workload:
                 self._waiting_since[tp] = now if delivery.error is None else sent
             if delivery.error is None:
                 self._history.add(Acked(now, self._process, tp, value, delivery.offset))
-                with self._told:
+                with self._progress:
                     self._acked[tp] += 1
                     self._acked_send_time[tp] = max(self._acked_send_time[tp], sent)
-                    self._told.notify_all()
+                    self._progress.notify_all()
             else:
                 kind = Failed if delivery.certain else Unknown
                 self._history.add(kind(now, self._process, tp, value, delivery.error))

@@ -1,1 +1,1 @@
-"""The controller that the winning broker runs: a pure core in thin shells."""
+"""The controller, which runs on the elected broker: a pure core in thin shells."""

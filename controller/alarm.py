@@ -1,4 +1,4 @@
-"""A clock for the core, which has none: it asks to be reminded, and the reminder comes into the mailbox."""
+"""Timers of the controller: effects of the core set them, and they put inputs into the mailbox."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 
 class Alarm:
-    """Rings at most once for each time it is set; its owner hears it, or cancels it.
+    """A timer that fires at most once for each time it is set, unless it is cancelled.
 
     Args:
-        ring: Called on the event loop when the time has come; it may not fail.
+        ring: Called on the event loop when the timer fires; it may not fail.
     """
 
     def __init__(self, ring: Callable[[], None]) -> None:
@@ -19,16 +19,16 @@ class Alarm:
 
     @property
     def is_set(self) -> bool:
-        """Whether it will ring."""
+        """Whether the timer is set and has not fired."""
         return self._handle is not None
 
     def set(self, delay_s: float) -> None:
-        """Ring in ``delay_s`` seconds, and not when it was set to before."""
+        """Fire in ``delay_s`` seconds; an earlier setting is dropped."""
         self.cancel()
         self._handle = asyncio.get_running_loop().call_later(delay_s, self._go_off)
 
     def cancel(self) -> None:
-        """Do not ring; nothing happens where it is not set."""
+        """Cancel the timer; nothing happens if it is not set."""
         if self._handle is not None:
             self._handle.cancel()
             self._handle = None

@@ -20,7 +20,7 @@ _log = structlog.stdlib.get_logger("kafka.controller.KafkaController")
 
 
 class Candidacy:
-    """One broker's part in the race, in one session.
+    """The reads and writes of ``/controller`` by which one broker takes part in elections, in one session.
 
     Args:
         store: The session's ``/controller``.
@@ -40,7 +40,7 @@ class Candidacy:
         return await self._store.look(watch=True)
 
     async def contest(self, seen: Claim | None, above: ControllerEpoch) -> ControllerFence | Lost:
-        """Put this broker's node in the place of ``seen`` and raise the epoch, unless another is quicker."""
+        """Replace ``seen`` by this broker's node and raise the epoch, unless another was elected first."""
         try:
             fence = await self._store.elect(self._broker_id, int(self._clock() * 1000), seen, above)
         except ControllerMoved as refusal:

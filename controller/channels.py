@@ -37,13 +37,13 @@ from barnabas.controller.core.batches.request_queue import Queue
 _log = structlog.stdlib.get_logger("kafka.controller.RequestSendThread")
 
 RETRY_BACKOFF_S = 0.1
-"""How long to wait before a request that was not answered is sent again."""
+"""The time in seconds before a request that was not answered is sent again."""
 
 PARTITIONS_PER_MESSAGE = 500
-"""The most partitions of one message: it is built here, and read by the broker, in a few milliseconds."""
+"""The most partitions of one message: building and reading one takes a few milliseconds."""
 
 _UNENCODABLE = (ValueError, TypeError)
-"""What protobuf raises about a value that its field cannot hold."""
+"""The errors that protobuf raises about a value that its field cannot hold."""
 
 OnResponse = Callable[[Broker, ControlRequest, ControlResponse, int], None]
 """Called with the broker, the request, the response and the request's correlation id."""
@@ -51,12 +51,12 @@ OnResponse = Callable[[Broker, ControlRequest, ControlResponse, int], None]
 
 @dataclass(frozen=True, slots=True)
 class ChannelSettings:
-    """How to send.
+    """The settings of a channel.
 
     Attributes:
         session_timeout_ms: ``zookeeper.session.timeout.ms``, which the keepalive follows.
-        request_timeout_ms: ``controller.socket.timeout.ms``: how long one sending may take.
-        listener: The listener that is dialled.
+        request_timeout_ms: ``controller.socket.timeout.ms``: the longest wait for the answer to one attempt.
+        listener: The name of the brokers' listener to connect to.
     """
 
     session_timeout_ms: int
@@ -65,11 +65,11 @@ class ChannelSettings:
 
 
 class BrokerChannel:
-    """The way to one life of one broker.
+    """The channel to one incarnation of one broker.
 
     Args:
-        broker: That life.
-        settings: How to send.
+        broker: The broker, with the epoch of the incarnation.
+        settings: The settings of the channel.
         encoder: Encodes the requests to all brokers.
         on_response: Called with every response, in order.
     """
@@ -119,10 +119,10 @@ class BrokerChannel:
         return endpoint
 
     def _encodable(self, request: ControlRequest) -> Iterator[tuple[bytes, ControlRequest]]:
-        """``request`` as bytes; in parts around the partitions that cannot be encoded, which are logged.
+        """Encode ``request``, in parts if partitions must be left out because they cannot be encoded.
 
-        A person may have written a number into a znode that is too large for its field: that must not keep
-        the broker from hearing of all the others.
+        A person may have written a number into a znode that is too large for its field. The broker must get
+        all other partitions nevertheless.
         """
         try:
             message = self._encoder.encode(request)
@@ -178,10 +178,10 @@ class BrokerChannel:
                 return
 
     def _answer(self, request: ControlRequest, response: Any) -> ControlResponse:
-        """What ``response`` says; that the broker failed, where it cannot be understood.
+        """Decode ``response``; a response that cannot be decoded counts as an error of the broker.
 
-        The controller sends again what brokers failed at. A channel that died would send its broker nothing
-        until it registers again.
+        The controller sends such a request again. If the error ended the channel instead, the broker would
+        get no requests until it registers again.
         """
         try:
             return CALLS[type(request)].response(response)
@@ -208,8 +208,8 @@ class BrokerChannels:
     """The channels of all brokers that are registered.
 
     Args:
-        supervisor: Owns their tasks.
-        settings: How to send.
+        supervisor: The owner of the channels' tasks.
+        settings: The settings of each channel.
         on_response: Called with every response.
     """
 
@@ -221,20 +221,20 @@ class BrokerChannels:
         self._open: dict[BrokerId, tuple[BrokerChannel, asyncio.Task[None]]] = {}
 
     def open(self, broker: Broker) -> None:
-        """Begin to send to this life of a broker."""
+        """Open the channel to this incarnation of a broker."""
         self.close(broker.id)
         channel = BrokerChannel(broker, self._settings, self._encoder, self._on_response)
         name = f"Controller-to-broker-{broker.id}-send-thread"
         self._open[broker.id] = channel, self._supervisor.spawn(name, channel.run(), _log_death)
 
     def close(self, broker_id: BrokerId) -> None:
-        """Stop sending to a broker, also what is in flight."""
+        """Close the channel to a broker; a request in flight is cancelled."""
         _, task = self._open.pop(broker_id, (None, None))
         if task is not None:
             task.cancel()
 
     def close_all(self) -> None:
-        """Stop sending to all brokers."""
+        """Close all channels."""
         for broker_id in list(self._open):
             self.close(broker_id)
 
@@ -248,7 +248,7 @@ class BrokerChannels:
 
 
 def chunks(request: ControlRequest, size: int = PARTITIONS_PER_MESSAGE) -> Iterator[ControlRequest]:
-    """``request`` in parts of at most ``size`` partitions; a small one as it is."""
+    """Split ``request`` into parts of at most ``size`` partitions."""
     starts = range(0, max(len(request.partitions), 1), size)
     for number, start in enumerate(starts, start=1):
         part = _some(request, slice(start, start + size))
@@ -258,7 +258,7 @@ def chunks(request: ControlRequest, size: int = PARTITIONS_PER_MESSAGE) -> Itera
 
 
 def _some(request: ControlRequest, part: slice) -> ControlRequest:
-    """``request`` with a part of its partitions."""
+    """Return a copy of ``request`` with some of its partitions."""
     match request:
         case LeaderAndIsrRequest():
             return replace(request, partitions=request.partitions[part])

@@ -1,4 +1,4 @@
-"""Kafka's ``ControllerEventManager``: takes one event at a time from the mailbox, decides and performs."""
+"""Kafka's ``ControllerEventManager``: takes inputs from the mailbox and handles one at a time."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ _log = structlog.stdlib.get_logger("kafka.controller.ControllerEventManager")
 T = TypeVar("T")
 
 LONGEST_TURN_S = 0.01
-"""How long effects may keep the event loop before others run."""
+"""The seconds for which performing effects may occupy the event loop before other tasks get a turn."""
 
 STRETCH = 1_000
-"""How many effects a decision may be ahead of their performance, so that they take little memory."""
+"""The most effects that a decision may yield before they are performed, which bounds their memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """Something in the mailbox.
+    """An entry of the mailbox.
 
     Attributes:
-        happened: What.
-        is_signal: Whether it says only "look again", so that it waits there at most once.
-        handled: Resolved when it was handled, or never will be; None where nobody waits for that.
+        happened: The input.
+        is_signal: Whether it only asks to read something again, so that an equal entry need not wait as well.
+        handled: Resolved when the entry was handled or dropped; None if nobody waits for that.
     """
 
     happened: Input
@@ -55,19 +55,19 @@ class _Entry:
     handled: asyncio.Future[None] | None = None
 
     def tell_handled(self) -> None:
-        """Resolve `handled`, unless its waiter was cancelled: a broker that stops waits only so long."""
+        """Resolve `handled`, unless its waiter was cancelled, such as by a broker that stops."""
         if self.handled is not None and not self.handled.done():
             self.handled.set_result(None)
 
 
 @dataclass(slots=True)
 class _Stretch:
-    """How far a decision went on its thread.
+    """The progress of a decision on its thread.
 
     Attributes:
-        effects: What to perform, in order; none of them has an answer.
-        question: What the decision waits for; None where it ended or only has too many effects.
-        has_ended: Whether it ended, by itself or by a failure.
+        effects: The effects to perform, in order; none of them has an answer.
+        question: The ask that the decision waits for; None if it has ended or paused after `STRETCH` effects.
+        has_ended: Whether the decision has ended, with or without an error.
         failure: The error that ended it.
     """
 
@@ -100,14 +100,14 @@ class ControllerLoop:
 
     Decisions run on a thread of their own, as in Kafka (``ControllerEventThread``), so that the event loop,
     on which the broker serves its clients, does not wait for a decision about many partitions. Effects are
-    performed on the event loop. While a decision runs nothing else changes the context, and the event loop
+    performed on the event loop. While a decision runs, nothing else changes the context, and the event loop
     reads only single fields of it.
 
     Args:
-        context: What the controller knows; nobody else may change it.
-        performer: Performs the effects.
-        metrics: Where the queue, the events and the cluster are measured.
-        clock: Seconds, monotonic.
+        context: The controller context, which only decisions may change.
+        performer: The performer of effects.
+        metrics: The metrics of the queue, the events and the cluster.
+        clock: Returns monotonic seconds.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class ControllerLoop:
         self._mailbox.put(_Entry(happened))
 
     def put_once(self, happened: Input) -> None:
-        """Append an entry that says only "look again", unless an equal one is waiting."""
+        """Append an entry that only asks to read something again, unless an equal one waits already."""
         if self._coalescer.admits(happened):
             self._mailbox.put(_Entry(happened, is_signal=True))
 
@@ -153,7 +153,7 @@ class ControllerLoop:
             entry = await self._mailbox.get()
             happened = entry.happened
             if entry.is_signal:
-                self._coalescer.taken(happened)
+                happened = self._coalescer.taken(happened)
             began = self._clock()
             state = event_of(happened).state
             self._metrics.controller_state.set(state)
@@ -171,7 +171,7 @@ class ControllerLoop:
                 return
 
     def _has_grown(self, fence: ControllerFence, partitions: int) -> bool:
-        """Return whether an event made much that lives long: the winner of an election reads all there is."""
+        """Return whether handling an event created many long-lived objects, as a failover does."""
         return self._context.fence != fence or self._partitions >= partitions + MANY_PARTITIONS
 
     def _drop(self, entry: _Entry) -> None:
@@ -180,16 +180,16 @@ class ControllerLoop:
             self._coalescer.taken(entry.happened)
         refusal = refuse(entry.happened)
         if refusal is not None:
-            self._performer.tell(refusal)
+            self._performer.perform(refusal)
         entry.tell_handled()
 
     async def _handle(self, happened: Input) -> None:
         failure = await self._failure_of(decide(self._context, happened))
         if failure is None:
             return
-        # Whatever went wrong with one entry must not end the one task that could mend it with the next.
+        # An error with one entry must not end the task that handles all later ones.
         event = kind_of(happened).__name__
-        # A client may cause it, again and again.
+        # A client may cause this error repeatedly, so the line is limited.
         if LINES.allow(f"error while handling {event}"):
             _log.error("error while handling an event", event_kind=event, exc_info=failure)
         failure = await self._failure_of(recover(self._context, happened, f"{event} failed: {failure!r}"))
@@ -205,26 +205,27 @@ class ControllerLoop:
         return await asyncio.get_running_loop().run_in_executor(self._thread, work, *args)
 
     async def _drive(self, decision: Decision[None]) -> None:
-        """Run ``decision`` to its end and perform its effects, letting others run every `LONGEST_TURN_S`."""
+        """Run ``decision`` and perform its effects; other tasks get a turn every `LONGEST_TURN_S`."""
         answer: object = None
         while True:
             stretch = await self._on_thread(_advance, decision, answer)
             answer = None
             self._turn_began = self._clock()
             for effect in stretch.effects:
-                self._performer.tell(effect)
+                self._performer.perform(effect)
                 await self._yield()
             if stretch.failure is not None:
                 raise stretch.failure
             if stretch.has_ended:
                 return
             if stretch.question is not None:
-                # A decision gets an error as the answer: some decisions go on without that answer.
+                # An error is passed to the decision as the answer, because some decisions continue without
+                # it.
                 asked = self._performer.answer(stretch.question)
                 (answer,) = await asyncio.gather(asked, return_exceptions=True)
 
     async def _yield(self) -> None:
-        """Let others run if the effects have kept the event loop for `LONGEST_TURN_S`."""
+        """Give other tasks a turn if the effects have occupied the event loop for `LONGEST_TURN_S`."""
         if self._clock() - self._turn_began > LONGEST_TURN_S:
             await asyncio.sleep(0)
             self._turn_began = self._clock()

@@ -10,7 +10,7 @@ Its owner, the broker, opens and loses ZooKeeper sessions and drives it through 
     on await node.stop()                           # resigns in order and gives /controller up, before the
     session closes
 
-``node.port`` takes commands at any time, and answers NOT_CONTROLLER where it does not act.
+``node.port`` takes commands at any time, and answers NOT_CONTROLLER while it is not the active controller.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from barnabas.controller.core.protocol.inputs import (
     UpdateMetadataResponseReceived,
 )
 from barnabas.controller.loop import ControllerLoop
-from barnabas.controller.perform import Outlets, Performer
+from barnabas.controller.perform import Performer, Receivers
 from barnabas.controller.service import Service
 from barnabas.controller.watches import input_of
 
@@ -87,13 +87,13 @@ class ControllerSettings:
 
 
 class ControllerNode:
-    """One broker's controller, acting or not.
+    """The controller of one broker, active or not.
 
     Args:
-        settings: What it goes by.
-        supervisor: Owns its tasks.
-        state_change_log: Where it logs state changes.
-        metrics: Where it counts.
+        settings: The settings that the controller reads.
+        supervisor: The owner of its tasks.
+        state_change_log: The broker's state-change.log.
+        metrics: The broker's metrics.
         on_controller: Called on the event loop with the controller's id (-1 for none) and the latest known
             controller epoch, whenever they are learned.
     """
@@ -133,7 +133,7 @@ class ControllerNode:
         self._resend = Alarm(lambda: self._loop.put_once(ResendRequests()))
         rebalance = Alarm(lambda: self._loop.put_once(AutoPreferredReplicaLeaderElection()))
         self._performer = Performer(
-            Outlets(
+            Receivers(
                 channels,
                 state_change_log,
                 metrics,
@@ -159,7 +159,7 @@ class ControllerNode:
         return self._service
 
     async def start(self, store: ZooKeeperStore) -> None:
-        """Take part in the race, in the session of ``store``, in which this broker is registered."""
+        """Take part in elections in the session of ``store``, in which this broker is registered."""
         self._performer.use_session(store, self._broker_id)
         if self._task is None:
             self._task = self._supervisor.spawn("controller-event-thread", self._loop.run())

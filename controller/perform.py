@@ -1,4 +1,4 @@
-"""Performs effects: by ZooKeeper, channels, logs, timers and callers."""
+"""The performer of effects: writes to ZooKeeper, requests to brokers, log lines, timers and replies."""
 
 from __future__ import annotations
 
@@ -39,28 +39,28 @@ from barnabas.controller.core.protocol.effects import (
     shortened,
 )
 from barnabas.controller.service import Service
-from barnabas.controller.zookeeper.answers import Inquiry
+from barnabas.controller.zookeeper.answers import ZooKeeperAnswers
 
 _log = structlog.stdlib.get_logger("kafka.controller.KafkaController")
 
 LONGEST_LINE = 100_000
-"""The most characters of a line: some name all partitions that a client asked for."""
+"""The most characters of a log line; some lines name all partitions that a client asked for."""
 
 
 @dataclass(frozen=True, slots=True)
-class Outlets:
-    """Where effects go that need no ZooKeeper.
+class Receivers:
+    """The receivers of effects that need no ZooKeeper.
 
     Attributes:
-        channels: To the brokers.
+        channels: The channels to the brokers.
         state_change_log: This broker's state-change.log.
         metrics: This broker's metrics.
-        service: Who waits for replies.
+        service: The service whose callers wait for replies.
         on_controller: Called with the controller's id (``NO_CONTROLLER`` for none) and the latest known
             controller epoch, whenever they are learned.
-        rebalance: Reminds the controller to see whether the preferred replicas lead.
-        reelection: Reminds the broker of a race without a controller.
-        resend: Reminds the controller of what brokers failed at.
+        rebalance: The timer of the next rebalance of leaders.
+        reelection: The timer of the next look at ``/controller`` after an election without a winner.
+        resend: The timer of the next repetition of failed requests.
     """
 
     channels: BrokerChannels
@@ -74,20 +74,22 @@ class Outlets:
 
 
 class Performer:
-    """Performs the effects of one broker's controller, over one session after the other.
+    """The performer of the effects of one broker's controller, through all its ZooKeeper sessions.
 
     Args:
-        outlets: Where effects go that need no ZooKeeper.
-        dice: Uniform in [0, 1), by which pauses of the race differ from broker to broker.
+        receivers: The receivers of effects that need no ZooKeeper.
+        dice: Returns numbers uniform in [0, 1), by which the pauses between elections differ between brokers.
     """
 
-    def __init__(self, outlets: Outlets, dice: Callable[[], float] = random.random) -> None:
-        self._outlets = outlets
-        self._inquiry: Inquiry | None = None
-        self._tellers = self._table(outlets, dice)
+    def __init__(self, receivers: Receivers, dice: Callable[[], float] = random.random) -> None:
+        self._receivers = receivers
+        self._answers: ZooKeeperAnswers | None = None
+        self._performers = self._table(receivers, dice)
 
-    def _table(self, out: Outlets, dice: Callable[[], float]) -> Mapping[type[Effect], Callable[[Any], None]]:
-        """The functions that perform each kind of effect without an answer."""
+    def _table(
+        self, out: Receivers, dice: Callable[[], float]
+    ) -> Mapping[type[Effect], Callable[[Any], None]]:
+        """Return the functions that perform each kind of effect without an answer."""
         return {
             LogStateChange: lambda log: out.state_change_log.write(log.line),
             SendLeaderAndIsr: lambda send: out.channels.send(send.broker_id, send.request),
@@ -102,29 +104,29 @@ class Performer:
             AnnounceController: lambda now: out.on_controller(now.controller_id, now.epoch),
             StopWatching: lambda _: self._stop_watching(),
             ScheduleLeaderRebalance: lambda plan: out.rebalance.set(plan.delay_s),
-            # Not all at once, so that one broker usually contests alone.
+            # Brokers pause for different times, so that usually only one at a time tries to be elected.
             ScheduleReelection: lambda plan: out.reelection.set(plan.delay_s * (1 + dice() / 2)),
             ScheduleResend: lambda plan: out.resend.set(plan.delay_s),
             CancelLeaderRebalance: lambda _: out.rebalance.cancel(),
         }
 
     def use_session(self, store: ZooKeeperStore, broker_id: BrokerId) -> None:
-        """Ask this session from now on; what the one before watched is forgotten."""
-        self._inquiry = Inquiry(store, broker_id)
+        """Read and write in this session from now on; the watches of the one before are forgotten."""
+        self._answers = ZooKeeperAnswers(store, broker_id)
 
-    def tell(self, effect: Effect) -> None:
-        """Perform an effect that has no answer; never waits."""
-        teller = self._tellers.get(type(effect))
-        if teller is None:
+    def perform(self, effect: Effect) -> None:
+        """Perform an effect that has no answer, without waiting."""
+        perform = self._performers.get(type(effect))
+        if perform is None:
             raise TypeError(f"cannot perform {effect!r}: no effect without an answer is of this kind")
-        teller(effect)
+        perform(effect)
 
     async def answer(self, question: Ask[Any]) -> object:
-        """Perform an effect that has an answer; the answer, or the `Interruption` that ends the decision."""
-        if self._inquiry is None:
+        """Perform an effect that has an answer; return that, or the `Interruption` that ends the decision."""
+        if self._answers is None:
             return Interruption.SESSION_EXPIRED
         try:
-            return await self._inquiry.answer(question)
+            return await self._answers.answer(question)
         except errors.SessionExpired:
             return Interruption.SESSION_EXPIRED
         except errors.ZooKeeperTimeout:
@@ -133,17 +135,17 @@ class Performer:
             return Interruption.CONTROLLER_MOVED
 
     def _stop_watching(self) -> None:
-        if self._inquiry is not None:
-            self._inquiry.stop_watching()
+        if self._answers is not None:
+            self._answers.stop_watching()
 
     def _send_update_metadata(self, send: SendUpdateMetadata) -> None:
         for broker_id, epoch in send.recipients.items():
-            self._outlets.channels.send(broker_id, replace(send.request, broker_epoch=epoch))
+            self._receivers.channels.send(broker_id, replace(send.request, broker_epoch=epoch))
 
     def _log_election(self, election: LogElection) -> None:
         _log.debug("%s", election)
-        self._outlets.metrics.leader_elections.inc()
-        self._outlets.metrics.unclean_leader_elections.inc(election.unclean)
+        self._receivers.metrics.leader_elections.inc()
+        self._receivers.metrics.unclean_leader_elections.inc(election.unclean)
 
 
 def _log_info(log: LogInfo) -> None:

@@ -16,11 +16,11 @@ from barnabas.controller.core.protocol.inputs import CommandReceived, Draw
 
 
 class Service:
-    """A ``ControllerPort`` that puts commands into the mailbox and passes their replies back.
+    """The ``ControllerPort`` that puts commands into the mailbox and passes their replies back.
 
     Args:
-        put: Appends to the controller's mailbox.
-        dice: Uniform in [0, 1), for the placement of replicas.
+        put: Appends an input to the controller's mailbox.
+        dice: Returns numbers uniform in [0, 1) for the placement of replicas.
     """
 
     def __init__(

@@ -1,12 +1,12 @@
-"""From ZooKeeper's events to entries of the mailbox.
+"""The translation of ZooKeeper's watch events to inputs of the controller.
 
-An event says only that something changed; what it is, is read when the entry is handled. So an event for
-which an entry is waiting already adds nothing and is dropped: a thousand changes of one path are one entry.
+An event says only that a path changed. The node is read when the input is handled, so an event whose input
+waits already is dropped: a thousand changes of one path are one input.
 """
 
 from __future__ import annotations
 
-from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.zk.operations import Change, WatchEvent
 from barnabas.cluster.zk.schema import paths
 from barnabas.controller.core.protocol.inputs import (
@@ -37,16 +37,16 @@ _FIXED: dict[str, Input] = {
 
 
 def input_of(event: WatchEvent) -> Input | None:
-    """The input for a ZooKeeper event; None where the controller ignores it.
+    """Return the input for a ZooKeeper event; None if the controller ignores the event.
 
-    The end of one broker or topic says nothing beyond what the change of the list says.
+    The deletion of a broker's or topic's node is ignored, because the list of children changes as well.
     """
     fixed = _FIXED.get(event.path)
     if fixed is not None or event.change is Change.DELETED:
         return fixed
     reassigned = paths.partition_of_state(event.path)
     if reassigned is not None:
-        return PartitionReassignmentIsrChange(reassigned)
+        return PartitionReassignmentIsrChange((reassigned,))
     parent, _, name = event.path.rpartition("/")
     if parent == paths.BROKER_IDS:
         return BrokerModifications(BrokerId(int(name)))
@@ -55,24 +55,40 @@ def input_of(event: WatchEvent) -> Input | None:
     return None
 
 
-def is_heard_by_the_controller_alone(path: str) -> bool:
-    """Whether only the active controller watches ``path``; all brokers watch ``/controller`` and settings."""
+def is_watched_by_active_controller_only(path: str) -> bool:
+    """Return whether only the active controller watches ``path``, and not every broker."""
     return input_of(WatchEvent(path, Change.UNKNOWN)) not in (None, ControllerChange())
 
 
 class Coalescer:
-    """Knows which entries wait in the mailbox, so that none waits there twice."""
+    """The set of inputs that wait in the mailbox, so that none waits there twice.
+
+    Reassigned partitions share one input: a request may move 10,000 of one topic, whose znode holds them all.
+    """
 
     def __init__(self) -> None:
         self._waiting: set[Input] = set()
+        self._reassigned: dict[TopicPartition, None] = {}
 
     def admits(self, entry: Input) -> bool:
-        """Whether ``entry`` is to be put into the mailbox; from then on it waits there."""
+        """Return whether to put ``entry`` into the mailbox, and count it as waiting there."""
+        if isinstance(entry, PartitionReassignmentIsrChange):
+            is_first = not self._reassigned
+            self._reassigned.update(dict.fromkeys(entry.partitions))
+            return is_first
         if entry in self._waiting:
             return False
         self._waiting.add(entry)
         return True
 
-    def taken(self, entry: Input) -> None:
-        """Remove ``entry``, which has left the mailbox: an equal one may wait there again."""
+    def taken(self, entry: Input) -> Input:
+        """Remove ``entry``, which was taken from the mailbox: an equal one may wait again.
+
+        Returns:
+            The input to handle: ``entry`` with all partitions that were added to it.
+        """
+        if isinstance(entry, PartitionReassignmentIsrChange):
+            partitions, self._reassigned = tuple(self._reassigned), {}
+            return PartitionReassignmentIsrChange(partitions)
         self._waiting.discard(entry)
+        return entry

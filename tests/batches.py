@@ -23,6 +23,20 @@ def whole_batches(data: Buffer) -> Iterator[RecordBatch]:
         position = batch_end
 
 
+def batch_builder(codec: int, producer: tuple[int, int, int]) -> DefaultRecordBatchBuilder:
+    """A builder without a limit of size; ``producer`` is id, epoch and first sequence, -1 for none."""
+    producer_id, producer_epoch, sequence = producer
+    return DefaultRecordBatchBuilder(
+        magic=2,
+        compression_type=codec,
+        is_transactional=False,
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=sequence,
+        batch_size=1 << 30,
+    )
+
+
 def keyed_batch(
     records: Sequence[tuple[bytes | None, bytes | None]],
     *,
@@ -37,16 +51,7 @@ def keyed_batch(
 
     The first record has ``timestamp``, each further one is ``step_ms`` later.
     """
-    producer_id, producer_epoch, sequence = producer
-    builder = DefaultRecordBatchBuilder(
-        magic=2,
-        compression_type=codec,
-        is_transactional=False,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        base_sequence=sequence,
-        batch_size=1 << 30,
-    )
+    builder = batch_builder(codec, producer)
     for index, (key, value) in enumerate(records):
         builder.append(
             index, timestamp=timestamp + index * step_ms, key=key, value=value, headers=[("h", b"1")]

@@ -16,7 +16,7 @@ from pathlib import Path
 from barnabas.cluster.model.brokers import GRPC_LISTENER
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.model.properties import render_properties
-from barnabas.local.children import Children
+from barnabas.local.children import Children, Process
 from barnabas.local.place import HERE, Place
 from barnabas.local.ports import BrokerPorts
 
@@ -27,6 +27,15 @@ PID_FILE = "broker.pid"
 """The file in a broker's directory that holds the id of its process."""
 
 CONNECTION_TIMEOUT_MS = 18000
+
+STATE = "kafka_server_KafkaServer_BrokerState"
+"""Kafka's gauge of a broker's life cycle."""
+
+RUNNING = 3.0
+"""The value of `STATE` while clients are served (Kafka: ``BrokerState.RUNNING``)."""
+
+CONTROLLERS = "kafka_controller_KafkaController_ActiveControllerCount"
+"""Kafka's gauge that is 1 on the controller and 0 elsewhere."""
 
 
 def live_process(directory: Path) -> int | None:
@@ -57,6 +66,7 @@ class BrokerProcess:
         grpc: host:port for other brokers.
         metrics: host:port of the metrics page.
         own_settings: Settings of this broker only, to be set before server.properties is written.
+        overrides: Settings over those of server.properties, for processes that are started here.
     """
 
     def __init__(
@@ -73,9 +83,10 @@ class BrokerProcess:
         self.grpc = f"{place.host}:{ports.grpc}"
         self.metrics = f"{place.host}:{ports.metrics}"
         self.own_settings: dict[str, str] = {}
+        self.overrides: dict[str, str] = {}
         self._children = children
         self._place = place
-        self._process: subprocess.Popen[bytes] | None = None
+        self._process: Process | None = None
 
     @property
     def dir(self) -> Path:
@@ -156,6 +167,7 @@ class BrokerProcess:
                 "-m",
                 "barnabas.broker",
                 str(self.properties),
+                *(f"--override={name}={value}" for name, value in self.overrides.items()),
             ]
             self._process = self._children.start(command, self.directory, self.console)
 
@@ -187,6 +199,11 @@ class BrokerProcess:
     def gauge(self, name: str) -> float | None:
         """Read a metric without labels; None if the broker does not export it."""
         return self.gauges(name).get(name)
+
+    def serving(self) -> tuple[bool, bool]:
+        """Return whether the broker serves clients, and whether it says that it is the controller."""
+        gauges = self.gauges(STATE, CONTROLLERS)
+        return gauges.get(STATE) == RUNNING, gauges.get(CONTROLLERS) == 1
 
     def arm(self, failpoint: str, action: str) -> None:
         """Arm ``failpoint`` with ``action`` (``off``, ``pause``, ``error`` or ``exit``).

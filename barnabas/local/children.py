@@ -7,6 +7,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Protocol
 
 _LAUNCHER = """
 import ctypes, os, signal, sys
@@ -20,6 +21,27 @@ os.execv(sys.argv[2], sys.argv[2:])
 """A program that asks Linux to kill it with its parent, then execs the command (``preexec_fn`` is unsafe)."""
 
 
+class Process(Protocol):
+    """A process that was started, such as ``subprocess.Popen``."""
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        ...
+
+    def poll(self) -> int | None:
+        """Return the exit status (negative: the signal); None while the process runs."""
+        ...
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the end and return the exit status; raise ``subprocess.TimeoutExpired`` if it is late."""
+        ...
+
+    def send_signal(self, sig: int) -> None:
+        """Send a signal, if the process runs."""
+        ...
+
+
 class Children:
     """A starter of processes, with one thread that lives as long as they.
 
@@ -31,7 +53,7 @@ class Children:
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="parent-of-processes")
 
-    def start(self, command: list[str], directory: Path, output: Path) -> subprocess.Popen[bytes]:
+    def start(self, command: list[str], directory: Path, output: Path) -> Process:
         """Start a process.
 
         Args:

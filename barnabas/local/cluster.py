@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import Self
 
 from barnabas.cluster.model.ids import BrokerId
-from barnabas.local.broker_process import BrokerProcess
+from barnabas.local.broker_process import CONTROLLERS, RUNNING, STATE, BrokerProcess
 from barnabas.local.children import Children
 from barnabas.local.place import HERE, Place
 from barnabas.local.ports import any_free, derived
@@ -31,10 +31,7 @@ _STOP_BROKERS_S = 6.0
 _STOP_ZOOKEEPER_S = 2.0
 _POLL_S = 0.05
 
-_STATE = "kafka_server_KafkaServer_BrokerState"
-_CONTROLLERS = "kafka_controller_KafkaController_ActiveControllerCount"
 _LIVE = "barnabas_live_brokers"
-_RUNNING = 3.0
 
 
 class ClusterError(Exception):
@@ -53,6 +50,7 @@ class LocalCluster:
         overrides: Settings for every broker's server.properties.
         zookeeper: The connect string of a running ZooKeeper; None to run an embedded one.
         places: The places of ``zookeeper``, ``broker-1``, ``broker-2``, …, if other than loopback.
+        children: The starter of the brokers' processes, which ``stop`` closes; None for one of its own.
 
     Attributes:
         brokers: The brokers by id.
@@ -70,9 +68,10 @@ class LocalCluster:
         zookeeper: str | None = None,
         *,
         places: Mapping[str, Place] | None = None,
+        children: Children | None = None,
     ) -> None:
         self.directory = Path(directory).resolve()
-        self._children = Children()
+        self._children = children or Children()
         self._overrides = dict(overrides or {})
         places = places or {}
         ports = derived(port, brokers) if port else any_free(brokers)
@@ -127,17 +126,17 @@ class LocalCluster:
             raise
 
     def launch(self) -> None:
-        """Start all processes without waiting for them (the brokers wait for ZooKeeper themselves).
+        """Start all processes that do not run, without waiting (the brokers wait for ZooKeeper themselves).
 
         Raises:
             ClusterError: A broker has ended while ZooKeeper started.
             ZooKeeperStartError: ZooKeeper cannot run.
         """
         self.directory.mkdir(parents=True, exist_ok=True)
-        if self.zookeeper is not None:
+        if self.zookeeper is not None and self.zookeeper.pid is None:
             self.zookeeper.launch()
         for broker in self.brokers.values():
-            broker.write_properties(self._connect, len(self.brokers), self._overrides)
+            self.write_properties(broker.id)
             broker.start()
         self._write_cluster_file()
         if self.zookeeper is not None:
@@ -146,6 +145,11 @@ class LocalCluster:
         ended = [broker for broker in self.brokers.values() if broker.pid is None]
         if ended:
             raise ClusterError(self._ends(ended))
+
+    def write_properties(self, broker_id: BrokerId | int) -> None:
+        """Write a broker's server.properties, which it reads at its next start."""
+        broker = self.brokers[BrokerId(broker_id)]
+        broker.write_properties(self._connect, len(self.brokers), self._overrides)
 
     def wait_ready(
         self, timeout_s: float = READY_TIMEOUT_S, *, given_up: Callable[[], bool] = lambda: False
@@ -170,10 +174,10 @@ class LocalCluster:
             raise ClusterError(self._ends(ended))
         controllers = 0.0
         for broker in running:
-            gauges = broker.gauges(_STATE, _LIVE, _CONTROLLERS)
-            if gauges.get(_STATE) != _RUNNING or gauges.get(_LIVE) != len(running):
+            gauges = broker.gauges(STATE, _LIVE, CONTROLLERS)
+            if gauges.get(STATE) != RUNNING or gauges.get(_LIVE) != len(running):
                 return False
-            controllers += gauges[_CONTROLLERS]
+            controllers += gauges[CONTROLLERS]
         return controllers == 1
 
     @staticmethod
@@ -207,16 +211,28 @@ class LocalCluster:
 
         def one_is() -> bool:
             found[:] = [
-                b.id for b in self.brokers.values() if b.pid is not None and b.gauge(_CONTROLLERS) == 1
+                b.id for b in self.brokers.values() if b.pid is not None and b.gauge(CONTROLLERS) == 1
             ]
             return len(found) == 1
 
         self._until(one_is, timeout_s, "have one controller", lambda: False)
         return found[0]
 
+    def broker(self, broker_id: BrokerId | int) -> BrokerProcess:
+        """Return a broker.
+
+        Raises:
+            ClusterError: There is no broker of this id.
+        """
+        try:
+            return self.brokers[BrokerId(broker_id)]
+        except KeyError:
+            known = ", ".join(map(str, self.brokers))
+            raise ClusterError(f"there is no broker {broker_id}: expected one of {known}") from None
+
     def kill(self, broker_id: BrokerId | int) -> None:
         """Send SIGKILL to a broker and wait for its end."""
-        broker = self.brokers[BrokerId(broker_id)]
+        broker = self.broker(broker_id)
         broker.signal(signal.SIGKILL)
         broker.wait(timeout_s=10)
 
@@ -226,18 +242,18 @@ class LocalCluster:
         Raises:
             ClusterError: It did not end in time.
         """
-        broker = self.brokers[BrokerId(broker_id)]
+        broker = self.broker(broker_id)
         broker.signal(signal.SIGTERM)
         if not broker.wait(timeout_s):
             raise ClusterError(f"broker {broker_id} did not end within {timeout_s:g} s of SIGTERM")
 
     def pause(self, broker_id: BrokerId | int) -> None:
         """Pause a broker with SIGSTOP."""
-        self.brokers[BrokerId(broker_id)].signal(signal.SIGSTOP)
+        self.broker(broker_id).signal(signal.SIGSTOP)
 
     def resume(self, broker_id: BrokerId | int) -> None:
         """Resume a paused broker with SIGCONT."""
-        self.brokers[BrokerId(broker_id)].signal(signal.SIGCONT)
+        self.broker(broker_id).signal(signal.SIGCONT)
 
     def restart(self, broker_id: BrokerId | int, *, wait: bool = True) -> None:
         """Stop a broker if it runs, start it, and wait until the cluster is ready if ``wait`` is set.
@@ -245,7 +261,7 @@ class LocalCluster:
         Raises:
             ClusterError: The broker did not stop, or does not serve in time.
         """
-        broker = self.brokers[BrokerId(broker_id)]
+        broker = self.broker(broker_id)
         if broker.pid is not None:
             self.terminate(broker_id)
         broker.start()
@@ -258,7 +274,7 @@ class LocalCluster:
 
         It has its own directory ``again-N`` beside the broker's, and listens on free ports.
         """
-        broker = self.brokers[BrokerId(broker_id)]
+        broker = self.broker(broker_id)
         second = broker.second(self.directory / f"again-{broker_id}", any_free(1).brokers[0])
         second.write_properties(self._connect, len(self.brokers), self._overrides)
         second.console.unlink(missing_ok=True)

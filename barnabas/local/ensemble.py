@@ -31,7 +31,7 @@ class Server(Protocol):
         ...
 
     def mode(self) -> str | None:
-        """The mode, ``leader`` or ``follower``; None while the server does not serve."""
+        """Return the mode, ``leader`` or ``follower``; None while the server does not serve."""
         ...
 
     def launch(self) -> None:

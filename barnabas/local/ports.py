@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
 import itertools
+import os
 import random
 import socket
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 HOST = "127.0.0.1"
 
@@ -47,9 +51,15 @@ class ClusterPorts:
 
 @dataclass(slots=True)
 class _Cursor:
-    """The port after the last one that `free_ports` returned in this process; None before its first call."""
+    """What `free_ports` remembers in this process.
+
+    Attributes:
+        next: The port after the last one that was returned; None before the first call.
+        claims: The descriptor of the file in which ports are claimed; None before the first claim.
+    """
 
     next: int | None = None
+    claims: int | None = None
 
 
 _cursor = _Cursor()
@@ -97,6 +107,7 @@ def free_ports(count: int) -> list[int]:
     """Return ``count`` different unused ports.
 
     A process that calls again gets the ports that follow: nobody may listen yet on those of the first call.
+    For the same reason the ports are claimed from this user's other processes until this one ends.
 
     Raises:
         PortError: There are not enough.
@@ -105,7 +116,8 @@ def free_ports(count: int) -> list[int]:
     if _cursor.next is None or _cursor.next not in numbers:
         _cursor.next = random.choice(numbers)
     start = numbers.index(_cursor.next)
-    free = (number for number in (*numbers[start:], *numbers[:start]) if _is_free(number))
+    turned = (*numbers[start:], *numbers[:start])
+    free = (number for number in turned if _is_free(number) and _claim(number))
     taken = list(itertools.islice(free, count))
     if len(taken) < count:
         raise PortError(f"fewer than {count} free ports from {_FIRST} to {_LAST}")
@@ -120,6 +132,21 @@ def _listeners(ports: ClusterPorts) -> Iterator[tuple[int, str]]:
         yield broker.grpc, f"broker {number}'s gRPC"
         yield broker.metrics, f"broker {number}'s metrics page"
     yield ports.zookeeper, "ZooKeeper"
+
+
+def _claim(port: int) -> bool:
+    """Claim a port by a lock on its byte of a file; return False if another process holds the lock.
+
+    Locks of this kind belong to a process and end with it, so that nothing needs to be cleaned up.
+    """
+    if _cursor.claims is None:
+        file = Path(tempfile.gettempdir()) / f"barnabas-ports-{os.getuid()}.lock"
+        _cursor.claims = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.lockf(_cursor.claims, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, port)
+    except OSError:
+        return False
+    return True
 
 
 def _is_free(port: int) -> bool:

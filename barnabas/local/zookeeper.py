@@ -1,4 +1,4 @@
-"""An embedded ZooKeeper: the Apache ZooKeeper server, run from the jars in pyspark's wheel.
+"""An embedded ZooKeeper: the Apache ZooKeeper server, run from its jars.
 
 One directory holds all files: ``zoo.cfg``, ``data/`` (snapshots), ``datalog/`` (the transaction log apart
 from the snapshots, as ZooKeeper's administrator's guide asks) and ``zookeeper.log`` (warnings, errors). The
@@ -25,9 +25,10 @@ from types import FrameType, TracebackType
 from typing import IO, Self
 
 from barnabas.local.children import tied_to_parent
+from barnabas.local.java import find_java
 from barnabas.local.place import HERE, Place
 from barnabas.local.ports import free_ports
-from barnabas.local.zookeeper_jars import ZooKeeperStartError, find_jars, find_java
+from barnabas.local.zookeeper_jars import ZooKeeperStartError, find_jars
 
 TICK_MS = 200
 """ZooKeeper's unit of time; an expired session is noticed at the next tick."""
@@ -189,7 +190,7 @@ class EmbeddedZooKeeper:
         return flags
 
     def mode(self) -> str | None:
-        """The mode, ``standalone``, ``leader`` or ``follower``; None while the server does not serve."""
+        """Return ``standalone``, ``leader`` or ``follower``; None while the server does not serve."""
         return mode_of(self._place.host, self.port)
 
     def wait_ready(self, timeout_s: float = 20.0) -> None:

@@ -1,79 +1,143 @@
-"""The Java and the jars of the embedded ZooKeeper, which are Apache ZooKeeper's from pyspark's wheel."""
+"""The jars of the embedded ZooKeeper: from a folder, from pyspark's package, or from Maven Central.
+
+``zookeeper_jars.toml`` lists them with versions and checksums. A download happens once: the jars are kept
+below ``$XDG_CACHE_HOME/barnabas`` (``~/.cache/barnabas``).
+"""
 
 from __future__ import annotations
 
+import hashlib
+import http.client
+import importlib.resources
 import importlib.util
 import os
-import shutil
+import sys
+import tempfile
+import tomllib
+import urllib.error
+import urllib.request
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
-MINIMUM_JAVA = 17
-"""The oldest Java that pyspark 4 runs on; the server asks for the same, so that one Java serves both."""
+FOLDER = "BARNABAS_ZOOKEEPER_JARS"
+"""The environment variable that names a folder with the jars, of any version; then nothing is downloaded."""
 
-_JARS = (
-    "zookeeper-3.*.jar",
-    "zookeeper-jute-*.jar",
-    "slf4j-api-*.jar",
-    "log4j-slf4j2-impl-*.jar",
-    "log4j-api-*.jar",
-    "metrics-core-*.jar",
-    "snappy-java-*.jar",
-)
-"""All that a standalone server loads. log4j-core is left out: log4j-api's own simple logger suffices, and the
-server starts a third faster."""
+REPOSITORY = "BARNABAS_MAVEN_URL"
+"""The environment variable with the base address of another Maven repository than Maven Central."""
+
+_ANSWER_S = 60.0
+_AT_ONCE = 4
 
 
 class ZooKeeperStartError(Exception):
     """An error if the embedded ZooKeeper cannot run; the message is one line that names the cause."""
 
 
-def find_java() -> str:
-    """Find the ``java`` of JAVA_HOME, else of PATH.
+@dataclass(frozen=True, slots=True)
+class Jar:
+    """A jar of a Maven repository.
 
-    Raises:
-        ZooKeeperStartError: There is no Java, or it is older than ``MINIMUM_JAVA``.
+    Attributes:
+        path: The path below the repository's address: group, artifact, version and file.
+        sha256: The checksum of the file, in hexadecimal digits.
     """
-    home = os.environ.get("JAVA_HOME")
-    java = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
-    if java is None:
-        where = f"JAVA_HOME={home}" if home else "PATH"
-        raise ZooKeeperStartError(f"no java found in {where}: install a Java {MINIMUM_JAVA} or 21 runtime")
-    release = Path(java).resolve().parent.parent / "release"
-    version = java_version(release.read_text(encoding="utf-8")) if release.is_file() else None
-    if version is not None and version < MINIMUM_JAVA:
-        raise ZooKeeperStartError(f"{java} is Java {version}: install a Java {MINIMUM_JAVA} or 21 runtime")
-    return java
 
+    path: str
+    sha256: str
 
-def java_version(release: str) -> int | None:
-    """Return the feature version (17, 21; 8 for ``1.8.0``) in a JDK's ``release`` file; None without one."""
-    for line in release.splitlines():
-        key, _, value = line.partition("=")
-        if key.strip() == "JAVA_VERSION":
-            parts = value.strip().strip('"').split(".")
-            number = parts[1] if parts[0] == "1" and len(parts) > 1 else parts[0]
-            return int(number) if number.isdigit() else None
-    return None
+    @property
+    def file(self) -> str:
+        """The name of the file."""
+        return self.path.rpartition("/")[2]
+
+    @property
+    def pattern(self) -> str:
+        """A glob for the same artifact of any version."""
+        return f"{self.path.split('/')[-3]}-[0-9]*.jar"
 
 
 def find_jars() -> tuple[Path, ...]:
-    """Find the server's jars in pyspark's package, which is not imported.
+    """Find the server's jars, or download them with a line on standard error.
+
+    A folder that ``BARNABAS_ZOOKEEPER_JARS`` names comes first, then the package pyspark (the extra
+    ``spark``), then the cache, and last the repository.
 
     Raises:
-        ZooKeeperStartError: pyspark is not installed, or one of the jars is not there.
+        ZooKeeperStartError: The named folder lacks a jar, or one cannot be downloaded.
     """
+    repository, jars = wanted()
+    named = os.environ.get(FOLDER)
+    if named:
+        return _in_folder(Path(named), jars)
+    spark = _spark_folder()
+    if spark is not None:
+        return _in_folder(spark, jars)
+    cache = cache_folder(os.environ) / "zookeeper"
+    missing = [jar for jar in jars if not (cache / jar.file).is_file()]
+    if missing:
+        _download(os.environ.get(REPOSITORY) or repository, missing, cache)
+    return tuple(cache / jar.file for jar in jars)
+
+
+def wanted() -> tuple[str, tuple[Jar, ...]]:
+    """Return the address of the repository, and all that a standalone server loads."""
+    text = importlib.resources.files(__package__).joinpath("zookeeper_jars.toml").read_text(encoding="utf-8")
+    table = tomllib.loads(text)
+    return table["repository"], tuple(Jar(**entry) for entry in table["jar"])
+
+
+def cache_folder(environment: Mapping[str, str]) -> Path:
+    """Return the folder for downloaded files, as the XDG Base Directory Specification has it."""
+    base = environment.get("XDG_CACHE_HOME", "")
+    return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "barnabas"
+
+
+def _spark_folder() -> Path | None:
     spec = importlib.util.find_spec("pyspark")
     if spec is None or not spec.submodule_search_locations:
-        raise ZooKeeperStartError(
-            "the embedded ZooKeeper runs from pyspark's jars: install pyspark (pip install 'barnabas[spark]')"
-        )
-    folder = Path(spec.submodule_search_locations[0]) / "jars"
-    found = []
-    for pattern in _JARS:
-        matches = sorted(folder.glob(pattern))
+        return None
+    return Path(spec.submodule_search_locations[0]) / "jars"
+
+
+def _in_folder(folder: Path, jars: Sequence[Jar]) -> tuple[Path, ...]:
+    found = [sorted(folder.glob(jar.pattern)) for jar in jars]
+    for jar, matches in zip(jars, found, strict=True):
         if not matches:
             raise ZooKeeperStartError(
-                f"{folder} has no {pattern}: install pyspark 4 (pip install 'barnabas[spark]')"
+                f"{folder} has no {jar.pattern}, which ZooKeeper needs: set {FOLDER} to a folder that has it"
             )
-        found.append(matches[-1])
-    return tuple(found)
+    return tuple(matches[-1] for matches in found)
+
+
+def _download(repository: str, jars: Sequence[Jar], folder: Path) -> None:
+    sys.stderr.write(f"barnabas: downloading {len(jars)} jars of ZooKeeper into {folder} (once)\n")
+    sys.stderr.flush()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="download") as threads:
+            list(threads.map(lambda jar: _fetch(repository.rstrip("/"), jar, folder), jars))
+    except OSError as error:
+        raise ZooKeeperStartError(f"the jars of ZooKeeper cannot be kept in {folder}: {error}") from error
+
+
+def _fetch(repository: str, jar: Jar, folder: Path) -> None:
+    """Download a jar, check it, and move it to its place in one step, as another process may do the same."""
+    url = f"{repository}/{jar.path}"
+    try:
+        with urllib.request.urlopen(url, timeout=_ANSWER_S) as answer:
+            content = answer.read()
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        why = error.reason if isinstance(error, urllib.error.URLError) else error
+        raise ZooKeeperStartError(
+            f"cannot download {url}: {why}. Without a network, set {FOLDER} to a folder with ZooKeeper's "
+            f"jars, or {REPOSITORY} to a Maven repository that answers; pip install 'barnabas[spark]' brings "
+            f"them, too"
+        ) from error
+    checksum = hashlib.sha256(content).hexdigest()
+    if checksum != jar.sha256:
+        raise ZooKeeperStartError(f"{url} has the checksum {checksum}, expected {jar.sha256}: not used")
+    with tempfile.NamedTemporaryFile(dir=folder, suffix=".part", delete=False) as file:
+        file.write(content)
+    Path(file.name).replace(folder / jar.file)

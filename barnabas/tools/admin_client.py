@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-import kafka
 from kafka import errors
 from kafka.protocol.metadata import MetadataRequest
 
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.local.kafka_admin import KafkaAdmin
 from barnabas.tools.servers import ServersError, parse_servers, why_silent
 
 REACH_MS = 20_000
@@ -93,7 +93,7 @@ class TopicMetadata:
     partitions: Mapping[int, PartitionMetadata]
 
 
-class _Client(kafka.KafkaAdminClient):  # type: ignore[misc]  # the library has no types
+class _Client(KafkaAdmin):
     def ask(self, request: Any, broker_id: int | None, timeout_ms: int) -> Any:
         """Send a request to a broker, or to any."""
         return self._manager.run(self._send, request, broker_id, timeout_ms)

@@ -28,10 +28,10 @@ from barnabas.tools.options import (
 
 PURPOSE = "This tool helps to manipulate and describe entity config for a topic, client, user, broker or ip"
 
-TOPICS, BROKERS = "topics", "brokers"
+TOPICS, BROKERS, USERS = "topics", "brokers", "users"
 _RESOURCE_TYPES = {TOPICS: ConfigResourceType.TOPIC, BROKERS: ConfigResourceType.BROKER}
 
-QUOTAS = {"users": "user", "clients": "client-id", "ips": "ip"}
+QUOTAS = {USERS: "user", "clients": "client-id", "ips": "ip"}
 """The entity types that have quotas, with their names in the protocol."""
 
 KINDS = (TOPICS, "clients", "users", BROKERS, "ips", "broker-loggers")

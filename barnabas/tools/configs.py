@@ -1,4 +1,4 @@
-"""``kafka-configs.sh``: describe and alter the settings of topics and brokers, and quotas.
+"""``kafka-configs.sh``: describe and alter settings of topics and brokers, quotas and SCRAM credentials.
 
 Options and output are those of Kafka 2.8's ``kafka.admin.ConfigCommand``, for the entity types
 that Barnabas serves. Exit code 0, or 1 on any error.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from types import SimpleNamespace
 
 from barnabas.cluster.model.commands.configs import ConfigAlteration, ConfigOperation
 from barnabas.cluster.model.errors import ErrorCode
@@ -21,6 +22,7 @@ from barnabas.tools.config_flags import (
     PURPOSE,
     QUOTAS,
     TOPICS,
+    USERS,
     Entity,
     InvalidArgument,
     entity_of,
@@ -30,6 +32,7 @@ from barnabas.tools.entry import run_tool, run_with_options
 from barnabas.tools.java_errors import java_class
 from barnabas.tools.options import Given
 from barnabas.tools.quota_configs import alter_quotas, describe_quotas
+from barnabas.tools.scram_configs import alter_credentials, are_scram, describe_credentials
 
 
 def describe(client: ConfigClient, entity: Entity, *, everything: bool) -> list[str]:
@@ -124,16 +127,27 @@ def run(given: Given) -> list[str]:
     flags = given.values()
     with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
         if entity.kind in QUOTAS:
-            if flags.describe:
-                return describe_quotas(admin, entity.named)
-            deleted = [name.strip() for name in flags.delete_config]
-            return [alter_quotas(admin, entity.named, settings_to_add(flags), deleted)]
+            return _quotas_and_credentials(admin, entity, flags)
         client = ConfigClient(admin)
         if flags.describe:
             return describe(client, entity, everything=flags.all)
         added = settings_to_add(flags)
         sys.stdout.writelines(f"{line}\n" for line in warnings(added))
         return [alter(client, entity, added, [name.strip() for name in flags.delete_config])]
+
+
+def _quotas_and_credentials(admin: AdminClient, entity: Entity, flags: SimpleNamespace) -> list[str]:
+    """Describe or alter the quotas of an entity, or the SCRAM credentials of a user."""
+    kinds, name = [kind for kind, _ in entity.named], entity.named[0][1]
+    if flags.describe:
+        lines = describe_quotas(admin, entity.named)
+        if kinds == [USERS] and name != DEFAULT_ENTITY:
+            lines += describe_credentials(admin, name)
+        return lines
+    added, deleted = settings_to_add(flags), [each.strip() for each in flags.delete_config]
+    if kinds == [USERS] and name is not None and are_scram([*added, *deleted]):
+        return [alter_credentials(admin, name, added, deleted)]
+    return [alter_quotas(admin, entity.named, added, deleted)]
 
 
 def _failure(error: AdminError | Refusal) -> str:
@@ -162,5 +176,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return run_with_options(OPTIONS, PURPOSE, words, work, complaint=str)
 
 
+def command() -> int:
+    """Run the tool as a program, and return its exit code."""
+    return run_tool(main)
+
+
 if __name__ == "__main__":
-    sys.exit(run_tool(main))
+    sys.exit(command())

@@ -280,5 +280,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return run_with_options(OPTIONS, PURPOSE, arguments, work)
 
 
+def command() -> int:
+    """Run the tool as a program, and return its exit code."""
+    return run_tool(main)
+
+
 if __name__ == "__main__":
-    sys.exit(run_tool(main))
+    sys.exit(command())

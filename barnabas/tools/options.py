@@ -1,16 +1,17 @@
 """The options of Kafka's tools: parsing, errors and help.
 
 Rules and messages are those of joptsimple 5.0.4, which Kafka uses. An option has one or two dashes. Its value
-follows ``=`` or a blank and may look like an option. Words that are not options are ignored. A value is
-checked when it is read. Sources: ``joptsimple.OptionParser``, ``ExceptionMessages.properties``,
-``BuiltinHelpFormatter``.
+follows ``=`` or a blank and may look like an option, unless it is optional. Words that are not options are
+ignored. A value is checked when it is read. Sources: ``joptsimple.OptionParser``,
+``ExceptionMessages.properties``, ``BuiltinHelpFormatter``.
 """
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from types import SimpleNamespace
@@ -77,6 +78,7 @@ class Option:
         repeated: Whether it may be given more than once.
         separator: The separator of several values in one; None if there is only one.
         default: The default value as text.
+        is_optional: Whether the option may be given without its value.
     """
 
     name: str
@@ -86,6 +88,7 @@ class Option:
     repeated: bool = False
     separator: str | None = None
     default: str | None = None
+    is_optional: bool = False
 
     @property
     def attribute(self) -> str:
@@ -97,7 +100,8 @@ class Option:
         """Return the left column of the help."""
         if self.takes is None:
             return f"--{self.name}"
-        return f"--{self.name} <{self.kind.java_name}{': ' if self.takes else ''}{self.takes}>"
+        value = f"{self.kind.java_name}{': ' if self.takes else ''}{self.takes}"
+        return f"--{self.name} [{value}]" if self.is_optional else f"--{self.name} <{value}>"
 
     @property
     def description(self) -> str:
@@ -185,8 +189,9 @@ class Options:
             OptionError: An option is unknown or lacks its value.
         """
         found: dict[str, list[str]] = {}
-        words = iter(arguments)
-        for word in words:
+        words = deque(arguments)
+        while words:
+            word = words.popleft()
             if word == "--":
                 break
             if word.startswith("-") and word != "-":
@@ -194,7 +199,7 @@ class Options:
                 option = self._option(name, whole=word.startswith("--"))
                 values = found.setdefault(name, [])
                 if option.takes is not None:
-                    values += option.split(value if equals else _next(words, name))
+                    values += option.split(value) if equals else _following(words, option)
         return Given(self._options, found)
 
     def usage(self) -> str:
@@ -221,13 +226,20 @@ class Options:
         return option
 
 
-def _next(words: Iterator[str], name: str) -> str:
-    try:
-        return next(words)
-    except StopIteration:
+def _following(words: deque[str], option: Option) -> list[str]:
+    """Take the value of ``option`` from the words that follow it; an optional value may not be there."""
+    if option.is_optional and not (words and _may_be_value(words[0], option)):
+        return []
+    if not words:
         raise OptionError(
-            "OptionMissingRequiredArgumentException", f"Option {name} requires an argument"
-        ) from None
+            "OptionMissingRequiredArgumentException", f"Option {option.name} requires an argument"
+        )
+    return option.split(words.popleft())
+
+
+def _may_be_value(word: str, option: Option) -> bool:
+    looks_like_option = word.startswith("-") and word != "-"
+    return option.kind.fits(word) and (option.kind is not Kind.STRING or not looks_like_option)
 
 
 def _wrapped(text: str, width: int) -> list[str]:

@@ -23,7 +23,7 @@ _CLIENT_KEYS = frozenset(
 _TITLES = {"user": "user-principal", "client-id": "client-id", "ip": "ip"}
 
 _EXACT, _DEFAULT, _ANY = 0, 1, 2
-"""How the filter of a request matches names."""
+"""The way in which the filter of a request matches names."""
 
 Named = Sequence[tuple[str, str | None]]
 """Types of entity with their names: empty for the default entity, None for all."""

@@ -1,8 +1,7 @@
 """``kafka-reassign-partitions.sh``: move partitions to other brokers, through the admin API of KIP-455.
 
-Options and output are those of Kafka 2.8's ``kafka.admin.ReassignPartitionsCommand``. Moves between log
-directories are not supported; the tool prints a warning if their throttle is set. Exit code 0, or 1 on any
-error.
+Options and output are those of Kafka 2.8's ``kafka.admin.ReassignPartitionsCommand``. Exit code 0, or 1 on
+any error.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from barnabas.tools.command_config import CommandConfigError, for_kafka_python
 from barnabas.tools.config_client import ConfigClient, Refusal
 from barnabas.tools.entry import run_tool, run_with_options
 from barnabas.tools.java_errors import java_class
+from barnabas.tools.log_dir_moves import begin_moves, describe_move, moves_back
 from barnabas.tools.options import (
     COMMAND_CONFIG,
     ZOOKEEPER,
@@ -35,6 +35,7 @@ from barnabas.tools.reassignment_files import (
     Moves,
     ReassignmentFileError,
     parse_brokers,
+    parse_log_dirs,
     parse_moves,
     parse_targets,
     parse_topics,
@@ -87,7 +88,7 @@ OPTIONS = Options(
     ),
     Option(
         "timeout",
-        "ms, for moves between log directories; no effect",
+        "how long a broker may take to create a replica that is to be in a log directory, ms",
         "timeout",
         kind=Kind.LONG,
         default="10000",
@@ -104,9 +105,6 @@ VERIFY_PERIODICALLY = (
     "Warning: You must run --verify periodically, until the reassignment completes, to ensure the throttle "
     "is removed."
 )
-
-NO_EFFECT = "WARNING: Barnabas brokers move no replica between log directories: that throttle has no effect"
-"""The warning about throttles, which goes to standard error because Kafka's tool does not print it."""
 
 
 def check(given: Given) -> str:
@@ -134,8 +132,9 @@ def check(given: Given) -> str:
 
 
 def verify(cluster: Cluster, settings: ConfigClient, flags: SimpleNamespace) -> None:
-    """Print whether each partition has its target replicas; if no reassignment runs, remove throttles."""
-    targets = parse_targets(_read(flags.reassignment_json_file))
+    """Print whether each partition has its target replicas; if nothing moves any more, remove throttles."""
+    text = _read(flags.reassignment_json_file)
+    targets, log_dirs = parse_targets(text), parse_log_dirs(text)
     running = cluster.running()
     current = cluster.replicas(tp.topic for tp in targets if tp not in running)
     say("Status of partition reassignment:")
@@ -150,9 +149,10 @@ def verify(cluster: Cluster, settings: ConfigClient, flags: SimpleNamespace) -> 
                 f"There is no active reassignment of partition {tp}, but replica set is {_join(here)} rather "
                 f"than {_join(targets[tp])}."
             )
-    # Here Kafka prints the progress of moves between log directories.
-    say("")
-    if not running and not flags.preserve_throttles:
+    placements = cluster.log_dirs.placements(log_dirs)
+    say("\n".join(describe_move(each, log_dirs[each], placements[each]) for each in sorted(log_dirs)))
+    is_moving = any(each.future is not None for each in placements.values())
+    if not running and not is_moving and not flags.preserve_throttles:
         clear_throttles(cluster, settings, targets)
 
 
@@ -195,7 +195,8 @@ def generate(
 
 def execute(cluster: Cluster, settings: ConfigClient, flags: SimpleNamespace) -> None:
     """Print the current assignment, for a rollback, and start the reassignment."""
-    targets = parse_moves(_read(flags.reassignment_json_file))
+    text = _read(flags.reassignment_json_file)
+    targets, log_dirs = parse_moves(text), parse_log_dirs(text)
     running = cluster.running()
     if running and not flags.additional:
         raise ReassignCommandError(EXISTING)
@@ -211,37 +212,47 @@ def execute(cluster: Cluster, settings: ConfigClient, flags: SimpleNamespace) ->
     back = {tp: replicas for tp, replicas in current.items() if tp in targets}
     say(f"Current partition replica assignment\n\n{render(back)}\n")
     say("Save this to use as the --reassignment-json-file option during rollback")
-    set_throttles(settings, flags, lambda: throttles.moves(running, targets, back))
+    movers = {replica.broker for replica in log_dirs}
+    set_throttles(settings, flags, lambda: throttles.moves(running, targets, back), movers)
     failed = cluster.alter(targets)
     if failed:
         errors = "\n".join(f"{tp}: {message}" for tp, message in failed.items())
         raise ReassignCommandError(f"Error reassigning partition(s):\n{errors}")
     say(f"Successfully started partition reassignment{_s(targets)} for {_join(sorted(targets))}")
+    if log_dirs:
+        begin_moves(cluster.log_dirs, log_dirs, flags.timeout, say)
 
 
 def set_throttles(
     settings: ConfigClient,
     flags: SimpleNamespace,
     moving: Callable[[], Mapping[TopicPartition, throttles.Move]],
+    movers: Collection[int],
 ) -> None:
-    """Set the requested throttles; a negative one means none."""
+    """Set the requested throttles; a negative one means none.
+
+    Args:
+        settings: Sets them.
+        flags: The rates.
+        moving: Returns the partitions that move between brokers.
+        movers: The brokers that move replicas between their log directories.
+    """
     if flags.throttle < 0 and flags.replica_alter_log_dirs_throttle < 0:
         return
     say(VERIFY_PERIODICALLY)
-    if flags.replica_alter_log_dirs_throttle >= 0:
-        sys.stderr.write(f"{NO_EFFECT}\n")
     if flags.throttle >= 0:
         throttles.throttle(settings, moving(), flags.throttle)
         say(f"The inter-broker throttle limit was set to {flags.throttle} B/s")
     if flags.replica_alter_log_dirs_throttle >= 0:
-        # Kafka sets this rate on the brokers that move replicas between log directories. There are none.
         rate = flags.replica_alter_log_dirs_throttle
+        throttles.throttle_log_dirs(settings, movers, rate)
         say(f"The replica-alter-dir throttle limit was set to {rate} B/s")
 
 
 def cancel(cluster: Cluster, settings: ConfigClient, flags: SimpleNamespace) -> None:
-    """Cancel the running reassignments of the file, and remove throttles."""
-    targets = parse_targets(_read(flags.reassignment_json_file))
+    """Cancel the running reassignments and moves of the file, and remove throttles."""
+    text = _read(flags.reassignment_json_file)
+    targets = parse_targets(text)
     active = [tp for tp in cluster.running() if tp in targets]
     if active:
         failed = cluster.alter(dict.fromkeys(active))
@@ -251,7 +262,11 @@ def cancel(cluster: Cluster, settings: ConfigClient, flags: SimpleNamespace) -> 
         say(f"Successfully cancelled partition reassignment{_s(active)} for: {_join(active)}")
     else:
         say("None of the specified partition reassignments are active.")
-    say("None of the specified partition moves are active.")
+    back = moves_back(cluster.log_dirs.placements(parse_log_dirs(text)))
+    if back:
+        begin_moves(cluster.log_dirs, back, flags.timeout, say)
+    else:
+        say("None of the specified partition moves are active.")
     if not flags.preserve_throttles:
         clear_throttles(cluster, settings, targets)
 
@@ -332,5 +347,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return run_with_options(OPTIONS, PURPOSE, arguments, work)
 
 
+def command() -> int:
+    """Run the tool as a program, and return its exit code."""
+    return run_tool(main)
+
+
 if __name__ == "__main__":
-    sys.exit(run_tool(main))
+    sys.exit(command())

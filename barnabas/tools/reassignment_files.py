@@ -8,13 +8,28 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from barnabas.cluster.model import placement
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 
 Moves = dict[TopicPartition, tuple[BrokerId, ...]]
 """The target replicas of each partition, preferred leader first."""
+
+
+class Replica(NamedTuple):
+    """A replica: topic, partition and broker, as Kafka's tool writes them."""
+
+    topic: str
+    partition: int
+    broker: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}-{self.broker}"
+
+
+LogDirTargets = dict[Replica, str]
+"""The target log directory of each replica."""
 
 ANY_LOG_DIR = "any"
 """The value for a log directory that the broker chooses."""
@@ -54,6 +69,17 @@ def parse_moves(text: str) -> Moves:
             f"Partition replica lists may not contain duplicate entries: {'. '.join(repeated)}"
         )
     return dict(moves)
+
+
+def parse_log_dirs(text: str) -> LogDirTargets:
+    """Parse the log directories in the JSON of a reassignment, without those that a broker may choose."""
+    targets = {}
+    for item in _items(text, "partitions"):
+        tp, replicas = _move(item)
+        for broker, path in zip(replicas, _log_dirs(tp, item, replicas), strict=True):
+            if path != ANY_LOG_DIR:
+                targets[Replica(tp.topic, tp.partition, broker)] = path
+    return targets
 
 
 def parse_topics(text: str) -> list[str]:
@@ -140,7 +166,7 @@ def _moves(text: str) -> list[tuple[TopicPartition, tuple[BrokerId, ...]]]:
     moves = []
     for item in _items(text, "partitions"):
         tp, replicas = _move(item)
-        _refuse_log_dirs(tp, item, replicas)
+        _log_dirs(tp, item, replicas)
         moves.append((tp, tuple(BrokerId(replica) for replica in replicas)))
     return moves
 
@@ -170,18 +196,19 @@ def _move(item: Mapping[str, Any]) -> tuple[TopicPartition, list[int]]:
     )
 
 
-def _refuse_log_dirs(tp: TopicPartition, item: Mapping[str, Any], replicas: list[int]) -> None:
+def _log_dirs(tp: TopicPartition, item: Mapping[str, Any], replicas: list[int]) -> list[str]:
     log_dirs = item.get("log_dirs", [ANY_LOG_DIR] * len(replicas))
     if not isinstance(log_dirs, list) or len(log_dirs) != len(replicas):
         raise ReassignmentFileError(
             f"Size of replicas list {replicas} is different from size of log dirs list {log_dirs} for "
             f"partition {tp}"
         )
-    if any(each != ANY_LOG_DIR for each in log_dirs):
+    if not all(isinstance(each, str) for each in log_dirs):
         raise ReassignmentFileError(
-            f"The log dirs {log_dirs} of partition {tp} cannot be chosen: replicas are not moved between log "
-            f"directories here; expected '{ANY_LOG_DIR}' for each replica"
+            f"The log dirs {log_dirs} of partition {tp} are no paths; expected an absolute path or "
+            f"'{ANY_LOG_DIR}' for each replica"
         )
+    return log_dirs
 
 
 def _is_number(value: object) -> bool:

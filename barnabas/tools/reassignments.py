@@ -1,23 +1,42 @@
-"""The requests of ``kafka-reassign-partitions.sh``: listing, starting and cancelling reassignments."""
+"""The requests of ``kafka-reassign-partitions.sh``: reassignments, and moves between log directories."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
-from kafka.protocol.admin import AlterPartitionReassignmentsRequest, ListPartitionReassignmentsRequest
+from kafka.protocol.admin import (
+    AlterPartitionReassignmentsRequest,
+    AlterReplicaLogDirsRequest,
+    DescribeLogDirsRequest,
+    ListPartitionReassignmentsRequest,
+)
 
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.tools.admin_client import DEADLINE_MS, SERVER_MS, AdminClient, Answer
-from barnabas.tools.reassignment_files import Moves
+from barnabas.tools.reassignment_files import LogDirTargets, Moves, Replica
 
 
 class ReassignCommandError(Exception):
     """An error that the tool prints before it exits with 1."""
 
 
-class Cluster:
-    """A client for the tool's requests.
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """The log directories of a replica.
+
+    Attributes:
+        current: The directory of its log, or None if no live directory has it.
+        future: The directory to which it moves, or None.
+    """
+
+    current: str | None = None
+    future: str | None = None
+
+
+class LogDirClient:
+    """A client for the requests about log directories, which go to each broker itself.
 
     Args:
         admin: A client of the cluster.
@@ -25,6 +44,68 @@ class Cluster:
 
     def __init__(self, admin: AdminClient) -> None:
         self._admin = admin
+
+    def placements(self, replicas: Iterable[Replica]) -> dict[Replica, Placement]:
+        """Return where each replica lies (DescribeLogDirs).
+
+        Raises:
+            AdminError: A broker is not alive, or did not answer.
+        """
+        found = dict.fromkeys(replicas, Placement())
+        for broker in sorted({replica.broker for replica in found}):
+            topics: dict[str, list[int]] = {}
+            for replica in found:
+                if replica.broker == broker:
+                    topics.setdefault(replica.topic, []).append(replica.partition)
+            answer = self._admin.ask_broker(DescribeLogDirsRequest(topics=list(topics.items())), broker)
+            for log_dir in answer.results:
+                for topic in log_dir.topics:
+                    for each in topic.partitions:
+                        replica = Replica(topic.name, each.partition_index, broker)
+                        if replica in found:
+                            known = found[replica]
+                            found[replica] = (
+                                Placement(known.current, log_dir.log_dir)
+                                if each.is_future_key
+                                else Placement(log_dir.log_dir, known.future)
+                            )
+        return found
+
+    def alter(self, targets: LogDirTargets) -> dict[Replica, ErrorCode]:
+        """Begin to move each replica (AlterReplicaLogDirs); return the answer for each.
+
+        Raises:
+            AdminError: A broker is not alive, or did not answer.
+        """
+        results: dict[Replica, ErrorCode] = {}
+        for broker in sorted({replica.broker for replica in targets}):
+            dirs: dict[str, dict[str, list[int]]] = {}
+            for replica, path in targets.items():
+                if replica.broker == broker:
+                    dirs.setdefault(path, {}).setdefault(replica.topic, []).append(replica.partition)
+            request = AlterReplicaLogDirsRequest(
+                dirs=[(path, list(topics.items())) for path, topics in dirs.items()]
+            )
+            for topic in self._admin.ask_broker(request, broker).results:
+                for each in topic.partitions:
+                    replica = Replica(topic.topic_name, each.partition_index, broker)
+                    results[replica] = ErrorCode.from_code(each.error_code)
+        return results
+
+
+class Cluster:
+    """A client for the tool's requests.
+
+    Attributes:
+        log_dirs: The client for requests about log directories.
+
+    Args:
+        admin: A client of the cluster.
+    """
+
+    def __init__(self, admin: AdminClient) -> None:
+        self._admin = admin
+        self.log_dirs = LogDirClient(admin)
 
     def running(self, deadline_ms: int = DEADLINE_MS) -> dict[TopicPartition, dict[str, list[int]]]:
         """List the running reassignments, with ``replicas``, ``adding_replicas`` and ``removing_replicas``.

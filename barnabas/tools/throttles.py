@@ -1,8 +1,7 @@
 """The settings that ``--throttle`` uses to slow the replication of partitions that are being reassigned.
 
 As in ``ReassignPartitionsCommand`` of Kafka 2.8 they are the throttled leader and follower replicas of each
-topic, and the rates of every broker that takes part. Barnabas brokers store these settings, so that tools can
-set, read and remove them, but do not throttle.
+topic, and the rates of every broker that takes part.
 """
 
 from __future__ import annotations
@@ -95,6 +94,12 @@ def throttle(client: ConfigClient, moving: Mapping[TopicPartition, Move], rate: 
     brokers = {broker for move in moving.values() for broker in move.sources | move.destinations}
     for broker in sorted(brokers):
         _alter(client, ConfigResourceType.BROKER, str(broker), dict.fromkeys(RATES, str(rate)))
+
+
+def throttle_log_dirs(client: ConfigClient, brokers: Collection[int], rate: int) -> None:
+    """Limit the moves between log directories of these brokers to ``rate`` bytes per second each."""
+    for broker in sorted(brokers):
+        _alter(client, ConfigResourceType.BROKER, str(broker), {LOG_DIR_RATE: str(rate)})
 
 
 def clear_brokers(client: ConfigClient, brokers: Collection[int]) -> None:

@@ -211,5 +211,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return run_with_options(OPTIONS, PURPOSE if words else PURPOSE_OF_NOTHING, words, work)
 
 
+def command() -> int:
+    """Run the tool as a program, and return its exit code."""
+    return run_tool(main)
+
+
 if __name__ == "__main__":
-    sys.exit(run_tool(main))
+    sys.exit(command())

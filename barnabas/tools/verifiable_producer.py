@@ -3,7 +3,8 @@
 Flags and lines are those of Kafka 2.8's ``org.apache.kafka.tools.VerifiableProducer``, without
 ``--producer.config``, ``--message-create-time`` and ``--repeating-keys``. The tool runs until it is
 interrupted or ``--max-messages`` are sent. Kafka's tool drops a record at its first error; this one retries
-for ten minutes, so that an outage delays records and loses none. Exit code 0, or 1 if no broker answered.
+for ten minutes, so that an outage delays records and loses none. Exit code 0; 1 for a command line that
+cannot be read, or if no broker answered.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Any
 import kafka
 from kafka import errors
 
+from barnabas.tools.argparse4j import Parser, integer
 from barnabas.tools.entry import run_tool
 from barnabas.tools.servers import ServersError, parse_servers, why_silent
 
@@ -126,31 +128,36 @@ def write_messages(
         future.add_errback(lambda error, value=value: events.failure(value, flags.topic, error))
 
 
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """Return the parser of the command line."""
-    flags = argparse.ArgumentParser(
-        prog="kafka-verifiable-producer.sh",
-        description="Write increasing numbers to a topic and print as JSON which were acknowledged.",
-        allow_abbrev=False,
+    flags = Parser(
+        "verifiable-producer",
+        "Write increasing numbers to a topic and print as JSON which were acknowledged.",
     )
-    flags.add_argument("--bootstrap-server", "--broker-list", required=True, metavar="HOST:PORT[,...]")
-    flags.add_argument("--topic", required=True)
+    servers = flags.add_mutually_exclusive_group(required=True)
+    servers.add_argument("--bootstrap-server", metavar="HOST1:PORT1[,HOST2:PORT2[...]]")
+    servers.add_argument("--broker-list", metavar="HOST1:PORT1[,HOST2:PORT2[...]]", help="deprecated")
+    flags.add_argument("--topic", help="required")
     flags.add_argument(
-        "--max-messages", type=int, default=-1, metavar="N", help="how many; -1: until interrupted"
+        "--max-messages", type=integer, default=-1, metavar="MAX-MESSAGES", help="-1: until interrupted"
     )
     flags.add_argument(
         "--throughput", type=float, default=-1, metavar="N", help="messages per second; -1: no limit"
     )
-    flags.add_argument("--acks", type=int, choices=[0, 1, -1], default=-1, help="(%(default)s)")
-    flags.add_argument("--value-prefix", type=int, metavar="N", help="written before each number, with a dot")
+    flags.add_argument("--acks", type=integer, choices=[0, 1, -1], default=-1, help="(%(default)s)")
+    flags.add_argument(
+        "--value-prefix", type=integer, metavar="N", help="written before each number, with a dot"
+    )
+    flags.need("--topic")
     return flags
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tool, and return the exit code."""
-    flags = parser().parse_args(arguments)
+    flags = parser().parse(arguments)
+    given = flags.bootstrap_server or flags.broker_list
     try:
-        servers = parse_servers(flags.bootstrap_server)
+        servers = parse_servers(given)
     except ServersError as error:
         sys.stderr.write(f"{error}\n")
         return 1
@@ -183,9 +190,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             reconnect_backoff_max_ms=RECONNECT_BACKOFF_MAX_MS,
         )
     except errors.KafkaError:
-        sys.stderr.write(
-            f"No broker answered at --bootstrap-server {flags.bootstrap_server}: {why_silent(servers)}\n"
-        )
+        sys.stderr.write(f"No broker answered at --bootstrap-server {given}: {why_silent(servers)}\n")
         return 1
     events.event("startup_complete")
     started = time.monotonic()
@@ -202,5 +207,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def command() -> int:
+    """Run the tool as a program, and return its exit code."""
+    return run_tool(main)
+
+
 if __name__ == "__main__":
-    sys.exit(run_tool(main))
+    sys.exit(command())

@@ -115,5 +115,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return asyncio.run(serve(given[0], given[1:]))
 
 
+def command() -> int:
+    """Run the tool as a program, and return its exit code."""
+    return run_tool(main)
+
+
 if __name__ == "__main__":
-    sys.exit(run_tool(main))
+    sys.exit(command())

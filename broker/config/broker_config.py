@@ -13,7 +13,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from barnabas.broker.config.listeners import parse_listeners, parse_security_map
+from barnabas.broker.config.security import is_listener_setting, listener_security
 from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.server.listener_security import ListenerSecurity
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.configs import ConfigError, Value, parse_given, with_defaults
 from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
@@ -27,7 +29,7 @@ class SettingsFileError(ValueError):
 
 
 MIN_DEDUPE_BYTES = 1024 * 1024
-"""What each cleaner thread must have more of for its map of keys (``LogCleaner`` refuses to start below)."""
+"""Each cleaner thread needs more bytes than this for its map of keys (checked by ``LogCleaner``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,7 @@ class BrokerConfig:
         log_dirs: The log directories.
         metrics_address: Host and port of the metrics page, or None.
         topic_defaults: The log settings of a topic without overrides.
+        security: The security of each client listener by its name.
     """
 
     values: Mapping[str, Value]
@@ -53,6 +56,7 @@ class BrokerConfig:
     log_dirs: tuple[Path, ...]
     metrics_address: tuple[str, int] | None
     topic_defaults: LogConfig
+    security: Mapping[str, ListenerSecurity]
 
     def integer(self, name: str) -> int:
         """Return the value of the integer setting ``name``."""
@@ -144,18 +148,22 @@ def parse(settings: Mapping[str, str], hostname: str | None = None) -> tuple[Bro
     values = with_defaults(BROKER_CONFIGS, parsed)
     security = parse_security_map(_names(values, "listener.security.protocol.map"))
     listeners = parse_listeners("listeners", _names(values, "listeners"), security)
+    inter_broker = str(values["inter.broker.listener.name"])
     config = BrokerConfig(
         values=MappingProxyType(values),
         given=MappingProxyType(given),
         listeners=listeners,
         advertised=_advertised(values, listeners, security, hostname),
-        inter_broker_listener=str(values["inter.broker.listener.name"]),
+        inter_broker_listener=inter_broker,
         log_dirs=tuple(Path(name) for name in _names(values, "log.dirs") or (str(values["log.dir"]),)),
         metrics_address=_metrics_address(values["metrics.address"]),
         topic_defaults=resolve_log_config(values, {}),
+        security=listener_security(
+            (each for each in listeners if each.listener != inter_broker), given, values
+        ),
     )
     _cross_check(config)
-    return config, unknown
+    return config, tuple(name for name in unknown if not is_listener_setting(name, listeners))
 
 
 def resolve_log_config(broker: Mapping[str, Value], overrides: Mapping[str, str]) -> LogConfig:
@@ -237,6 +245,11 @@ def _cross_check(config: BrokerConfig) -> None:
     if threads and buffer // threads <= MIN_DEDUPE_BYTES:
         allowed = f"more than {MIN_DEDUPE_BYTES} bytes for each of log.cleaner.threads, which is {threads}"
         raise ConfigError("log.cleaner.dedupe.buffer.size", str(buffer), allowed)
+    acks, replicas = config.integer("offsets.commit.required.acks"), "offsets.topic.replication.factor"
+    if acks > config.integer(replicas):
+        allowed = f"-1, or at most {replicas}, which is {config.integer(replicas)}"
+        raise ConfigError("offsets.commit.required.acks", str(acks), allowed)
+    _check_security(config)
     advertised = {endpoint.listener for endpoint in config.advertised}
     if config.inter_broker_listener not in advertised:
         raise ConfigError(
@@ -256,3 +269,16 @@ def _cross_check(config: BrokerConfig) -> None:
         raise ConfigError(
             "broker.id", str(broker_id), "at least 0 where broker.id.generation.enable is false"
         )
+
+
+def _check_security(config: BrokerConfig) -> None:
+    """Refuse a secured listener between brokers, and a delay as long as the idle time."""
+    for endpoint in config.listeners:
+        if endpoint.listener == config.inter_broker_listener and endpoint.security_protocol != "PLAINTEXT":
+            allowed = "PLAINTEXT for the listener between brokers, which has no other security yet"
+            raise ConfigError("listener.security.protocol.map", endpoint.security_protocol, allowed)
+    delay, idle = "connection.failed.authentication.delay.ms", config.integer("connections.max.idle.ms")
+    uses_sasl = any(each.mechanisms for each in config.security.values())
+    if uses_sasl and 0 <= idle <= config.integer(delay):
+        allowed = f"less than connections.max.idle.ms, which is {idle}"
+        raise ConfigError(delay, str(config.integer(delay)), allowed)

@@ -108,6 +108,7 @@ class ConfigChanges:
         self._last = -1
         self._session_is_new = False
         self._pending = asyncio.Event()
+        self._caught_up = asyncio.Event()
 
     def noticed(self) -> None:
         """Process notifications soon: there may be a new one."""
@@ -125,6 +126,10 @@ class ConfigChanges:
             ZooKeeperError: ZooKeeper cannot be read.
         """
         await self._apply((self._default, self._own))
+
+    async def caught_up(self) -> None:
+        """Return when the settings of all users have been read and applied for the first time."""
+        await self._caught_up.wait()
 
     async def run(self) -> None:
         """Apply changes as they come; runs until cancelled."""
@@ -159,6 +164,8 @@ class ConfigChanges:
             self._session_is_new = True
             raise
         self._last = max((change.number for change in new), default=self._last)
+        if is_first:
+            self._caught_up.set()
         await self._remove_old(changes)
 
     async def _remove_old(self, changes: Iterable[ConfigChange]) -> None:
@@ -178,7 +185,7 @@ class ConfigChanges:
             try:
                 self._pass_on(resource, read.settings)
             except Exception:  # noqa: BLE001  (the writer is unknown; other resources must be applied)
-                _log.exception(f"Settings of {resource} in ZooKeeper are not used: {dict(read.settings)}")
+                _log.exception(f"Settings of {resource} in ZooKeeper are not used: {sorted(read.settings)}")
 
     async def _apply_quotas(self, entities: Collection[QuotaEntity], *, are_all: bool) -> None:
         if not are_all and not entities:

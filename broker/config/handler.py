@@ -18,6 +18,7 @@ from barnabas.cluster.model.client_quotas import QuotaEntity, quotas_of
 from barnabas.cluster.model.configs import ConfigError
 from barnabas.cluster.model.configs_topic import TOPIC_CONFIGS
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.scram import ScramCredential, ScramMechanism, credentials_of
 
 _log = structlog.get_logger("kafka.server.DynamicConfigManager")
 
@@ -53,6 +54,10 @@ class ConfigHandler:
         self._elections: UncleanElections | None = None
         self.quotas: Quotas = {}
         """The quotas of all users, clients and addresses; ``ClientQuotas`` holds this object."""
+        self.credentials: dict[ScramMechanism, dict[str, ScramCredential]] = {
+            mechanism: {} for mechanism in ScramMechanism
+        }
+        """The SCRAM credentials of all users; the listeners hold these objects."""
         self.throttles = ReplicationThrottles()
         """The throttles of replication; the replicas hold this object."""
 
@@ -88,21 +93,33 @@ class ConfigHandler:
         """Apply the settings of this broker."""
         self.throttles.leader.limit = _rate(settings, "leader.replication.throttled.rate")
         self.throttles.follower.limit = _rate(settings, "follower.replication.throttled.rate")
+        self.throttles.log_dirs.limit = _rate(settings, "replica.alter.log.dirs.io.max.bytes.per.second")
         before = self._live.config.flag(_UNCLEAN)
         if self._live.set_own(settings):
             self._follow(unclean_before=before)
 
     def quotas_changed(self, changed: Mapping[QuotaEntity, Mapping[str, str]], *, are_all: bool) -> None:
-        """Replace the quotas of these entities, and remove those of others if these ``are_all``."""
+        """Replace the quotas and credentials of these entities; if these ``are_all``, no others have any."""
         if are_all:
             self.quotas.clear()
+            for credentials in self.credentials.values():
+                credentials.clear()
         for entity, settings in changed.items():
+            if entity.user and entity.client_id is None:
+                self._credentials_changed(entity.user, settings)
             own = quotas_of(entity, settings)
             self.quotas.pop(entity, None)
             if own:
                 self.quotas[entity] = own
             if not are_all:
                 _log.info(f"The quotas of {dict(entity.parts)} are now: {own or 'none'}")
+
+    def _credentials_changed(self, user: str, settings: Mapping[str, str]) -> None:
+        own = credentials_of(settings)
+        for mechanism, credentials in self.credentials.items():
+            credentials.pop(user, None)
+            if mechanism in own:
+                credentials[user] = own[mechanism]
 
     def _follow(self, *, unclean_before: bool) -> None:
         self._topic_configs.broker_changed()

@@ -11,6 +11,7 @@ from barnabas.broker.core.group.groups import PartitionGroups
 from barnabas.broker.core.group.offsets import GroupOffsets
 from barnabas.broker.core.timing_wheel import TimerTask
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
 
 
 @dataclass(slots=True, eq=False)
@@ -21,6 +22,7 @@ class CoordinatedPartition:
         groups: The groups as state machines.
         offsets: The offsets of each of these groups that ever had any.
         timers: The groups' timers that run.
+        deleted_meanwhile: Partitions whose topics were deleted while the log was being read.
         is_loaded: Whether the whole log has been read.
         is_unloaded: Whether this broker leads the partition no more; nobody finds it then.
     """
@@ -28,6 +30,7 @@ class CoordinatedPartition:
     groups: PartitionGroups
     offsets: dict[str, GroupOffsets] = field(default_factory=dict)
     timers: dict[TimerKey, TimerTask] = field(default_factory=dict)
+    deleted_meanwhile: set[TopicPartition] = field(default_factory=set)
     is_loaded: bool = False
     is_unloaded: bool = False
 
@@ -41,7 +44,7 @@ class CoordinatedPartition:
         return self.offsets.setdefault(group_id, GroupOffsets())
 
     def has_offsets(self, group_id: str) -> bool:
-        """Whether the group has an offset, or a commit on its way."""
+        """Return whether the group has an offset, or a commit on its way."""
         offsets = self.offsets.get(group_id)
         return offsets is not None and offsets.has_any
 

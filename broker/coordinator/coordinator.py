@@ -45,7 +45,7 @@ from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.supervisor import Supervisor
 
 PORTION = 500
-"""How many groups or members are dealt with in one turn of the loop at most."""
+"""The most groups or members that one turn of the event loop handles."""
 
 
 class GroupCoordinator:
@@ -85,7 +85,9 @@ class GroupCoordinator:
         log = GroupLog(appends, hosted, settings)
         self._effects = GroupEffects(hosted.broker_id, log, timer, metrics)
         self.offsets = CoordinatedOffsets(self.partitions, log, self._effects, settings, metrics)
-        self._loader = PartitionLoader(hosted, settings, self._effects, metrics)
+        self._loader = PartitionLoader(
+            hosted, settings, self._effects, forget=self.offsets.forget, metrics=metrics
+        )
         self._loads: dict[int, asyncio.Task[None]] = {}
 
     @property

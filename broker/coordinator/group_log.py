@@ -35,7 +35,7 @@ COMMIT_ERRORS: Mapping[ErrorCode, ErrorCode] = MappingProxyType(
         ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
     }
 )
-"""What the client of a commit is told for an error of the append; other errors pass through."""
+"""The error that a commit is answered with for an error of the append; other errors pass through."""
 
 
 def wall_ms() -> int:

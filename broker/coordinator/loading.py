@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable, Collection
 
 import structlog
 
@@ -28,6 +29,7 @@ from barnabas.broker.replicas.turn import carried_out, paced
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.runtime.collector import exempt_survivors, many_at_once
 from barnabas.cluster.runtime.metrics import Metrics
 
 _log = structlog.get_logger("kafka.coordinator.group.GroupMetadataManager")
@@ -41,6 +43,11 @@ Kafka serves what it has loaded until the error. A group would read older commit
 MOST_DAMAGED_LINES = 100
 """The most damaged records of one partition that are logged one by one."""
 
+MANY_OFFSETS = 10_000
+"""So many offsets of a partition are long-lived objects that collections should not visit again and again."""
+
+Forget = Callable[[CoordinatedPartition, Collection[TopicPartition]], Awaitable[None]]
+
 
 class PartitionLoader:
     """Fills partitions with the groups in their logs, one partition after the other.
@@ -49,15 +56,23 @@ class PartitionLoader:
         hosted: The partitions' logs.
         settings: ``group.*`` and ``offsets.load.buffer.size``.
         effects: Performs what follows from loading a group.
+        forget: Deletes the offsets of partitions whose topics were deleted during the load.
         metrics: Shows how long loading takes.
     """
 
     def __init__(
-        self, hosted: HostedPartitions, settings: GroupSettings, effects: GroupEffects, metrics: Metrics
+        self,
+        hosted: HostedPartitions,
+        settings: GroupSettings,
+        effects: GroupEffects,
+        *,
+        forget: Forget,
+        metrics: Metrics,
     ) -> None:
         self._hosted = hosted
         self._settings = settings
         self._effects = effects
+        self._forget = forget
         self._metrics = metrics
         self._loading = asyncio.Lock()
 
@@ -67,7 +82,10 @@ class PartitionLoader:
         self._tell(f"Scheduling loading of offsets and group metadata from {name} for epoch {epoch}")
         async with self._loading:
             began = time.monotonic()
-            while not await self._try_to_load(partition, name):  # noqa: ASYNC110  (no event tells of a repair)
+            while True:
+                with many_at_once():
+                    if await self._try_to_load(partition, name):
+                        break
                 await asyncio.sleep(RETRY_S)
         ended = time.monotonic()
         self._metrics.partition_load_time_ms.observe(_ms(queued, ended))
@@ -93,13 +111,18 @@ class PartitionLoader:
         except Exception:  # noqa: BLE001  (an error of one partition must not end the broker)
             _log.exception(f"Error loading offsets from {name}")
             return False
-        async for group_id, loaded in paced(found.groups()):
+        async for group_id, loaded in paced(await carried_out(found.groups())):
             if loaded.offsets.has_any:
                 partition.offsets[group_id] = loaded.offsets
             now_ms = wall_ms()
             loading = load_group(self._settings.of_groups, partition.groups, group_id, loaded.stored, now_ms)
             self._effects.perform(partition, loading)
+        while partition.deleted_meanwhile:
+            deleted, partition.deleted_meanwhile = partition.deleted_meanwhile, set()
+            await self._forget(partition, deleted)
         partition.is_loaded = True
+        if sum(map(len, partition.offsets.values())) >= MANY_OFFSETS:
+            exempt_survivors()
         return True
 
     async def _read(self, hosted: HostedPartition) -> GroupLoad:
@@ -136,7 +159,7 @@ class PartitionLoader:
         return load
 
     async def unload(self, partition: CoordinatedPartition) -> None:
-        """Let the groups of a partition die that nobody finds any more; who waits is told NOT_COORDINATOR."""
+        """Remove the groups of a partition that moved away; waiting members are answered NOT_COORDINATOR."""
         name, by_id = TopicPartition(OFFSETS_TOPIC, partition.number), partition.groups.by_id
         groups, offsets = len(by_id), sum(map(len, partition.offsets.values()))
         async for group_id in paced(tuple(by_id)):

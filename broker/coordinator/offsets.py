@@ -7,7 +7,7 @@ Source: ``storeOffsets``, ``getOffsets`` and ``cleanupGroupMetadata`` of ``Group
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from barnabas.broker.coordinator.coordinated import CoordinatedPartition, CoordinatedPartitions
@@ -31,11 +31,11 @@ CommitErrors = dict[TopicPartition, ErrorCode]
 
 
 PORTION = 500
-"""How many offsets are deleted in one turn of the loop at most."""
+"""The most offsets that one turn of the event loop deletes."""
 
 
 class FetchedOffset(NamedTuple):
-    """What OffsetFetch answers for a partition; ``committed`` is None if nothing is, or with an error."""
+    """The answer of OffsetFetch for a partition; ``committed`` is None if nothing is, or with an error."""
 
     error: ErrorCode
     committed: OffsetAndMetadata | None
@@ -169,7 +169,7 @@ class CoordinatedOffsets:
         self, group_id: str, wanted: Iterable[TopicPartition]
     ) -> dict[TopicPartition, ErrorCode] | ErrorCode:
         """Delete offsets of a group (OffsetDelete), but of no topic to which it is subscribed."""
-        partition = self._partitions.find(group_id, may_be_empty=True)
+        partition = self._partitions.find(group_id)
         if isinstance(partition, ErrorCode):
             return partition
         asked = tuple(wanted)
@@ -182,13 +182,24 @@ class CoordinatedOffsets:
         return {each: subscribed_error if each.topic in subscribed else ErrorCode.NONE for each in asked}
 
     async def topic_partitions_deleted(self, deleted: Iterable[TopicPartition]) -> None:
-        """Delete the offsets of partitions whose topics were deleted, in all groups."""
+        """Delete the offsets of partitions whose topics were deleted, in all groups.
+
+        A partition that is being loaded does so at the end of its load, before it serves anybody: what is
+        committed later belongs to a new topic of that name.
+        """
         gone = frozenset(deleted)
         for partition in tuple(self._partitions.all):
-            async for group_id, offsets in paced(tuple(partition.offsets.items())):
-                mine = gone.intersection(offsets.partitions)
-                if mine:
-                    await self._remove(partition, group_id, mine)
+            if partition.is_loaded:
+                await self.forget(partition, gone)
+            else:
+                partition.deleted_meanwhile |= gone
+
+    async def forget(self, partition: CoordinatedPartition, gone: Collection[TopicPartition]) -> None:
+        """Delete the offsets of ``gone`` in the groups of one partition."""
+        async for group_id, offsets in paced(tuple(partition.offsets.items())):
+            mine = frozenset(gone).intersection(offsets.partitions)
+            if mine:
+                await self._remove(partition, group_id, mine)
 
     async def expire(self) -> int:
         """Delete the offsets that have expired, and the groups that are left without any (KIP-211)."""
@@ -254,5 +265,5 @@ class CoordinatedOffsets:
 
 
 def _java_length(text: str) -> int:
-    """The length of a text in Java: its UTF-16 units."""
+    """Return the length of a text in Java: its UTF-16 units."""
     return len(text) if text.isascii() else len(text.encode("utf-16-be")) // 2

@@ -20,7 +20,7 @@ from barnabas.cluster.runtime.supervisor import Supervisor
 _log = structlog.get_logger("kafka.server.AutoTopicCreationManager")
 
 CREATION_TIMEOUT_MS = 30_000
-"""How long the controller may take to create the topic; another request asks again afterwards."""
+"""The time in milliseconds that the controller may take to create the topic; a later request asks again."""
 
 _SETTLED = frozenset({ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS})
 
@@ -30,7 +30,7 @@ class OffsetsTopic:
 
     Args:
         settings: How the topic is created.
-        metadata: What the controller last told of topics and brokers.
+        metadata: The topics and brokers of the controller's last UpdateMetadata.
         controller: The active controller wherever it runs.
         supervisor: Owns the task that creates the topic.
     """
@@ -104,9 +104,9 @@ class OffsetsTopic:
 
     async def _create(self) -> None:
         try:
-            told = await self._controller.submit(CreateTopics((self.creation,)), CREATION_TIMEOUT_MS)
+            answer = await self._controller.submit(CreateTopics((self.creation,)), CREATION_TIMEOUT_MS)
         finally:
             self._is_being_created = False
-        result = told if isinstance(told, Refused) else told.topics[0]
+        result = answer if isinstance(answer, Refused) else answer.topics[0]
         if result.error not in _SETTLED and LINES.allow("the offsets topic is not created"):
             _log.error(f"{OFFSETS_TOPIC} is not created: {result.error.name}: {result.message}")

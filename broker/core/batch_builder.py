@@ -16,6 +16,7 @@ from barnabas.broker.core.record_batch import (
     RecordBatch,
     with_records,
 )
+from barnabas.broker.core.records import write_varint
 
 _NULL = b"\x01"
 """The length -1, zig-zag encoded."""
@@ -45,10 +46,10 @@ class BatchBuilder:
 
     def add(self, key: bytes, value: bytes | None) -> bool:
         """Append a record; return False, and append nothing, if the batch would become too large."""
-        delta, key_length = varint(self._count), varint(len(key))
-        value_length = _NULL if value is None else varint(len(value))
+        delta, key_length = write_varint(self._count), write_varint(len(key))
+        value_length = _NULL if value is None else write_varint(len(value))
         size = _FIXED_BYTES + len(delta) + len(key_length) + len(key) + len(value_length) + len(value or b"")
-        length = varint(size)
+        length = write_varint(size)
         if HEADER_SIZE + len(self._records) + len(length) + size > self._max_bytes:
             return False
         parts = (length, b"\0\0", delta, key_length, key, value_length, value or b"", b"\0")
@@ -74,16 +75,3 @@ class BatchBuilder:
             record_count=self._count,
         )
         return with_records(header, compress(codec, self._records))
-
-
-def varint(value: int) -> bytes:
-    """Encode a number that is not negative, zig-zag, 7 bits a byte."""
-    rest = value << 1
-    if rest <= 0x7F:
-        return bytes((rest,))
-    encoded = bytearray()
-    while rest > 0x7F:
-        encoded.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    encoded.append(rest)
-    return bytes(encoded)

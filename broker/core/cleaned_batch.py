@@ -1,8 +1,8 @@
-"""What a cleaning keeps of one batch.
+"""The records that a cleaning keeps of one batch.
 
 Source: ``LogCleaner.scala`` (``Cleaner.shouldRetainRecord``) and ``MemoryRecords.java`` (``filterTo``) of
-Kafka 2.8; KIP-58, KIP-98. Offsets never change and batches never merge. Other than in Kafka, the records that
-stay are copied as they are, so the base timestamp, from which theirs are counted, stays too.
+Kafka 2.8; KIP-58, KIP-98. Offsets never change and batches never merge. Unlike in Kafka, the remaining
+records are copied as they are, so the base timestamp, from which theirs are counted, stays too.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class CleanedBatch(NamedTuple):
     """A batch after cleaning.
 
     Attributes:
-        batch: The batch itself where nothing was dropped, a smaller one, or None where nothing is kept.
-        kept: How many of its records stay.
-        without_key: How many had no key, which a compacted topic should not have.
+        batch: The batch itself if nothing was dropped, a smaller one, or None if nothing is kept.
+        kept: The number of records that stay.
+        without_key: The number of records without a key, which a compacted topic should not have.
     """
 
     batch: RecordBatch | None

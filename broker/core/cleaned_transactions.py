@@ -1,8 +1,8 @@
 """Which batches of transactions a cleaning may drop.
 
 Source: ``LogCleaner.scala`` (``CleanedTransactionMetadata``, ``Cleaner.shouldDiscardBatch``) of Kafka 2.8.
-Data of an aborted transaction goes at once. A marker stays until all data of its transaction is gone, and
-then as long as a tombstone would: a consumer that has read the data must find out how the transaction ended.
+Data of an aborted transaction is dropped at once. A marker stays until all data of its transaction is gone,
+and then as long as a tombstone would: a consumer that has read the data must learn how the transaction ended.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from barnabas.broker.core.transactions import AbortedTransaction, ControlRecordT
 
 
 class CleanedTransactions:
-    """The transactions that one pass over a log has met.
+    """The transactions found so far by one pass over a log.
 
     Args:
         aborted: The aborted transactions of the section, in any order.
@@ -44,7 +44,7 @@ class CleanedTransactions:
         return False
 
     def may_drop_marker(self, header: BatchHeader, marker: EndTransactionMarker | None) -> bool:
-        """Return whether a control batch has no data before it any more. Call it for each, in order.
+        """Return whether no data before a control batch is left. Call it for each, in order.
 
         Args:
             header: The batch's.

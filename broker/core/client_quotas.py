@@ -1,4 +1,4 @@
-"""The quota that holds for a client, and how much of it the client uses.
+"""The quota that applies to a client, and how much of it the client uses.
 
 Source: ``ClientQuotaManager`` of Kafka 2.8 and its ``DefaultQuotaCallback`` (the order of quotas); KIP-55.
 """
@@ -14,14 +14,14 @@ from barnabas.broker.core.quota_rates import SampledRate, throttle_ms
 from barnabas.cluster.model.client_quotas import DEFAULT, QuotaEntity
 
 IDLE_MS = 3_600_000
-"""How long a counter is kept that nothing is recorded in."""
+"""The time in milliseconds for which an idle counter is kept."""
 
 MAX_COUNTERS = 10_000
-"""How many counters each type of quota has; beyond it the longest idle one goes. Kafka has no bound."""
+"""The most counters of each type of quota; beyond it the longest idle one goes. Kafka has no bound."""
 
 
 class Tags(NamedTuple):
-    """Who shares a counter, as the metrics name it: a user, a client id, or both.
+    """The clients that share a counter, as the metrics name them: a user, a client id, or both.
 
     Attributes:
         user: The user, or an empty string if all users share it.
@@ -37,7 +37,7 @@ class Limit(NamedTuple):
 
     Attributes:
         value: The most units per second.
-        tags: Who shares it.
+        tags: The clients that share it.
     """
 
     value: float
@@ -70,12 +70,12 @@ def limit_of(
 
 @dataclass(slots=True)
 class Counter:
-    """What a client uses.
+    """The use of a quota by the clients that share it.
 
     Attributes:
-        rate: Its rate.
-        used_ms: When it was last recorded.
-        throttle_ms: How long it had to wait when it was last recorded.
+        rate: The rate of what they use.
+        used_ms: The time of the last record.
+        throttle_ms: The throttle time after the last record.
     """
 
     rate: SampledRate
@@ -88,12 +88,12 @@ class QuotaUse:
     """The use of one type of quota by all clients.
 
     Attributes:
-        key: The setting that limits it.
+        key: The setting that limits it, such as ``producer_byte_rate``.
         quotas: All quotas, of every type.
-        windows: How many windows a rate is taken over (``quota.window.num``).
+        windows: The number of windows over which a rate is measured (``quota.window.num``).
         window_ms: The length of a window.
-        most_ms: The longest that anybody waits, or None.
-        counters: The counters of those who are limited, the longest idle one first.
+        most_ms: The longest throttle time, or None for no bound.
+        counters: The counters of limited clients, the longest idle one first.
     """
 
     key: str
@@ -104,7 +104,7 @@ class QuotaUse:
     counters: OrderedDict[Tags, Counter] = field(default_factory=OrderedDict)
 
     def record(self, user: str, client_id: str, value: float, now_ms: int) -> int:
-        """Add what a client has used; return how long it must wait, in milliseconds."""
+        """Record what a client has used; return its throttle time in milliseconds."""
         limit = limit_of(self.quotas, self.key, user, client_id)
         if limit is None:
             return 0
@@ -115,13 +115,13 @@ class QuotaUse:
         return counter.throttle_ms
 
     def take_back(self, user: str, client_id: str, value: float, now_ms: int) -> None:
-        """Take back what was recorded: the client did not get it."""
+        """Subtract what was recorded but not given to the client."""
         limit = limit_of(self.quotas, self.key, user, client_id)
         if limit is not None:
             self._counter(limit.tags, now_ms).rate.record(-value, now_ms)
 
     def most_at_once(self, user: str, client_id: str) -> float | None:
-        """Return the most units that a client may use at once without waiting, or None if it has no limit."""
+        """Return the most units that a client may use at once without being throttled; None for no limit."""
         limit = limit_of(self.quotas, self.key, user, client_id)
         return None if limit is None else limit.value * (self.windows - 1) * self.window_ms / 1000
 

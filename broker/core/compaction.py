@@ -1,8 +1,8 @@
 """Which log is compacted next, which section of it, and which of its segments become one.
 
-A log is a clean section that was compacted before, and a dirty one behind it. Of the dirty section the active
-segment is never compacted, nor what is younger than ``min.compaction.lag.ms`` or may be of an open
-transaction.
+A log is a clean section that was compacted before, followed by a dirty section. The active segment of the
+dirty section is never compacted, nor are records that are younger than ``min.compaction.lag.ms`` or may
+belong to an open transaction.
 
 Source: ``LogCleanerManager.scala`` (``grabFilthiestCompactedLog``, ``cleanableOffsets``,
 ``calculateCleanableBytes``, ``maxCompactionDelay``) and ``LogCleaner.scala`` (``groupSegmentsBySize``) of
@@ -21,11 +21,11 @@ from barnabas.cluster.model.ids import Offset
 K = TypeVar("K")
 
 MAX_OFFSETS = 2**31 - 1
-"""How far apart the offsets of a segment may lie."""
+"""The largest distance between two offsets of a segment."""
 
 
 class SegmentAge(Protocol):
-    """What compaction asks of a segment; some of it costs a read of the file, so it is asked when needed."""
+    """The facts about a segment that compaction decides by; those in the file are read when needed."""
 
     @property
     def base_offset(self) -> Offset:
@@ -50,7 +50,7 @@ class SegmentAge(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CompactedLog:
-    """What compaction asks of a log.
+    """The facts about a log that compaction decides by.
 
     Attributes:
         name: Its name in log lines.
@@ -70,12 +70,12 @@ class CompactedLog:
 
 
 class DirtySection(NamedTuple):
-    """Where the dirty section of a log begins.
+    """The dirty section of a log, and the correction of its checkpoint if one is needed.
 
     Attributes:
-        offset: Its first offset.
+        offset: The first offset of the section.
         is_reset: Whether the checkpoint cannot be right, and must be written with this offset.
-        warning: What to say of that, or None.
+        warning: The log line about that, or None.
     """
 
     offset: Offset
@@ -84,11 +84,11 @@ class DirtySection(NamedTuple):
 
 
 class LogToClean(NamedTuple):
-    """How dirty a log is.
+    """The sizes of the clean and the dirty section of a log.
 
     Attributes:
-        first_dirty_offset: Where the dirty section begins.
-        end_offset: Where the part of it ends that may be compacted: the base offset of a segment.
+        first_dirty_offset: The offset at which the dirty section begins.
+        end_offset: The end of the part of it that may be compacted: the base offset of a segment.
         clean_bytes: The size of the segments that begin before the dirty section.
         cleanable_bytes: The size of the segments that may be compacted from the dirty section's start on.
         compaction_delay_ms: For how long ``max.compaction.lag.ms`` has been exceeded, else 0.
@@ -173,7 +173,7 @@ def filthiest(logs: Mapping[K, tuple[LogToClean, LogConfig]]) -> K | None:
 
 
 def _from(sealed: Sequence[SegmentAge], offset: Offset, active: SegmentAge) -> Sequence[SegmentAge]:
-    """The sealed segment that covers ``offset``, and all later ones; none where the active one covers it."""
+    """Return the sealed segments from that which covers ``offset`` on; none if the active one covers it."""
     if offset >= active.base_offset:
         return ()
     first = 0
@@ -210,7 +210,7 @@ class SegmentSize(NamedTuple):
     """A segment that is to be compacted.
 
     Attributes:
-        base_offset: Its first offset.
+        base_offset: The first offset of the section.
         end_offset: The next segment's base offset.
         size: The bytes of its batches.
         index_size: The bytes of its offset index.
@@ -258,7 +258,7 @@ def groups(
 
 
 def delete_horizon_ms(segments: Sequence[SegmentSize], first_dirty: Offset, delete_retention_ms: int) -> int:
-    """Return until when a segment must have been written for its tombstones to go, in ms since 1970.
+    """Return the time (ms since 1970) before which a segment was written whose tombstones are dropped.
 
     It is ``delete.retention.ms`` before the last segment of the clean section was written. Without a clean
     section it is 0: no tombstone goes.

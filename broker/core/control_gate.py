@@ -148,12 +148,12 @@ class StopVerdict(Enum):
 
 
 def judge_stop(requested: LeaderEpoch, current: LeaderEpoch, *, delete: bool) -> StopVerdict:
-    """Judge a StopReplica partition by its leader epoch; ``current`` is -1 where there is no such replica.
+    """Judge a StopReplica partition by its leader epoch; ``current`` is -1 without a replica.
 
     Release 2.8 requires an epoch above the current one, because the controller raises it before it stops a
     replica. The epochs of a topic being deleted and of a controller that knows none are admitted. So is, as
     from release 3.4 on, the current epoch if the replica is deleted: a replica that a cancelled reassignment
-    had added was never in the ISR, so it goes without a new epoch.
+    had added was never in the ISR, so it is deleted without a new epoch.
     """
     if requested in (EPOCH_DURING_DELETE, UNKNOWN_LEADER_EPOCH) or requested > current:
         return StopVerdict.APPLY

@@ -1,7 +1,7 @@
-"""Incremental fetch sessions of clients: what each partition was last told, and who may have a session.
+"""Incremental fetch sessions of clients: the last answer of each partition, and the limit of sessions.
 
-A session remembers what its client asked of each partition, so a request names only what changed, and an
-answer only what is new. Source: KIP-227; ``FetchSession.scala`` of Kafka 2.8.
+A session keeps what its client requests of each partition, so requests and answers contain only changes.
+Source: KIP-227; ``FetchSession.scala`` of Kafka 2.8.
 """
 
 from __future__ import annotations
@@ -28,29 +28,30 @@ FINAL_EPOCH = -1
 LARGEST_EPOCH = LARGEST_ID = 2**31 - 1
 
 EVICTION_MS = 120_000
-"""How long a session must have been idle, or have existed, before any other may take its place."""
+"""The time that a session must have been idle, or have existed, before any other may take its place."""
 
 MAX_PARTITIONS = 200_000
-"""How many partitions all sessions have at most, about 100 MB; Kafka has no such bound.
+"""The most partitions of all sessions together, about 100 MB; Kafka has no such bound.
 
 Beyond it no session begins, and one that would grow ends: its client begins again with a whole request.
 """
 
 MAX_SESSION_PARTITIONS = 5_000
-"""How many partitions one session has at most: going through them takes some 10 ms for each fetch."""
+"""The most partitions of one session: going through them takes some 10 ms for each fetch."""
 
 W = TypeVar("W")
-"""What a client wants of one partition."""
+"""The type of what a client asks of one partition."""
 
 
-class PartitionNews(NamedTuple):
-    """What the answer to one partition would tell.
+class PartitionResult(NamedTuple):
+    """The result of a fetch from one partition, as far as it decides whether the answer includes it.
 
     Attributes:
         high_watermark: The high watermark, or -1.
         log_start_offset: The log start offset, or -1.
         is_error: Whether it is an error.
-        is_due: Whether it is told in any case: there are records, a preferred read replica or a divergence.
+        is_due: Whether the answer includes it even if nothing changed: there are records, a preferred read
+            replica or a divergence.
     """
 
     high_watermark: Offset
@@ -65,25 +66,27 @@ class CachedPartition(Generic[W]):
 
     Attributes:
         wanted: What the client wants of it.
-        high_watermark: The high watermark that it was last told, or -1.
-        log_start_offset: The log start offset that it was last told, or -1.
+        high_watermark: The high watermark in the last answer that included it, or -1.
+        log_start_offset: The log start offset in the last answer that included it, or -1.
     """
 
     wanted: W
     high_watermark: int = -1
     log_start_offset: int = -1
 
-    def must_tell(self, news: PartitionNews) -> bool:
-        """Whether an incremental answer names the partition; what it tells is remembered.
+    def must_include(self, result: PartitionResult) -> bool:
+        """Return whether an incremental answer includes the partition, and remember what the answer says.
 
-        After an error the high watermark is told again.
+        Source: ``CachedPartition.maybeUpdateResponseData``.
+
+        The answer after an error includes the partition again.
         """
         is_changed = (
-            news.high_watermark != self.high_watermark or news.log_start_offset != self.log_start_offset
+            result.high_watermark != self.high_watermark or result.log_start_offset != self.log_start_offset
         )
-        self.high_watermark = -1 if news.is_error else news.high_watermark
-        self.log_start_offset = news.log_start_offset
-        return is_changed or news.is_error or news.is_due
+        self.high_watermark = -1 if result.is_error else result.high_watermark
+        self.log_start_offset = result.log_start_offset
+        return is_changed or result.is_error or result.is_due
 
 
 @dataclass(slots=True)
@@ -94,10 +97,10 @@ class FetchSession(Generic[W]):
         id: Its number, which only its client knows.
         privileged: Whether it is a follower's.
         created_ms: When it began.
-        used_ms: When it was last asked.
+        used_ms: When its last request came.
         epoch: The session epoch that its next request must have.
-        partitions: What it fetches; the one that was told of last is the last.
-        size: How many partitions it had when it was last asked.
+        partitions: What it fetches; the one that an answer included last is the last.
+        size: The number of its partitions at its last request.
     """
 
     id: int
@@ -110,7 +113,7 @@ class FetchSession(Generic[W]):
 
 
 class Kind(Enum):
-    """How a request relates to sessions."""
+    """The relation of a request to sessions."""
 
     SESSIONLESS = "answered whole, and no session begins"
     FULL = "answered whole, and a session begins if there is room"
@@ -119,7 +122,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class SessionRequest(Generic[W]):
-    """What a Fetch says of its session.
+    """The fields of a Fetch that concern its session.
 
     Attributes:
         id: The session that it names, or 0.
@@ -157,21 +160,21 @@ class FetchContext(Generic[W]):
 
 @dataclass(frozen=True, slots=True)
 class SessionAnswer:
-    """How a Fetch is answered.
+    """The answer to a Fetch, as far as the session decides it.
 
     Attributes:
         session_id: The session id of the answer.
         error: ``INVALID_FETCH_SESSION_EPOCH`` if the session has moved on meanwhile.
-        told: The partitions to name; None stands for all.
+        included: The partitions that the answer includes; None stands for all.
     """
 
     session_id: int = NO_SESSION
     error: ErrorCode = ErrorCode.NONE
-    told: frozenset[TopicPartition] | None = None
+    included: frozenset[TopicPartition] | None = None
 
 
 def next_epoch(epoch: int) -> int:
-    """The session epoch behind one; 0 and -1 have other meanings."""
+    """Return the session epoch behind one; 0 and -1 have other meanings."""
     if epoch < 0:
         return FINAL_EPOCH
     return 1 if epoch == LARGEST_EPOCH else epoch + 1
@@ -190,10 +193,10 @@ class FetchSessionCache(Generic[W]):
     """The sessions of one broker.
 
     Attributes:
-        slots: How many there may be (``max.incremental.fetch.session.cache.slots``).
-        new_id: Gives a random number from 1 to 2^31-2.
-        on_evicted: Called for each session that had to go for another one.
-        partition_count: How many partitions all sessions have.
+        slots: The most sessions (``max.incremental.fetch.session.cache.slots``).
+        new_id: Returns a random number from 1 to 2^31-2.
+        on_evicted: Called for each session that was evicted for another one.
+        partition_count: The number of partitions of all sessions.
     """
 
     slots: int
@@ -244,16 +247,16 @@ class FetchSessionCache(Generic[W]):
         return FetchContext(Kind.INCREMENTAL, every, session, session.epoch)
 
     def finish(
-        self, context: FetchContext[W], news: Mapping[TopicPartition, PartitionNews], now_ms: int
+        self, context: FetchContext[W], results: Mapping[TopicPartition, PartitionResult], now_ms: int
     ) -> SessionAnswer:
-        """Decide what an answer tells, and begin a session where one was asked for and there is room."""
+        """Decide which partitions an answer includes, and begin a session if the request asks for one."""
         match context.kind:
             case Kind.SESSIONLESS:
                 return SessionAnswer()
             case Kind.FULL:
-                return SessionAnswer(self._create(context, news, now_ms))
+                return SessionAnswer(self._create(context, results, now_ms))
             case Kind.INCREMENTAL:
-                return self._told(context, news)
+                return self._incremental(context, results)
             case unknown:
                 assert_never(unknown)
 
@@ -262,28 +265,30 @@ class FetchSessionCache(Generic[W]):
         """Return the answer to a client that must wait: nothing, and the session goes on."""
         session = context.session
         if session is None:
-            return SessionAnswer(told=frozenset())
+            return SessionAnswer(included=frozenset())
         error = ErrorCode.NONE if session.epoch == context.epoch else ErrorCode.INVALID_FETCH_SESSION_EPOCH
         return SessionAnswer(session.id, error, frozenset())
 
     @staticmethod
-    def _told(context: FetchContext[W], news: Mapping[TopicPartition, PartitionNews]) -> SessionAnswer:
+    def _incremental(
+        context: FetchContext[W], results: Mapping[TopicPartition, PartitionResult]
+    ) -> SessionAnswer:
         session = context.session
         if session is None or session.epoch != context.epoch:
             session_id = NO_SESSION if session is None else session.id
             return SessionAnswer(session_id, ErrorCode.INVALID_FETCH_SESSION_EPOCH, frozenset())
-        told = set()
-        for topic_partition, each in news.items():
+        included = set()
+        for topic_partition, each in results.items():
             cached = session.partitions[topic_partition]
-            if cached.must_tell(each):
-                told.add(topic_partition)
+            if cached.must_include(each):
+                included.add(topic_partition)
                 session.partitions.move_to_end(topic_partition)
-        return SessionAnswer(session.id, told=frozenset(told))
+        return SessionAnswer(session.id, included=frozenset(included))
 
     def _create(
-        self, context: FetchContext[W], news: Mapping[TopicPartition, PartitionNews], now_ms: int
+        self, context: FetchContext[W], results: Mapping[TopicPartition, PartitionResult], now_ms: int
     ) -> int:
-        size = len(news)
+        size = len(results)
         if not self._may_hold(size):
             return NO_SESSION
         if len(self._sessions) >= self.slots and not self._evict(context.privileged, size, now_ms):
@@ -293,7 +298,7 @@ class FetchSessionCache(Generic[W]):
                 topic_partition,
                 CachedPartition(context.wanted[topic_partition], each.high_watermark, each.log_start_offset),
             )
-            for topic_partition, each in news.items()
+            for topic_partition, each in results.items()
         )
         number = self.new_id()
         while number in self._sessions:
@@ -306,11 +311,11 @@ class FetchSessionCache(Generic[W]):
         return number
 
     def _may_hold(self, more: int, held: int = 0) -> bool:
-        """Whether a session that has ``held`` partitions may have so many more."""
+        """Return whether a session that has ``held`` partitions may have so many more."""
         return held + more <= MAX_SESSION_PARTITIONS and self.partition_count + more <= MAX_PARTITIONS
 
     def _evict(self, privileged: bool, size: int, now_ms: int) -> bool:
-        """Make room: of the stalest session, else of the least valuable one if it is below the new one."""
+        """Evict the stalest session, else the least valuable one if the new one is more valuable."""
         oldest = next(iter(self._sessions.values()), None)
         if oldest is None:
             return False
@@ -331,7 +336,7 @@ class FetchSessionCache(Generic[W]):
         self.partition_count -= session.size
 
     def _touch(self, session: FetchSession[W], now_ms: int) -> None:
-        """Note that a session is used now: it is the last to be idle for long, and its value may change."""
+        """Record that a session is used now, which may change its value."""
         self._forget_value(session)
         self.partition_count += len(session.partitions) - session.size
         session.used_ms = now_ms

@@ -15,6 +15,7 @@ from barnabas.broker.core.records import (
     STRETCH_RECORDS,
     BadLayoutError,
     CorruptRecordsError,
+    bad_layout,
     opened,
     read_varint,
 )
@@ -30,9 +31,9 @@ _VARLONG_BYTES = 10
 KeyedRecord = tuple[int, int, int, int, int, int, bool]
 """A record among the decompressed records of its batch, as positions in bytes and deltas.
 
-Where its length stands; where the next record begins; its timestamp in milliseconds from the batch's base
-timestamp; its offset from the batch's base offset; where its key begins and ends, -1 both where it has none;
-whether its value is not null (a record without one is a tombstone).
+The position of its length; the position of the next record; its timestamp in milliseconds from the batch's
+base timestamp; its offset from the batch's base offset; the positions at which its key begins and ends, both
+-1 without a key; whether its value is not null (a record with a null value is a tombstone).
 """
 
 
@@ -75,19 +76,14 @@ def keyed_records(header: BatchHeader, records: bytes) -> Iterator[KeyedRecord]:
             else:
                 at, key_begin, key_end = key_begin, NO_KEY, NO_KEY
             if at >= end or end > size:
-                raise _bad_layout(header, records)
+                raise bad_layout(header, records)
             # A length below zero, which is null, is odd in the zig-zag encoding.
             yield begin, end, timestamp_delta, offset_delta, key_begin, key_end, not records[at] & 1
             begin = end
     except (IndexError, BadLayoutError) as error:
-        raise _bad_layout(header, records) from error
+        raise bad_layout(header, records) from error
     if begin != size:
-        raise _bad_layout(header, records)
-
-
-def _bad_layout(header: BatchHeader, records: bytes) -> CorruptRecordsError:
-    detail = f"{header.record_count} records of the batch at offset {header.base_offset}"
-    return CorruptRecordsError(f"{detail} do not fit into {len(records)} bytes")
+        raise bad_layout(header, records)
 
 
 def check_keys(batch: RecordBatch, partition: str) -> Steps[Refusal | None]:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from barnabas.cluster.model.brokers import Broker
+from barnabas.cluster.model.epochs import ControllerEpoch
 from barnabas.cluster.model.ids import LEADER_DURING_DELETE, BrokerId, TopicPartition
 from barnabas.cluster.model.requests import UpdateMetadataPartition, UpdateMetadataRequest
 
@@ -20,7 +21,7 @@ class MetadataChange:
 
     Attributes:
         cached: The partitions added or replaced, in the order of the request.
-        deleted: The partitions removed because their topic is being deleted.
+        deleted: The partitions removed: their topic is being deleted, or a new controller does not know them.
     """
 
     cached: tuple[UpdateMetadataPartition, ...]
@@ -32,6 +33,10 @@ class MetadataCache:
 
     Partitions are merged into the known ones; the list of live brokers replaces the old one. The cache judges
     no epoch: the control gate did that before.
+
+    Partitions that a new controller has not named when its list is complete are removed: ZooKeeper has lost
+    them, and no controller will send their deletion. Kafka's cache keeps such topics until its broker
+    restarts.
     """
 
     def __init__(self) -> None:
@@ -39,21 +44,34 @@ class MetadataCache:
         self._topics: dict[str, dict[int, UpdateMetadataPartition]] = {}
         self._controller: BrokerId | None = None
         self._is_complete = False
+        self._sender: tuple[BrokerId, ControllerEpoch] | None = None
+        self._unnamed: dict[str, dict[int, UpdateMetadataPartition]] = {}
+        """The partitions of former controllers that the present one has not named."""
 
     def apply(self, request: UpdateMetadataRequest) -> MetadataChange:
         """Apply an admitted request; return the changes, for ``state-change.log``."""
         self._brokers = {broker.id: broker for broker in request.live_brokers}
         self._is_complete |= request.is_complete
+        sender = request.controller_id, request.controller_epoch
+        if sender != self._sender:
+            self._sender = sender
+            self._unnamed = {topic: dict(partitions) for topic, partitions in self._topics.items()}
         cached: list[UpdateMetadataPartition] = []
         deleted: list[TopicPartition] = []
         for partition in request.partitions:
+            topic, number = partition.topic_partition
+            self._unnamed.get(topic, {}).pop(number, None)
             if partition.state.leader_and_isr.leader == LEADER_DURING_DELETE:
                 self._forget(partition.topic_partition)
                 deleted.append(partition.topic_partition)
             else:
-                topic, number = partition.topic_partition
                 self._topics.setdefault(topic, {})[number] = partition
                 cached.append(partition)
+        if request.is_complete:
+            deleted += [TopicPartition(topic, each) for topic, left in self._unnamed.items() for each in left]
+            self._unnamed = {}
+            for topic_partition in deleted:
+                self._forget(topic_partition)
         return MetadataChange(tuple(cached), tuple(deleted))
 
     def _forget(self, topic_partition: TopicPartition) -> None:

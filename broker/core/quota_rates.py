@@ -1,4 +1,4 @@
-"""The rate of what a client or a replica uses, and how long it must wait when that is above a quota.
+"""The rate at which a client or replica uses a quota, and the throttle time when the rate exceeds it.
 
 Sources: ``SampledStat``, ``Rate`` and ``SimpleRate`` of ``org.apache.kafka.common.metrics.stats``, and
 ``QuotaUtils.throttleTime``, of Kafka 2.8; KIP-13.
@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 @dataclass(slots=True)
 class _Sample:
-    """What was recorded in one window.
+    """The quantity that was recorded in one window.
 
     Attributes:
         start_ms: When the window began.
@@ -44,7 +44,7 @@ class SampledRate:
         window_ms: The length of a window (``quota.window.size.seconds``).
         is_simple: Whether the rate is taken over the time since the oldest window began, at least one window
             (``SimpleRate``, for replication). Else it is taken over all windows but one at least (``Rate``,
-            for clients), so that a client's first request is no excess.
+            for clients), so that a client's first request does not exceed it.
     """
 
     __slots__ = ("_is_simple", "_samples", "_window_ms", "_windows")
@@ -62,7 +62,7 @@ class SampledRate:
         self._samples[-1].value += value
 
     def measure(self, now_ms: int) -> Measured:
-        """Return the rate now; nothing is changed, so another thread may ask."""
+        """Return the present rate; nothing is changed, so any thread may call this."""
         first_ms = now_ms - self._windows * self._window_ms
         live = [sample for sample in tuple(self._samples) if sample.start_ms > first_ms]
         elapsed_ms = now_ms - min((sample.start_ms for sample in live), default=now_ms)

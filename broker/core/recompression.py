@@ -36,6 +36,7 @@ from barnabas.broker.core.records import (
     opened,
     record_places,
     survey,
+    write_varint,
 )
 from barnabas.broker.core.refusals import Reason, Refusal
 from barnabas.broker.core.steps import Steps, at_once
@@ -78,7 +79,7 @@ def is_short(header: BatchHeader) -> bool:
 
 
 def must_open(config: LogConfig) -> bool:
-    """Whether the batches of clients are opened: to be recompressed, or because their records need keys."""
+    """Return whether clients' batches must be opened, to recompress them or to check for keys."""
     return config.compression_type != AS_PRODUCED or config.is_compacted
 
 
@@ -151,9 +152,9 @@ def _renumbered(header: BatchHeader, records: bytes | memoryview) -> Generator[N
     """Return the records with their indexes as offset deltas, which leaves no gaps."""
     renumbered, next_pause = bytearray(), STRETCH_BYTES
     for index, place in enumerate(record_places(header, records)):
-        delta = _varint(index)
+        delta = write_varint(index)
         size = place.offset_at - place.start + len(delta) + place.end - place.key_at
-        renumbered += _varint(size)
+        renumbered += write_varint(size)
         renumbered += records[place.start : place.offset_at]
         renumbered += delta
         renumbered += records[place.key_at : place.end]
@@ -161,13 +162,3 @@ def _renumbered(header: BatchHeader, records: bytes | memoryview) -> Generator[N
             next_pause = place.end + STRETCH_BYTES
             yield
     return renumbered
-
-
-def _varint(value: int) -> bytes:
-    """Encode a number of 0 or more as a zig-zag varint."""
-    rest, encoded = value << 1, bytearray()
-    while rest > 0x7F:
-        encoded.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    encoded.append(rest)
-    return bytes(encoded)

@@ -173,7 +173,8 @@ def advance_sequence(sequence: int, by: int) -> int:
 
 def parse_header(data: Buffer, position: int = 0) -> BatchHeader:
     """Parse the header at ``position``, where at least 61 bytes must lie; nothing in it is checked."""
-    return BatchHeader._make(HEADER.unpack_from(data, position))
+    # In half of the time of ``BatchHeader._make``, which checks the number of fields.
+    return tuple.__new__(BatchHeader, HEADER.unpack_from(data, position))
 
 
 def peek_frame(data: Buffer, position: int = 0) -> tuple[int, int]:

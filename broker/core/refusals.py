@@ -90,7 +90,7 @@ class Refusal:
 
     Attributes:
         reason: The named reason; its ``error`` goes to the client.
-        detail: The values found and expected; empty if Kafka's words leave no room for them.
+        detail: The values found and expected; empty if Kafka's message does not have them.
         faults: The records at fault, if single ones are.
     """
 

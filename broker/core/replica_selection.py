@@ -16,10 +16,10 @@ RACK_AWARE = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 
 
 class ReplicaView(NamedTuple):
-    """A follower as its leader sees it.
+    """The state of a follower that its leader knows.
 
     Attributes:
-        broker_id: Where the replica is.
+        broker_id: The broker of the replica.
         rack: The broker's rack, or None.
         log_start_offset: Its log start offset.
         log_end_offset: Its log end offset, or -1 if it has not fetched yet.
@@ -33,14 +33,14 @@ class ReplicaView(NamedTuple):
     lag_ms: int
 
     def has(self, offset: Offset) -> bool:
-        """Whether a fetch at ``offset`` is in range there."""
+        """Return whether a fetch at ``offset`` is in range there."""
         return self.log_start_offset <= offset <= self.log_end_offset
 
 
 def rack_aware(
     followers: Iterable[ReplicaView], leader_rack: str | None, client_rack: str, offset: Offset
 ) -> BrokerId | None:
-    """The follower in the client's rack that has most of the log, or None if the leader serves.
+    """Return the follower in the client's rack that has most of the log, or None if the leader serves.
 
     The leader serves clients of its own rack, clients without a rack, and those in whose rack no follower has
     ``offset``.

@@ -45,10 +45,17 @@ class ReplicationQuota:
 
 @dataclass(slots=True)
 class ReplicationThrottles:
-    """The throttles of a broker: of what it sends as leader, and of what it fetches as follower."""
+    """The throttles of a broker.
+
+    Attributes:
+        leader: Of what it sends as leader.
+        follower: Of what it fetches as follower.
+        log_dirs: Of what it copies between its log directories (KIP-113).
+    """
 
     leader: ReplicationQuota = field(default_factory=ReplicationQuota)
     follower: ReplicationQuota = field(default_factory=ReplicationQuota)
+    log_dirs: ReplicationQuota = field(default_factory=ReplicationQuota)
 
 
 def is_throttled(replicas: Collection[str], partition: int, broker_id: BrokerId) -> bool:

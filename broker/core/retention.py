@@ -1,4 +1,4 @@
-"""The rule which of a log's oldest segments to delete: too old, too many, or below the log start.
+"""The rules by which a log's oldest segments are deleted: age, size, log start.
 
 Sources: ``Log.deleteOldSegments`` and ``deletableSegments`` of Kafka 2.8; KIP-107 (log start offset).
 """

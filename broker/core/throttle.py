@@ -6,7 +6,7 @@ Source: ``core/utils/Throttler.scala`` of Kafka 2.8.
 from __future__ import annotations
 
 CHECK_INTERVAL_S = 0.3
-"""How often the rate is looked at, in seconds."""
+"""The interval in seconds at which the rate is checked."""
 
 
 class Throttle:

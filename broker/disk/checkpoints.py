@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from barnabas.broker.core.leader_epochs import EpochEntry
-from barnabas.broker.disk.errors import CorruptCheckpointError
+from barnabas.broker.disk.errors import CorruptCheckpointError, InconsistentDirectoryError
 from barnabas.broker.disk.files import replace_file
 from barnabas.cluster.model.epochs import LeaderEpoch
 from barnabas.cluster.model.ids import BrokerId, Offset, TopicPartition
@@ -113,6 +113,27 @@ def read_meta_properties(path: Path) -> MetaProperties | None:
     if not _is_natural(broker_id, INT32_MAX):
         raise CorruptCheckpointError(f"{path}: broker.id={broker_id!r}, expected a number")
     return MetaProperties(BrokerId(int(broker_id)), cluster_id or None)
+
+
+def is_owned(log_dir: Path, owner: MetaProperties) -> bool:
+    """Compare the ``meta.properties`` of a log directory with its owner; return whether the file is complete.
+
+    Raises:
+        InconsistentDirectoryError: The directory is another broker's or cluster's, or the file is invalid.
+    """
+    path = log_dir / META_PROPERTIES
+    try:
+        meta = read_meta_properties(path)
+    except CorruptCheckpointError as error:
+        raise InconsistentDirectoryError(str(error)) from error
+    if meta is None or meta == MetaProperties(owner.broker_id, None):
+        return False
+    if meta != owner:
+        raise InconsistentDirectoryError(
+            f"{path}: broker.id={meta.broker_id} of cluster {meta.cluster_id}, "
+            f"but this is broker {owner.broker_id} of cluster {owner.cluster_id}"
+        )
+    return True
 
 
 def write_meta_properties(path: Path, meta: MetaProperties) -> None:

@@ -1,8 +1,9 @@
 """The process that compacts: ``python -m barnabas.broker.disk.cleaner_worker``, started by the broker.
 
 Compaction looks at every record, and in a thread of the broker that would take the interpreter from the event
-loop for milliseconds at a time. Messages are lines of JSON: a job comes in; each step goes out, and waits for
-a line that lets it go on. The broker so sets the pace, and when it dies, the process ends at its next step.
+loop for milliseconds at a time. Messages are lines of JSON: the broker sends a job, the process answers with
+each step of it, and waits for a line before the next step. So the broker sets the pace, and when it dies, the
+process ends at its next step.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from barnabas.cluster.model.ids import Offset
 
 
 class CleaningFailedError(Exception):
-    """A log cannot be compacted, for whatever reason but the disk.
+    """An error of a log that cannot be compacted, for any reason but the disk.
 
     Attributes:
-        corrupt: The damaged batch that was met, if that is the reason.
+        corrupt: The damaged batch, if that is the reason.
     """
 
     def __init__(self, message: str, corrupt: CorruptLogError | None = None) -> None:
@@ -33,7 +34,7 @@ class CleaningFailedError(Exception):
 
 
 def encode(step: Step) -> bytes:
-    """Return the line that says what was done."""
+    """Return the line that reports a step."""
     match step:
         case Progress():
             return _line({"moved": step.bytes_moved})
@@ -44,7 +45,7 @@ def encode(step: Step) -> bytes:
 
 
 def decode(line: bytes) -> Step:
-    """Return the step that a line says.
+    """Return the step that a line reports.
 
     Raises:
         CleaningFailedError: The line says that there are no more steps.
@@ -68,7 +69,7 @@ def decode(line: bytes) -> Step:
 
 
 def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
-    """Do the jobs that come in, one after the other, until there are no more."""
+    """Do the jobs from the standard input one after the other, until it ends."""
 
     def send(line: bytes) -> None:
         answers.write(line)

@@ -46,13 +46,13 @@ from barnabas.cluster.model.ids import Offset
 
 
 class Progress(NamedTuple):
-    """Some bytes were read and written; the cleaning goes on when it is resumed."""
+    """A step in which bytes were read and written; the cleaning continues when it is resumed."""
 
     bytes_moved: int
 
 
 class NewSegment(NamedTuple):
-    """A new segment lies on the disk, its files ending in ``.cleaned``.
+    """A step in which a new segment was completed; its files end in ``.cleaned``.
 
     Attributes:
         base_offset: Its base offset, which is that of the first segment it replaces.
@@ -67,7 +67,7 @@ class Cleaned(NamedTuple):
     """The end of a cleaning.
 
     Attributes:
-        next_dirty_offset: Where the dirty section begins now.
+        next_dirty_offset: The offset at which the dirty section begins now.
         stats: The figures.
     """
 
@@ -79,9 +79,9 @@ Step = Progress | NewSegment | Cleaned
 
 
 def clean(job: CleaningJob) -> Iterator[Step]:
-    """Compact the segments of ``job``, step by step; closing the generator removes what is unfinished.
+    """Compact the segments of ``job``, step by step; closing the generator removes unfinished files.
 
-    A segment that was given out is the caller's to put in place or to remove. `Cleaned` comes last.
+    The caller puts each yielded segment in place or removes it. `Cleaned` comes last.
 
     Raises:
         CorruptLogError: A batch is damaged, or its records cannot be read.
@@ -91,10 +91,10 @@ def clean(job: CleaningJob) -> Iterator[Step]:
 
 
 def remove_cleaned(directory: Path) -> None:
-    """Unlink all files that a cleaning has left unfinished.
+    """Unlink all unfinished files of a cleaning.
 
-    Not one may be left: a start of the broker takes a ``.swap`` behind a ``.cleaned`` for half of a split,
-    and takes it back.
+    None may be left: a starting broker takes a ``.swap`` after a ``.cleaned`` for half of a split, and undoes
+        it.
     """
     for path in directory.glob(f"*{CLEANED_SUFFIX}"):
         remove(path)
@@ -167,7 +167,8 @@ class _Cleaning:
                     chunk = 0
             self._stats.map_bytes_read += chunk
             yield Progress(chunk)
-            # Nothing lies between the last batch and the next segment: an earlier cleaning has dropped it.
+            # There are no records between the last batch and the next segment: an earlier cleaning has
+            # dropped them.
             offsets.latest_offset = segment.end_offset - 1
 
     def _put_batch(self, batch: RecordBatch, offsets: OffsetMap, transactions: CleanedTransactions) -> bool:
@@ -225,7 +226,7 @@ class _Cleaning:
         transactions: CleanedTransactions,
         horizon_ms: int,
     ) -> Iterator[Step]:
-        """Write one segment in the place of a group."""
+        """Write one segment that replaces a group."""
         base_offset, stats = group[0].base_offset, self._stats
         new = LogSegment(self._directory, base_offset, self._config, 0, CLEANED_SUFFIX)
         is_finished = False

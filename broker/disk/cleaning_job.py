@@ -1,4 +1,4 @@
-"""What a compaction is to do, and its figures, as data that another process can be sent."""
+"""The task of a compaction and its figures, as data that another process can be sent."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class LastOfProducer(NamedTuple):
     """The newest batch of an active producer.
 
     Attributes:
-        producer_id: Who.
+        producer_id: The producer.
         epoch: The producer's epoch.
-        last_offset: Of the newest data batch; -1 where only its markers are known.
+        last_offset: The last offset of its newest data batch; -1 if only markers are known.
     """
 
     producer_id: int
@@ -32,13 +32,13 @@ class LastOfProducer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CleaningJob:
-    """What to compact, as numbers and text, so that it can be sent to another process.
+    """The task of a compaction, as numbers and text, so that it can be sent to another process.
 
     Attributes:
         directory: The partition's directory.
         segments: The segments up to ``end_offset``, the oldest first.
-        first_dirty_offset: Where the dirty section begins.
-        end_offset: Where the part of it ends that is compacted now.
+        first_dirty_offset: The offset at which the dirty section begins.
+        end_offset: The end of the part of it that is compacted now.
         producers: The active producers.
         delete_retention_ms: ``delete.retention.ms``.
         segment_bytes: ``segment.bytes``.
@@ -46,7 +46,7 @@ class CleaningJob:
         index_interval_bytes: ``index.interval.bytes``.
         map_bytes: Memory for the offset map.
         load_factor: ``log.cleaner.io.buffer.load.factor``.
-        buffer_bytes: How much is read at once.
+        buffer_bytes: The bytes read at once.
     """
 
     directory: str
@@ -64,7 +64,7 @@ class CleaningJob:
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> CleaningJob:
-        """Make the job from what ``dataclasses.asdict`` made of it, on the way through JSON."""
+        """Return the job that ``dataclasses.asdict`` and JSON have encoded."""
         values["segments"] = tuple(SegmentSize(*each) for each in values["segments"])
         values["producers"] = tuple(LastOfProducer(*each) for each in values["producers"])
         return cls(**values)

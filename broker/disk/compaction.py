@@ -1,7 +1,7 @@
-"""What the log cleaner asks of one log, on the thread of the log's owner.
+"""The steps of a compaction that run on the thread of the log's owner.
 
-The files are read and written elsewhere (``broker.disk.cleaning``). Here the work is planned by the log as it
-is, and what came of it is put in place if the log is still the one that was planned for.
+The files are read and written elsewhere (``broker.disk.cleaning``). Here the work is planned, and its result
+is put in place if the log has not changed in between.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from barnabas.cluster.model.ids import Offset, TopicPartition
 
 
 class CleanerMemory(NamedTuple):
-    """What one cleaner may use.
+    """The resources that one cleaner may use.
 
     Attributes:
         map_bytes: For the offset map.
         load_factor: The share of the map's slots that may be used.
-        buffer_bytes: How much is read at once.
+        buffer_bytes: The bytes read at once.
     """
 
     map_bytes: int
@@ -39,10 +39,10 @@ class LogCompaction:
     """The compaction of one log.
 
     Args:
-        topic_partition: The log's.
-        files: Its files.
-        guard: Turns errors of its disk into the log's failure.
-        context: Its directory.
+        topic_partition: The partition.
+        files: The files of the log.
+        guard: Turns errors of the disk into the log's failure.
+        context: The log directory.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class LogCompaction:
 
     @property
     def generation(self) -> int:
-        """Changes when the log is truncated, repaired or compacted; -1 once it is closed or has failed."""
+        """The number of truncations, repairs and compactions; -1 once the log is closed or has failed."""
         return -1 if self._guard.failure else self._files.generation
 
     @property
@@ -64,7 +64,7 @@ class LogCompaction:
         return any(segment.damaged for segment in self._files.segments)
 
     def facts(self, config: LogConfig, high_watermark: Offset) -> CompactedLog:
-        """Return what decides whether the log is compacted, and how far."""
+        """Return the facts by which the cleaner decides whether and how far the log is compacted."""
         files = self._files
         return CompactedLog(
             str(self._topic_partition),
@@ -136,13 +136,13 @@ class LogCompaction:
         """Put a compacted segment in the place of those of ``base_offsets``.
 
         Args:
-            new: The compacted one, after ``begin_swap``.
-            base_offsets: Of the segments that it replaces.
-            generation: Of the log when they were read.
-            delay_ms: After how long the former files are unlinked (``file.delete.delay.ms``).
+            new: The compacted segment, after ``begin_swap``.
+            base_offsets: The base offsets of the segments that it replaces.
+            generation: The generation of the log when they were read.
+            delay_ms: The milliseconds after which the former files are unlinked (``file.delete.delay.ms``).
 
         Returns:
-            Whether it is in place; False where the log is of another generation by now.
+            Whether it is in place; False if the log has another generation by now.
 
         Raises:
             KafkaStorageError: The log is closed.

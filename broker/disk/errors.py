@@ -80,6 +80,20 @@ class OtherTopicsLogError(PartitionWithoutLogError):
         super().__init__(directory.parent, topic_partition, doing)
 
 
+class MovedLogError(PartitionWithoutLogError):
+    """An error of work on a log that another log directory's has replaced; another try finds that one."""
+
+    def __init__(self, log_dir: Path, topic_partition: TopicPartition) -> None:
+        super().__init__(log_dir, topic_partition, f"{topic_partition} has moved to another log directory")
+
+
+class ClosedLogError(PartitionWithoutLogError):
+    """An error of work on a log that is closed: the broker stops, or the partition was deleted."""
+
+    def __init__(self, log_dir: Path, topic_partition: TopicPartition) -> None:
+        super().__init__(log_dir, topic_partition, f"{topic_partition} is closed")
+
+
 class NoDescriptorError(KafkaStorageError):
     """An error of opening a file: the process, or the machine, has too many files open.
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from barnabas.broker.disk.errors import KafkaStorageError, NoDescriptorError, storage_error
+from barnabas.broker.disk.errors import ClosedLogError, KafkaStorageError, NoDescriptorError, storage_error
 from barnabas.cluster.model.ids import TopicPartition
 
 T = TypeVar("T")
@@ -71,5 +71,4 @@ class FailureGuard:
 
     def close(self, why: KafkaStorageError | None) -> None:
         """Make every later call raise ``why``, or that the log is closed; an earlier failure stays."""
-        closed = KafkaStorageError(self._log_dir, f"{self._topic_partition} is closed")
-        self.failure = self.failure or why or closed
+        self.failure = self.failure or why or ClosedLogError(self._log_dir, self._topic_partition)

@@ -21,6 +21,7 @@ from pathlib import Path
 from barnabas.broker.core.record_batch import Buffer
 from barnabas.broker.disk.errors import NO_DESCRIPTOR
 from barnabas.broker.disk.names import TEMPORARY_SUFFIX
+from barnabas.cluster.runtime.failpoints import DISK_FULL
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 """The file in which Linux keeps the id of the current boot."""
@@ -29,7 +30,7 @@ MAX_BUFFERS = 1024
 """The largest number of buffers for one ``pwritev`` (IOV_MAX)."""
 
 CLOSED = -1
-"""A file descriptor that is none: every call with it fails, and no other file is touched."""
+"""An invalid file descriptor: every call with it fails, so no other file is touched."""
 
 _MODE = 0o644
 
@@ -37,27 +38,34 @@ _MODE = 0o644
 class _SpareDescriptors:
     """Descriptors in reserve, opened on ``/dev/null`` and closed when a file cannot be opened otherwise.
 
+    Neither they nor the files that stay open have a number of the ceiling or above. The system assigns the
+    lowest free number, so the numbers above are left to sockets and to files that are closed at once.
+
     Any thread may open a file.
     """
 
     def __init__(self) -> None:
         self._spare: list[int] = []
         self._wanted = 0
+        self._ceiling: int | None = None
         self._lock = threading.Lock()
 
-    def keep(self, count: int) -> None:
-        """Keep ``count`` descriptors in reserve, or as many as can be opened."""
+    def keep(self, count: int, ceiling: int | None) -> None:
+        """Keep ``count`` descriptors in reserve, or as many as can be opened below ``ceiling``."""
         with self._lock:
             self._wanted = count
+            self._ceiling = ceiling
             while len(self._spare) > count:
                 os.close(self._spare.pop())
         while self._take_back():
             pass
 
-    def open(self, path: Path, flags: int) -> int:
+    def open(self, path: Path, flags: int, *, stays_open: bool = False) -> int:
         """Open a file as ``os.open`` does; if no descriptor is free, close one of the reserve first."""
         while True:
             try:
+                if stays_open:
+                    self._check_ceiling(path)
                 fd = os.open(path, flags, _MODE)
             except OSError as error:
                 if error.errno not in NO_DESCRIPTOR or not self._give_up():
@@ -65,6 +73,20 @@ class _SpareDescriptors:
                 continue  # another thread may have taken the descriptor
             self._take_back()
             return fd
+
+    def _check_ceiling(self, path: Path) -> None:
+        """Raise ``EMFILE`` if a file that is opened now would get a number of the ceiling or above.
+
+        The file itself is not opened for that, because opening may create it. If another thread opens one
+        meanwhile, the next number is taken, which does no harm.
+        """
+        if self._ceiling is None:
+            return
+        lowest_free = os.open(os.devnull, os.O_RDONLY)
+        os.close(lowest_free)
+        if lowest_free >= self._ceiling:
+            allowed = f"logs may have the {self._ceiling} lowest descriptors; raise `ulimit -n`"
+            raise OSError(errno.EMFILE, f"{os.strerror(errno.EMFILE)}: {allowed}", str(path))
 
     def _give_up(self) -> bool:
         """Close a descriptor of the reserve; return False if none is left."""
@@ -80,18 +102,36 @@ class _SpareDescriptors:
             if len(self._spare) >= self._wanted:
                 return False
             try:
-                self._spare.append(os.open(os.devnull, os.O_RDONLY))
+                spare = os.open(os.devnull, os.O_RDONLY)
             except OSError:
                 return False
+            if self._ceiling is not None and spare >= self._ceiling:
+                os.close(spare)
+                return False
+            self._spare.append(spare)
             return True
 
 
 _SPARE = _SpareDescriptors()
 
 
-def keep_spare_descriptors(count: int) -> None:
-    """Reserve ``count`` descriptors of this process for the files that are opened here."""
-    _SPARE.keep(count)
+def keep_spare_descriptors(count: int, ceiling: int | None = None) -> None:
+    """Reserve ``count`` descriptors of this process for the files that are opened here.
+
+    Args:
+        count: The number of descriptors.
+        ceiling: The lowest descriptor number that no segment may have; None for no bound.
+    """
+    _SPARE.keep(count, ceiling)
+
+
+def open_segment(path: Path) -> int:
+    """Open a file that stays open, below the ceiling; otherwise as ``open_file``.
+
+    Raises:
+        OSError: ``EMFILE`` if all descriptors below the ceiling are in use; the file was not created.
+    """
+    return _SPARE.open(path, os.O_RDWR | os.O_CREAT, stays_open=True)
 
 
 def open_file(path: Path) -> int:
@@ -134,6 +174,8 @@ def write_all(fd: int, buffers: Sequence[Buffer], size: int, position: int) -> N
 
     This takes one system call, unless the system writes less than it was given.
     """
+    if DISK_FULL.armed:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     written = os.pwritev(fd, buffers, position) if len(buffers) <= MAX_BUFFERS else 0
     if written == size:
         return
@@ -234,12 +276,12 @@ def rename(path: Path, name: str) -> Path:
 
 
 def touch(path: Path, now_ms: int) -> None:
-    """Set the time of the last change of the directory ``path``."""
+    """Set the time of the last change of the file or directory ``path``, in milliseconds since 1970."""
     os.utime(path, ns=(now_ms * 1_000_000, now_ms * 1_000_000))
 
 
 def touched_ms(path: Path) -> int:
-    """Return the time of the last change of the directory ``path``, in milliseconds since 1970."""
+    """Return the time of the last change of the file or directory ``path``, in milliseconds since 1970."""
     return path.stat().st_mtime_ns // 1_000_000
 
 
@@ -276,8 +318,11 @@ def make_directory(directory: Path) -> None:
 
 
 def make_directories(directory: Path) -> None:
-    """Create a directory, and those above it, if they are missing."""
-    directory.mkdir(parents=True, exist_ok=True)
+    """Create a directory, and those above it, if they are missing, so that a loss of power removes none."""
+    if not directory.is_dir():
+        make_directories(directory.parent)
+        directory.mkdir(exist_ok=True)
+        sync_directory(directory.parent)
 
 
 def sync_directory(directory: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Executor, Future
@@ -11,6 +12,7 @@ from typing import NamedTuple
 
 from barnabas.broker.disk.errors import NO_DESCRIPTOR
 from barnabas.broker.disk.files import sync_directory, sync_file
+from barnabas.broker.disk.flush_stats import FLUSH_STATS
 from barnabas.broker.disk.names import LEADER_EPOCH_CHECKPOINT, TOPIC_IDENTITY_CHECKPOINT
 from barnabas.broker.disk.segment import LogSegment
 from barnabas.cluster.model.ids import Offset
@@ -55,6 +57,11 @@ class Flushing:
                     raise
         return self._recovery_point
 
+    @property
+    def is_pending(self) -> bool:
+        """Whether a submitted flush has not ended yet."""
+        return any(not flush.future.done() for flush in self._begun)
+
     def finish(self) -> None:
         """Wait for all submitted flushes.
 
@@ -95,11 +102,17 @@ class DirectoryNames:
 
     def __init__(self, log_dir: Path) -> None:
         self._log_dir = log_dir
-        self._are_synced = False  # the process that created them may have been killed
+        self._changes = 1  # the process that created the present names may have been killed
+        self._synced = 0
+
+    @property
+    def are_synced(self) -> bool:
+        """Whether a flush has ended that began after the last change."""
+        return self._synced == self._changes
 
     def changed(self) -> None:
-        """Note that a directory was created."""
-        self._are_synced = False
+        """Note that a directory was created or renamed."""
+        self._changes += 1
 
     def sync(self) -> None:
         """Flush the names, unless they are flushed already; called on the directory's thread.
@@ -107,20 +120,23 @@ class DirectoryNames:
         Raises:
             OSError: The disk refused.
         """
-        if not self._are_synced:
-            # Set first: a directory that is created during the flush may need another one.
-            self._are_synced = True
+        if not self.are_synced:
+            # A directory that is created during the flush needs another one.
+            changes = self._changes
             sync_directory(self._log_dir)
+            self._synced = changes
 
 
 def sync_segments(segments: Iterable[LogSegment], directory: Path) -> None:
     """Flush the batches of these segments, the leader epochs and the names of the files."""
+    began = time.perf_counter()
     for segment in segments:
         segment.sync()
     sync_epochs(directory)
     with contextlib.suppress(FileNotFoundError):
         sync_file(directory / TOPIC_IDENTITY_CHECKPOINT)
     sync_directory(directory)
+    FLUSH_STATS.on_flushed((time.perf_counter() - began) * 1000)
 
 
 def sync_epochs(directory: Path) -> None:

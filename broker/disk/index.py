@@ -22,6 +22,13 @@ MAX_RELATIVE_OFFSET = 2**31 - 1
 """The largest offset, relative to the segment's base, that fits into the four bytes of an entry."""
 
 
+OFFSET_ENTRY = Struct(">ii")
+"""An entry of an offset index: relative offset and position."""
+
+TIME_ENTRY = Struct(">qi")
+"""An entry of a time index: timestamp and relative offset."""
+
+
 class OffsetPosition(NamedTuple):
     """An offset, and the position in the segment's file at which a scan for it begins."""
 
@@ -122,7 +129,7 @@ class SparseIndex:
         self._data, self._is_stored = self._entries, False
 
     def release(self) -> None:
-        """Let the file speak for the entries again."""
+        """End ``hold``: the entries may be unloaded and read from the file again."""
         self._is_stored = True
 
     def clear(self) -> None:
@@ -143,7 +150,7 @@ class SparseIndex:
 class OffsetIndex(SparseIndex):
     """The index from offsets to positions: 8-byte entries of int32 relative offset and int32 position."""
 
-    _entry = Struct(">ii")
+    _entry = OFFSET_ENTRY
 
     def append(self, offset: int, position: int) -> None:
         """Note that the batch whose last offset is ``offset`` lies at ``position``."""
@@ -191,7 +198,7 @@ class TimeIndex(SparseIndex):
     One slot is kept free for the entry that is written when the segment is rolled.
     """
 
-    _entry = Struct(">qi")
+    _entry = TIME_ENTRY
 
     @property
     def is_full(self) -> bool:

@@ -46,7 +46,7 @@ def settle_leftovers(directory: Path) -> None:
     for suffix in (DELETED_SUFFIX, CLEANED_SUFFIX, TEMPORARY_SUFFIX, SWAP_SUFFIX):
         for path in directory.glob(f"*{suffix}"):
             remove(path)
-    # Indexes without a segment are of no use.
+    # Indexes without a segment are useless.
     for suffix in SEGMENT_SUFFIXES:
         for path in files_with(directory, suffix):
             if not path.with_suffix(LOG_SUFFIX).exists():
@@ -67,7 +67,7 @@ def _complete_swap(directory: Path, swap: Path) -> None:
         if base != base_offset:
             for suffix in (TRANSACTION_INDEX_SUFFIX, LOG_SUFFIX):
                 _remove_if_there(segment_file(directory, base, suffix))
-    # What the former segment knew of aborted transactions is true as well, should there be nothing newer.
+    # If the new segment has no index of aborted transactions, the former segment's is still valid.
     aborted = segment_file(directory, base_offset, TRANSACTION_INDEX_SUFFIX + SWAP_SUFFIX)
     for path in (aborted, swap):
         if path.exists():

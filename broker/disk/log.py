@@ -10,7 +10,7 @@ from typing import TypeVar
 from barnabas.broker.core.batch_validation import AppendOrigin, check_fetched, check_leader_append
 from barnabas.broker.core.leader_epochs import EpochEndOffset
 from barnabas.broker.core.log_config import UNLIMITED, LogConfig
-from barnabas.broker.core.producer_state import CachedBatch
+from barnabas.broker.core.producer_state import CachedBatch, ProducerState
 from barnabas.broker.core.recompression import Recompression, long_recompression, must_open, recompress
 from barnabas.broker.core.record_batch import (
     FRAME_SIZE,
@@ -30,6 +30,7 @@ from barnabas.broker.disk.failure_guard import FailureGuard
 from barnabas.broker.disk.log_context import LogContext
 from barnabas.broker.disk.log_files import LogFiles
 from barnabas.broker.disk.recovery import LoadedLog
+from barnabas.broker.disk.relocation import LogRelocation
 from barnabas.broker.disk.results import (
     FetchDataInfo,
     FoundBatch,
@@ -60,9 +61,9 @@ class Log:
 
     Attributes:
         topic_partition: The partition.
-        directory: The log's directory.
         config: Its settings; may be replaced while it is open.
-        compaction: What the log cleaner asks of it.
+        compaction: The operations of the log cleaner.
+        relocation: The operations of a move to another log directory.
     """
 
     def __init__(
@@ -74,13 +75,18 @@ class Log:
         context: LogContext,
     ) -> None:
         self.topic_partition = topic_partition
-        self.directory = directory
         self.config = config
         self._files = LogFiles(directory, loaded, context.executor, context.sync_names)
         self._context = context
         self._guard = FailureGuard(context.log_dir, topic_partition, context.on_failure)
         self.compaction = LogCompaction(topic_partition, self._files, self._guard, context)
+        self.relocation = LogRelocation(topic_partition, self._files, self._guard)
         self._last_flush_ms = context.clock()
+
+    @property
+    def directory(self) -> Path:
+        """The log's directory."""
+        return self._files.directory
 
     @property
     def log_start_offset(self) -> Offset:
@@ -109,6 +115,11 @@ class Log:
         if oldest is None or oldest.start_offset > self.log_start_offset:
             return UNKNOWN_LEADER_EPOCH
         return oldest.epoch
+
+    @property
+    def producers(self) -> ProducerState:
+        """The producers that have written to it, which the caller must not change."""
+        return self._files.producers
 
     @property
     def topic(self) -> TopicIdentity | None:
@@ -179,26 +190,33 @@ class Log:
                 return batch
         offset = self._files.log_end_offset
         header = batch.header._replace(base_offset=offset, partition_leader_epoch=leader_epoch)
-        if self._stamps_append_time:
+        is_stamped = self.config.message_timestamp_type is TimestampType.LOG_APPEND_TIME
+        if is_stamped:
             header = header._replace(max_timestamp=now_ms)
             buffers = stamp_with_append_time(batch, offset, leader_epoch, now_ms)
         else:
             buffers = stamp(batch, offset, leader_epoch)
         self._append(buffers, [RecordBatch(header, batch.data)], now_ms)
-        time = now_ms if self._stamps_append_time else NO_TIME
+        time = now_ms if is_stamped else NO_TIME
         return LogAppendInfo(
             offset, Offset(header.last_offset), time, self.log_start_offset, size=header.size
         )
 
-    def append_as_follower(self, records: Buffer) -> LogAppendInfo | Refusal:
+    def append_as_follower(
+        self, records: Buffer, *, may_have_gaps: bool | None = None
+    ) -> LogAppendInfo | Refusal:
         """Write the whole batches of ``records`` as the leader sent them, without a partial last one.
 
         All are checked before the first is written: checksums, and offsets that ascend from the log end
-        offset, without gaps unless the topic is compacted.
+        offset.
+
+        Args:
+            records: The batches.
+            may_have_gaps: Whether offsets may be missing; by default, if the topic is compacted.
         """
         self._guard.check()
         self._adopt_earlier_start(records)
-        gaps = self.config.is_compacted
+        gaps = self.config.is_compacted if may_have_gaps is None else may_have_gaps
         batches = check_fetched(records, self.log_end_offset, may_have_gaps=gaps)
         if isinstance(batches, Refusal):
             return batches
@@ -453,10 +471,6 @@ class Log:
     def _idle_since_ms(self) -> int:
         return self._context.clock() - self._context.producer_expiration_ms
 
-    @property
-    def _stamps_append_time(self) -> bool:
-        return self.config.message_timestamp_type is TimestampType.LOG_APPEND_TIME
-
     def _answer_duplicate(self, batch: CachedBatch) -> LogAppendInfo:
         # Kafka returns the timestamp in the log, whatever its timestamp type is.
         return LogAppendInfo(
@@ -473,16 +487,13 @@ class Log:
     def _append(self, buffers: Sequence[Buffer], batches: Sequence[RecordBatch], now_ms: int) -> None:
         """Write the batches, to a new segment if the first of them requires it."""
         try:
-            header, active = batches[0].header, self._files.segments.active
-            last_offset = batches[-1].header.last_offset
+            header, last_offset = batches[0].header, batches[-1].header.last_offset
+            active = self._files.segments.active
             if active.must_roll(header.size, header.max_timestamp, last_offset, self.config, now_ms):
                 self._files.roll(self.config, now_ms, Offset(header.base_offset))
             self._files.append(buffers, batches, self.config)
         except OSError as error:
             raise self._guard.fail("appending", error) from error
-        if self.config.flush_messages < UNLIMITED:
-            self._flush_if_due()
-
-    def _flush_if_due(self) -> None:
-        if self.log_end_offset - self.recovery_point >= self.config.flush_messages:
+        most = self.config.flush_messages
+        if most < UNLIMITED and self.log_end_offset - self.recovery_point >= most:
             self.flush()

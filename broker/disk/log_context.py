@@ -1,4 +1,4 @@
-"""The callbacks and resources that a log gets from its directory."""
+"""The callbacks and resources that a log gets from its directory, and a directory from its broker."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from pathlib import Path
 
+from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.producer_state import EXPIRATION_MS
 from barnabas.broker.disk.errors import KafkaStorageError
 from barnabas.broker.disk.segment import LogSegment
-from barnabas.cluster.model.ids import Offset, TopicPartition
+from barnabas.cluster.model.ids import BrokerId, Offset, TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +44,28 @@ class LogContext:
     on_truncated: Callable[[TopicPartition, Offset], None]
     sync_names: Callable[[], None]
     producer_expiration_ms: int = EXPIRATION_MS
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirsOptions:
+    """The options of all log directories of a broker.
+
+    Attributes:
+        broker_id: Must equal the id in ``meta.properties`` of every directory; written to new ones.
+        cluster_id: Likewise; 22 characters.
+        config_for: Returns the settings of a topic's logs.
+        executor_for: Returns a directory's one thread for flushes, checkpoints and removals. The caller shuts
+            it down after ``close``.
+        clock: Wall time in milliseconds since 1970.
+        producer_expiration_ms: The idle time after which a producer is forgotten.
+        recovery_threads: The number of logs of a directory that are opened at a time
+            (``num.recovery.threads.per.data.dir``).
+    """
+
+    broker_id: BrokerId
+    cluster_id: str
+    config_for: Callable[[str], LogConfig]
+    executor_for: Callable[[Path], Executor]
+    clock: Callable[[], int]
+    producer_expiration_ms: int = EXPIRATION_MS
+    recovery_threads: int = 1

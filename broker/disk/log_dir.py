@@ -9,15 +9,13 @@ from __future__ import annotations
 import errno
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import FIRST_EXCEPTION, Executor, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from functools import partial
 from pathlib import Path
 
 import structlog
 
 from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.core.producer_state import EXPIRATION_MS
 from barnabas.broker.core.retention import stray_delay_ms
 from barnabas.broker.disk.checkpoints import (
     CLEANER_OFFSET,
@@ -26,7 +24,7 @@ from barnabas.broker.disk.checkpoints import (
     META_PROPERTIES,
     RECOVERY_POINT,
     MetaProperties,
-    read_meta_properties,
+    is_owned,
     read_offsets,
     write_meta_properties,
     write_offsets,
@@ -47,7 +45,6 @@ from barnabas.broker.disk.files import (
     make_directory,
     remove,
     remove_empty_directory,
-    remove_whatever,
     rename,
     sync_directory,
     touch,
@@ -56,10 +53,12 @@ from barnabas.broker.disk.files import (
 )
 from barnabas.broker.disk.flushing import DirectoryNames
 from barnabas.broker.disk.log import Log
-from barnabas.broker.disk.log_context import LogContext
+from barnabas.broker.disk.log_context import LogContext, LogDirsOptions
 from barnabas.broker.disk.names import (
     deleted_directory,
+    future_directory,
     is_deleted_directory,
+    parse_future_directory,
     parse_partition_directory,
     partition_directory,
     stray_directory,
@@ -67,8 +66,8 @@ from barnabas.broker.disk.names import (
 )
 from barnabas.broker.disk.old_formats import refuse_old_formats
 from barnabas.broker.disk.recovery import LoadedLog, LogState, load_log, new_log
-from barnabas.broker.disk.segment import LogSegment
-from barnabas.cluster.model.ids import BrokerId, Offset, TopicPartition
+from barnabas.broker.disk.removals import DelayedRemovals
+from barnabas.cluster.model.ids import Offset, TopicPartition
 
 _log = structlog.get_logger("kafka.log.LogManager")
 
@@ -81,37 +80,14 @@ _NAME_REFUSED = frozenset({errno.ENAMETOOLONG, errno.EINVAL, errno.EILSEQ})
 """The error numbers of a file system that does not allow a name; they say nothing about the disk."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogDirsOptions:
-    """The options of all log directories of a broker.
-
-    Attributes:
-        broker_id: Must equal the id in ``meta.properties`` of every directory; written to new ones.
-        cluster_id: Likewise; 22 characters.
-        config_for: Returns the settings of a topic's logs.
-        executor_for: Returns a directory's one thread for flushes, checkpoints and removals. The caller shuts
-            it down after ``close``.
-        clock: Wall time in milliseconds since 1970.
-        producer_expiration_ms: The idle time after which a producer is forgotten.
-        recovery_threads: The number of logs of a directory that are opened at a time
-            (``num.recovery.threads.per.data.dir``).
-    """
-
-    broker_id: BrokerId
-    cluster_id: str
-    config_for: Callable[[str], LogConfig]
-    executor_for: Callable[[Path], Executor]
-    clock: Callable[[], int]
-    producer_expiration_ms: int = EXPIRATION_MS
-    recovery_threads: int = 1
-
-
 class LogDir:
     """A directory of ``log.dirs``, locked by this process.
 
     Attributes:
         path: The directory.
         logs: The open logs in it.
+        futures: The logs that are copied to it from other directories, and replace those there once they have
+            caught up. No partition is in both.
         was_clean: Whether the last shutdown was a clean one; set by the load.
         lock_id: The identifier of this process's lock on it (`files.lock_identity`).
     """
@@ -121,18 +97,20 @@ class LogDir:
     ) -> None:
         self.path = path
         self.logs: dict[TopicPartition, Log] = {}
+        self.futures: dict[TopicPartition, Log] = {}
         self.was_clean = False
         self._options = options
         self._executor = options.executor_for(path)
         self._names = DirectoryNames(path)
+        self._removals = DelayedRemovals()
         self._context = LogContext(
             path,
             self._executor,
             options.clock,
             on_failure,
             self._write_lowered_recovery_point,
-            self._remove_later,
-            self._close_later,
+            self._removals.remove,
+            self._removals.close,
             self._truncated,
             self._names.sync,
             options.producer_expiration_ms,
@@ -142,8 +120,6 @@ class LogDir:
         self._high_watermarks: dict[TopicPartition, Offset] = {}
         self._written_cleaner_offsets: dict[TopicPartition, Offset] = {}
         self._cleaner_offsets: dict[TopicPartition, Offset] = {}
-        self._removals: deque[tuple[int, Path]] = deque()
-        self._replaced: deque[tuple[int, LogSegment]] = deque()
         self._has_removed = False
         self._submitted: deque[Future[None]] = deque()
 
@@ -175,21 +151,7 @@ class LogDir:
             InconsistentDirectoryError: The directory is another broker's or cluster's, or the file is
                 invalid.
         """
-        try:
-            meta = read_meta_properties(self.path / META_PROPERTIES)
-        except CorruptCheckpointError as error:
-            raise InconsistentDirectoryError(str(error)) from error
-        if meta is None:
-            return False
-        expected = MetaProperties(self._options.broker_id, self._options.cluster_id)
-        if meta == MetaProperties(expected.broker_id, None):
-            return False
-        if meta != expected:
-            raise InconsistentDirectoryError(
-                f"{self.path / META_PROPERTIES}: broker.id={meta.broker_id} of cluster {meta.cluster_id}, "
-                f"but this is broker {expected.broker_id} of cluster {expected.cluster_id}"
-            )
-        return True
+        return is_owned(self.path, MetaProperties(self._options.broker_id, self._options.cluster_id))
 
     def claim(self) -> None:
         """Write ``meta.properties``, which makes the directory this broker's."""
@@ -200,14 +162,24 @@ class LogDir:
         """Open all logs, on the directory's thread; they are recovered unless the last shutdown was clean."""
         return self._executor.submit(self._load)
 
-    def create(self, topic_partition: TopicPartition) -> Log:
+    @property
+    def _open(self) -> dict[TopicPartition, Log]:
+        """All open logs; a checkpoint has a row for each."""
+        return {**self.futures, **self.logs}
+
+    def create(self, topic_partition: TopicPartition, *, is_future: bool = False) -> Log:
         """Create a new, empty log.
+
+        Args:
+            topic_partition: The partition.
+            is_future: Whether it will replace the log in another directory.
 
         Raises:
             LogNameError: The file system allows no directory of that name.
             OSError: The disk refused.
         """
-        directory = self.path / partition_directory(topic_partition)
+        name = future_directory(topic_partition) if is_future else partition_directory(topic_partition)
+        directory = self.path / name
         try:
             make_directory(directory)
         except OSError as error:
@@ -229,8 +201,51 @@ class LogDir:
 
         The checkpoints keep its entries until ``checkpoint_removals``.
         """
-        log, renamed = self._rename(topic_partition, deleted_directory(topic_partition))
-        self._removals.append((self._options.clock() + log.config.file_delete_delay_ms, renamed))
+        self._delete_from(self.logs, topic_partition)
+
+    def delete_future(self, topic_partition: TopicPartition) -> None:
+        """Close a future log and rename its directory, as ``delete`` does."""
+        self._delete_from(self.futures, topic_partition)
+
+    def _delete_from(self, logs: dict[TopicPartition, Log], topic_partition: TopicPartition) -> None:
+        log, renamed = self._rename(logs, topic_partition, deleted_directory(topic_partition))
+        self._removals.remove([renamed], self._options.clock() + log.config.file_delete_delay_ms)
+
+    def adopt_future(self, topic_partition: TopicPartition) -> Log:
+        """Rename the directory of a future log to the partition's name, which makes it the current log.
+
+        No flush of the log may be pending.
+
+        Raises:
+            OSError: The disk refused; the log is still a future one.
+        """
+        log = self.futures[topic_partition]
+        former = log.directory
+        log.relocation.moved_to(rename(former, partition_directory(topic_partition)))
+        self.logs[topic_partition] = self.futures.pop(topic_partition)
+        self._names.changed()
+        self._removals.moved(former, log.directory)
+        return log
+
+    def release(self, topic_partition: TopicPartition) -> None:
+        """Delete a log that another directory's has replaced; its files stay open for their readers.
+
+        Raises:
+            OSError: The disk refused; the log is closed, and its directory is still there.
+        """
+        log = self.logs.pop(topic_partition)
+        due_ms = self._options.clock() + log.config.file_delete_delay_ms
+        segments = log.relocation.replaced()
+        self._forget(topic_partition)
+        try:
+            renamed = rename(log.directory, deleted_directory(topic_partition))
+        except OSError:
+            for segment in segments:
+                segment.close()
+            raise
+        self._names.changed()
+        self._removals.close(segments, due_ms)
+        self._removals.remove([renamed], due_ms)
 
     def put_aside(self, topic_partition: TopicPartition) -> Path:
         """Close a stray log and rename its directory, which is unlinked ``stray_delay_ms`` later.
@@ -238,22 +253,29 @@ class LogDir:
         Returns:
             The new path of the directory.
         """
-        log, renamed = self._rename(topic_partition, stray_directory(topic_partition))
+        log, renamed = self._rename(self.logs, topic_partition, stray_directory(topic_partition))
         # After a restart the directory's time says when it was renamed.
         touch(renamed, self._options.clock())
         self._remove_stray_later(renamed, log.config)
         return renamed
 
-    def _rename(self, topic_partition: TopicPartition, name: str) -> tuple[Log, Path]:
-        log = self.logs[topic_partition]
+    def _rename(
+        self, logs: dict[TopicPartition, Log], topic_partition: TopicPartition, name: str
+    ) -> tuple[Log, Path]:
+        log = logs[topic_partition]
         log.abandon()
         renamed = rename(log.directory, name)
+        self._names.changed()
         # Only now: if the disk refused, the log is one of those that go offline with the directory.
-        del self.logs[topic_partition]
+        del logs[topic_partition]
+        self._forget(topic_partition)
+        return log, renamed
+
+    def _forget(self, topic_partition: TopicPartition) -> None:
+        """Drop the rows of a log that is gone; ``checkpoint_removals`` writes the checkpoints."""
         self._high_watermarks.pop(topic_partition, None)
         self._cleaner_offsets.pop(topic_partition, None)
         self._has_removed = True
-        return log, renamed
 
     def checkpoint_removals(self) -> None:
         """Submit writes of the checkpoints, if logs were deleted or renamed since the last call."""
@@ -264,21 +286,28 @@ class LogDir:
             self.checkpoint_high_watermarks({})
             self._write_cleaner_offsets()
 
+    def begin_sync_of_names(self) -> Future[None] | None:
+        """Submit a flush of the names of the logs' directories; return None if they are flushed already.
+
+        The future's error is a ``KafkaStorageError``.
+        """
+        return None if self._names.are_synced else self._executor.submit(self._sync_names)
+
+    def _sync_names(self) -> None:
+        try:
+            self._names.sync()
+        except OSError as error:
+            raise storage_error(self.path, "flushing the names of logs", error) from error
+
     def _remove_stray_later(self, directory: Path, config: LogConfig) -> None:
         delay_ms = stray_delay_ms(config)
         if delay_ms is not None:
-            self._removals.append((touched_ms(directory) + delay_ms, directory))
+            self._removals.remove([directory], touched_ms(directory) + delay_ms)
 
     def purge_deleted(self) -> None:
         """Submit the unlinking of directories and files whose delay is over."""
-        now_ms = self._options.clock()
-        due = [path for due_ms, path in self._removals if due_ms <= now_ms]
-        self._removals = deque(entry for entry in self._removals if entry[0] > now_ms)
-        for path in due:
-            self._submit(partial(remove_whatever, path))
-        while self._replaced and self._replaced[0][0] <= now_ms:
-            # On the thread that flushes: a flush that began before may be at it.
-            self._submit(self._replaced.popleft()[1].close)
+        for work in self._removals.due(self._options.clock()):
+            self._submit(work)
 
     def high_watermark(self, log: Log) -> Offset:
         """Return the checkpointed high watermark of a log, limited to its range."""
@@ -286,7 +315,7 @@ class LogDir:
         return max(log.log_start_offset, min(known, log.log_end_offset))
 
     def cleaner_offset(self, topic_partition: TopicPartition) -> Offset | None:
-        """Where the dirty section of a log begins, as its checkpoint has it; None for one without a row."""
+        """Return where the checkpoint lets the dirty section of a log begin; None without a row."""
         return self._cleaner_offsets.get(topic_partition)
 
     def checkpoint_cleaner_offset(self, topic_partition: TopicPartition, offset: Offset) -> None:
@@ -296,9 +325,8 @@ class LogDir:
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[TopicPartition, Offset]) -> None:
         """Submit a write of the high watermarks; logs that are not passed keep their last one."""
-        self._high_watermarks.update(
-            {tp: offset for tp, offset in high_watermarks.items() if tp in self.logs}
-        )
+        known = self._open
+        self._high_watermarks.update({tp: offset for tp, offset in high_watermarks.items() if tp in known})
         self._submit(partial(write_offsets, self.path / HIGH_WATERMARK, dict(self._high_watermarks)))
 
     def checkpoint_recovery_points(self) -> None:
@@ -307,7 +335,7 @@ class LogDir:
 
     def flush_due_logs(self) -> None:
         """Submit flushes of the logs whose ``flush.ms`` has passed."""
-        for log in self.logs.values():
+        for log in self._open.values():
             if log.is_flush_due:
                 log.begin_flush()
 
@@ -321,7 +349,7 @@ class LogDir:
         Raises:
             KafkaStorageError: The disk refused; there is no marker, so the next start recovers.
         """
-        for log in self.logs.values():
+        for log in self._open.values():
             log.close()
         try:
             self._finish()
@@ -337,9 +365,10 @@ class LogDir:
     def abandon(self, why: KafkaStorageError | None = None) -> tuple[TopicPartition, ...]:
         """Close the files of all logs as they are, after the disk failed; return their partitions."""
         gone = tuple(self.logs)
-        for log in self.logs.values():
+        for log in self._open.values():
             log.abandon(why)
         self.logs.clear()
+        self.futures.clear()
         self.unlock()
         return gone
 
@@ -355,7 +384,12 @@ class LogDir:
     def _load(self) -> None:
         marker = self.path / CLEAN_SHUTDOWN
         clean = self.was_clean = marker.exists()
-        if clean:
+        if not clean:
+            _log.info(
+                f"Attempting recovery for all logs in {self.path} since no clean shutdown file was found"
+            )
+        else:
+            _log.info(f"Skipping recovery for all logs in {self.path} since clean shutdown file was found")
             remove(marker)
             # Durably: after a loss of power an old marker would hide what was written since.
             sync_directory(self.path)
@@ -369,22 +403,23 @@ class LogDir:
             opening = []
             for directory in sorted(path for path in self.path.iterdir() if path.is_dir()):
                 if is_deleted_directory(directory.name):
-                    self._removals.append((self._options.clock(), directory))
+                    self._removals.remove([directory], self._options.clock())
                     continue
                 stray = stray_topic(directory.name)
                 if stray is not None:
                     _log.warning(f"Loaded stray log: {directory}")
                     self._remove_stray_later(directory, self._options.config_for(stray))
                     continue
-                tp = parse_partition_directory(directory.name)
+                future = parse_future_directory(directory.name)
+                tp = future or parse_partition_directory(directory.name)
                 if tp is not None:
                     state = LogState(clean, recovery_points.get(tp, NO_OFFSET), starts.get(tp, NO_OFFSET))
-                    opening.append(pool.submit(self._open, tp, directory, state))
+                    opening.append(pool.submit(self._open_log, tp, directory, state))
             _first_failure_ends_all(opening)
-        for tp in self._high_watermarks.keys() - self.logs.keys():
+        for tp in self._high_watermarks.keys() - self._open.keys():
             del self._high_watermarks[tp]
 
-    def _open(self, topic_partition: TopicPartition, directory: Path, state: LogState) -> Log:
+    def _open_log(self, topic_partition: TopicPartition, directory: Path, state: LogState) -> Log:
         config = self._options.config_for(topic_partition.topic)
         refuse_old_formats(directory)
         loaded = load_log(
@@ -403,7 +438,8 @@ class LogDir:
         self, topic_partition: TopicPartition, directory: Path, config: LogConfig, loaded: LoadedLog
     ) -> Log:
         log = Log(topic_partition, directory, config, loaded, self._context)
-        self.logs[topic_partition] = log
+        logs = self.futures if parse_future_directory(directory.name) else self.logs
+        logs[topic_partition] = log
         return log
 
     def _read_offsets(self, name: str) -> dict[TopicPartition, Offset]:
@@ -414,12 +450,12 @@ class LogDir:
             return {}
 
     def _recovery_points(self) -> dict[TopicPartition, Offset]:
-        return {tp: log.recovery_point for tp, log in self.logs.items()}
+        return {tp: log.recovery_point for tp, log in self._open.items()}
 
     def _log_start_offsets(self) -> dict[TopicPartition, Offset]:
         return {
             tp: log.log_start_offset
-            for tp, log in self.logs.items()
+            for tp, log in self._open.items()
             if log.log_start_offset > log.first_segment_offset
         }
 
@@ -427,12 +463,6 @@ class LogDir:
         """Write the recovery points now: a crash after more appends must not find the higher one."""
         self._finish()
         write_offsets(self.path / RECOVERY_POINT, self._recovery_points())
-
-    def _remove_later(self, paths: Sequence[Path], due_ms: int) -> None:
-        self._removals.extend((due_ms, path) for path in paths)
-
-    def _close_later(self, segments: Sequence[LogSegment], due_ms: int) -> None:
-        self._replaced.extend((due_ms, segment) for segment in segments)
 
     def _truncated(self, topic_partition: TopicPartition, active_base_offset: Offset) -> None:
         """Lower the row of a log that was truncated: what is appended there is dirty."""

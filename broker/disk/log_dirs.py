@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -18,14 +19,20 @@ from barnabas.broker.disk.errors import (
     storage_error,
 )
 from barnabas.broker.disk.files import real_path
+from barnabas.broker.disk.future_logs import FutureLogs, is_marked
 from barnabas.broker.disk.log import Log
-from barnabas.broker.disk.log_dir import LogDir, LogDirsOptions
+from barnabas.broker.disk.log_context import LogDirsOptions
+from barnabas.broker.disk.log_dir import LogDir
 from barnabas.cluster.model.ids import Offset, TopicPartition
 from barnabas.cluster.runtime.line_limit import LINES
 
 __all__ = ["LogDirs", "LogDirsOptions"]
 
 _log = structlog.get_logger("kafka.log.LogManager")
+
+
+MOST_PREFERRED = 100_000
+"""The most partitions without a log for which the directory of a future log is remembered."""
 
 
 class LogDirs:
@@ -36,6 +43,7 @@ class LogDirs:
 
     Attributes:
         configured: All of ``log.dirs``, whether in use or not.
+        futures: The logs that are copied to another of the directories.
     """
 
     def __init__(self, options: LogDirsOptions, configured: Sequence[Path] = ()) -> None:
@@ -44,6 +52,8 @@ class LogDirs:
         self._live: dict[Path, LogDir] = {}
         self._offline: dict[Path, KafkaStorageError] = {}
         self._gone: dict[Path, tuple[TopicPartition, ...]] = {}
+        self._preferred: dict[TopicPartition, Path] = {}
+        self.futures = FutureLogs(self._live, self._fail)
 
     @classmethod
     def open(cls, directories: Sequence[Path], options: LogDirsOptions) -> LogDirs:
@@ -64,6 +74,7 @@ class LogDirs:
             self._lock(directories)
             self._load()
             self._settle_duplicates()
+            self.futures.settle(self.logs, all_are_live=not self._offline)
         except InconsistentDirectoryError:
             for log_dir in self._live.values():
                 log_dir.abandon()
@@ -79,6 +90,11 @@ class LogDirs:
         """Return the open logs of one directory, or None if it is offline."""
         log_dir = self._live.get(directory)
         return None if log_dir is None else log_dir.logs
+
+    def futures_in(self, directory: Path) -> Mapping[TopicPartition, Log]:
+        """Return the future logs of one directory, none if it is offline."""
+        log_dir = self._live.get(directory)
+        return {} if log_dir is None else log_dir.futures
 
     @property
     def live(self) -> tuple[Path, ...]:
@@ -110,7 +126,7 @@ class LogDirs:
     ) -> Log:
         """Return the partition's log; if there is none, create it.
 
-        It is created in the live directory with the fewest partitions.
+        It is created in the directory of ``prefer``, or else in the live one with the fewest partitions.
 
         Args:
             topic_partition: The partition.
@@ -136,11 +152,41 @@ class LogDirs:
             raise next(iter(self._offline.values()))
         if not may_begin_empty:
             raise MissingLogError(next(iter(self._live)), topic_partition)
+        self.futures.delete(topic_partition)
         emptiest = min(self._live.values(), key=lambda log_dir: len(log_dir.logs))
+        chosen = self._live.get(self._preferred.pop(topic_partition, emptiest.path), emptiest)
         try:
-            return emptiest.create(topic_partition)
+            return chosen.create(topic_partition)
         except OSError as error:
-            raise self._fail(emptiest.path, f"creating {topic_partition}", error) from error
+            raise self._fail(chosen.path, f"creating {topic_partition}", error) from error
+
+    def prefer(self, topic_partition: TopicPartition, directory: Path) -> None:
+        """Remember the directory in which the partition's log is to be created, until this process ends.
+
+        Beyond `MOST_PREFERRED` partitions the oldest wish is forgotten: they may not exist.
+        """
+        self._preferred.pop(topic_partition, None)
+        self._preferred[topic_partition] = directory
+        if len(self._preferred) > MOST_PREFERRED:
+            del self._preferred[next(iter(self._preferred))]
+
+    def replace_with_future(self, topic_partition: TopicPartition) -> Log:
+        """Replace the current log by the future one, which is complete and flushed; return that.
+
+        Should the disk of the former log refuse, its directory goes offline, as ``offline`` shows.
+
+        Raises:
+            KafkaStorageError: The disk of the future log refused; the current log stays.
+        """
+        source = self._holder(topic_partition)
+        if source is None:
+            raise KeyError(f"no log of {topic_partition} in {', '.join(map(str, self._live))}")
+        log = self.futures.replace_current(topic_partition, source)
+        self._try(source, f"deleting {topic_partition}", partial(source.release, topic_partition))
+        self._try(source, "writing checkpoints", source.checkpoint_removals)
+        if source.path in self._live:
+            self.futures.replaced(log, source)
+        return log
 
     def delete(self, topic_partition: TopicPartition) -> None:
         """Close the log, if there is one, and rename its directory; ``purge_deleted`` unlinks it later.
@@ -148,6 +194,7 @@ class LogDirs:
         Raises:
             KafkaStorageError: The disk refused: the log is still there, and its directory offline.
         """
+        self.futures.delete(topic_partition)
         log_dir = self._holder(topic_partition)
         if log_dir is None:
             return
@@ -168,6 +215,7 @@ class LogDirs:
         """
         log_dir = self._holder(topic_partition)
         if log_dir is not None:
+            self.futures.delete(topic_partition)
             self._put_aside(log_dir, topic_partition, because)
 
     def _put_aside(self, log_dir: LogDir, topic_partition: TopicPartition, because: str) -> None:
@@ -191,15 +239,25 @@ class LogDirs:
         for log_dir in self._each():
             self._try(log_dir, "writing checkpoints", log_dir.checkpoint_removals)
 
+    def begin_sync_of_names(self) -> list[Future[None]]:
+        """Submit a flush of each directory in which logs were created since the last flush of names.
+
+        Returns:
+            A future for each such directory; its error is a ``KafkaStorageError``.
+        """
+        begun = [log_dir.begin_sync_of_names() for log_dir in self._each()]
+        return [each for each in begun if each is not None]
+
     def expire_producers(self) -> None:
         """Make every log forget its idle producers."""
-        for log in self.logs.values():
+        for log in (*self.logs.values(), *self.futures.all.values()):
             log.expire_producers()
 
     def purge_deleted(self) -> None:
         """Submit the unlinking of logs and segments that were deleted ``file.delete.delay.ms`` ago."""
         for log_dir in self._each():
             self._try(log_dir, "removing deleted logs", log_dir.purge_deleted)
+        self.futures.purge_marks()
 
     def high_watermark(self, topic_partition: TopicPartition) -> Offset:
         """Return the checkpointed high watermark of a log, limited to its range, or else its start."""
@@ -209,7 +267,7 @@ class LogDirs:
         return log_dir.high_watermark(log_dir.logs[topic_partition])
 
     def cleaner_offset(self, topic_partition: TopicPartition) -> Offset | None:
-        """Where the dirty section of a log begins, or None where no checkpoint has it."""
+        """Return where the dirty section of a log begins, or None where no checkpoint has it."""
         log_dir = self._holder(topic_partition)
         return log_dir.cleaner_offset(topic_partition) if log_dir else None
 
@@ -289,11 +347,14 @@ class LogDirs:
     def _settle_duplicates(self) -> None:
         """Put aside the log of a deleted topic if another directory has that of a later topic of its name.
 
+        Delete the log that another directory's has replaced.
+
         Raises:
             InconsistentDirectoryError: Two logs of a partition are of one topic, as far as is known.
         """
         holders: dict[TopicPartition, LogDir] = {}
         strays: list[tuple[LogDir, TopicPartition]] = []
+        replaced: list[tuple[LogDir, TopicPartition]] = []
         for log_dir in self._live.values():
             for tp, log in log_dir.logs.items():
                 holder = holders.setdefault(tp, log_dir)
@@ -304,6 +365,9 @@ class LogDirs:
                     holders[tp] = log_dir
                 elif _is_former(log, holder.logs[tp]):
                     strays.append((log_dir, tp))
+                elif is_marked(log) is not is_marked(holder.logs[tp]):
+                    replaced.append((holder if is_marked(log) else log_dir, tp))
+                    holders[tp] = log_dir if is_marked(log) else holder
                 else:
                     raise InconsistentDirectoryError(
                         f"{tp} lies both in {_dated(holder.path, tp)} and in {_dated(log_dir.path, tp)}. One "
@@ -315,6 +379,10 @@ class LogDirs:
             if log_dir.path in self._live:  # the disk may have refused another stray
                 with suppress(KafkaStorageError):
                     self._put_aside(log_dir, tp, "it is of a former topic of that name")
+        for log_dir, tp in replaced:
+            _log.warning(f"Deleting the log of {tp} in {log_dir.path}: it has moved to {holders[tp].path}")
+            if log_dir.path in self._live:
+                self._try(log_dir, f"deleting {tp}", partial(log_dir.delete, tp))
 
     def _holder(self, topic_partition: TopicPartition) -> LogDir | None:
         return next((d for d in self._live.values() if topic_partition in d.logs), None)

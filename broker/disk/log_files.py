@@ -95,7 +95,7 @@ class LogFiles:
             self.store_epochs()
 
     def group(self, batches: Sequence[RecordBatch], start: int, config: LogConfig) -> Sequence[RecordBatch]:
-        """The batches from ``start`` on that go into one segment with one write: all, unless it must roll."""
+        """Return the batches from ``start`` on that one write appends, before the segment must roll."""
         end, size = start + 1, batches[start].header.size
         free = config.segment_bytes - self.segments.active.size
         while end < len(batches) and size + batches[end].header.size <= free:
@@ -227,7 +227,7 @@ class LogFiles:
     ) -> tuple[LogSegment, ...]:
         """Put ``new`` in the place of the segments of these base offsets.
 
-        Returns the former segments, still open for whoever is reading them; none where the log is of another
+        Returns the former segments, still open for their readers; none where the log is of another
         generation by now, or has lost one of them: ``new`` is unlinked then.
         """
         wanted = set(base_offsets)
@@ -408,6 +408,14 @@ class LogFiles:
         self._snapshots.remove_above(-1)
         self.producers.clear()
         return self.flushing.lower_to(offset)
+
+    def moved_to(self, directory: Path) -> None:
+        """Note the new name of the directory; no work on its thread may be pending."""
+        self.directory = directory
+        self.identity.directory = directory
+        self._snapshots = ProducerSnapshots(directory)
+        for segment in self.segments:
+            segment.moved_to(directory)
 
     def close(self) -> None:
         """Close the files as they are."""

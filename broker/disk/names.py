@@ -39,9 +39,16 @@ MAX_OFFSET = 2**63 - 1
 STRAY_SUFFIX = "-stray"
 """The suffix of a stray log's directory (``LocalLog.StrayDirSuffix`` of Kafka 3.x)."""
 
+FUTURE_SUFFIX = "-future"
+"""The suffix of the directory of a log that is copied from another one (``Log.FutureDirSuffix``)."""
+
+MOVED_LOG = "moved-log"
+"""A file of ours in the directory of a log that replaces one in another log directory; Kafka ignores it."""
+
 _DELETED_DIRECTORY = re.compile(r"^(?P<name>\S+)\.[0-9a-f]{32}-delete$")
 _STRAY_DIRECTORY = re.compile(rf"^(?P<topic>\S+)-[0-9]+\.[0-9a-f]{{32}}{STRAY_SUFFIX}$")
 _PARTITION_DIRECTORY = re.compile(r"^(?P<topic>[a-zA-Z0-9._-]+)-(?P<partition>0|[1-9][0-9]{0,9})$")
+_FUTURE_DIRECTORY = re.compile(rf"^(?P<name>\S+)\.[0-9a-f]{{32}}{FUTURE_SUFFIX}$")
 _NAMED_BY_OFFSET = re.compile(r"^[0-9]{20}\.", re.ASCII)
 
 
@@ -83,6 +90,14 @@ def stray_directory(topic_partition: TopicPartition) -> str:
     return _unique(topic_partition, STRAY_SUFFIX)
 
 
+def future_directory(topic_partition: TopicPartition) -> str:
+    """Return a new name for the directory of a future log; unlike other names, it is not cut.
+
+    A name of more than `MAX_NAME_LENGTH` bytes cannot be used.
+    """
+    return f"{topic_partition}.{uuid4().hex}{FUTURE_SUFFIX}"
+
+
 def _unique(topic_partition: TopicPartition, ending: str) -> str:
     suffix = f"-{topic_partition.partition}.{uuid4().hex}{ending}"
     kept = topic_partition.topic.encode()[: MAX_NAME_LENGTH - len(suffix)]
@@ -106,3 +121,9 @@ def parse_partition_directory(name: str) -> TopicPartition | None:
     if match is None or int(match["partition"]) > MAX_PARTITION:
         return None
     return TopicPartition(match["topic"], int(match["partition"]))
+
+
+def parse_future_directory(name: str) -> TopicPartition | None:
+    """Return the partition of the future log in the directory ``name``, or None if it is no such one."""
+    match = _FUTURE_DIRECTORY.match(name)
+    return None if match is None else parse_partition_directory(match["name"])

@@ -31,6 +31,7 @@ from barnabas.broker.disk.names import (
     files_with,
     offset_of,
 )
+from barnabas.broker.disk.overflow import split_overflowed_segments
 from barnabas.broker.disk.producer_snapshots import ProducerSnapshots
 from barnabas.broker.disk.scan import BATCH_CHUNK, scan_valid_batches
 from barnabas.broker.disk.segment import BatchPosition, LogSegment
@@ -230,6 +231,7 @@ class _Loading:
 
     def load(self) -> LoadedLog:
         settle_leftovers(self._directory)
+        split_overflowed_segments(self._directory)
         epochs = self._load_epochs()
         stored_epochs = epochs.entries
         self._claimed_epochs = dict(stored_epochs)

@@ -22,7 +22,7 @@ from barnabas.broker.disk.files import (
     CLOSED,
     close_file,
     last_change_ms,
-    open_file,
+    open_segment,
     read_exactly,
     remove,
     rename,
@@ -92,7 +92,7 @@ class LogSegment:
         self.transaction_index = TransactionIndex(
             segment_file(directory, base_offset, TRANSACTION_INDEX_SUFFIX + suffix)
         )
-        self.fd = open_file(self.path)
+        self.fd = open_segment(self.path)
         self.size = size_of(self.fd)
         self._preallocated_size = config.segment_bytes if config.preallocate else 0
         self._index_interval = config.index_interval_bytes
@@ -384,7 +384,7 @@ class LogSegment:
         self.transaction_index.load()
 
     def release_indexes(self) -> None:
-        """Let the files speak for the indexes again."""
+        """End ``hold_indexes``: the indexes may be unloaded and read from their files again."""
         self.offset_index.release()
         self.time_index.release()
 
@@ -395,6 +395,11 @@ class LogSegment:
         self.offset_index.unload()
         self.time_index.unload()
         self.transaction_index.unload()
+
+    def moved_to(self, directory: Path) -> None:
+        """Note the new name of the directory in which the files lie."""
+        for owner in (self, self.offset_index, self.time_index, self.transaction_index):
+            owner.path = directory / owner.path.name
 
     @property
     def is_closed(self) -> bool:

@@ -1,4 +1,4 @@
-"""Putting a compacted segment in the place of those it replaces, so that a crash at any moment leaves a log.
+"""The swap of a compacted segment for those it replaces; a crash at any moment leaves a valid log.
 
 The new files are renamed from ``.cleaned`` to ``.swap``, the batches last: from then on a start of the broker
 completes the swap (``broker.disk.leftovers``). Then the replaced files become ``.deleted``, to be unlinked
@@ -40,7 +40,7 @@ def open_cleaned(directory: Path, base_offset: Offset, config: LogConfig, now_ms
 
 
 def begin_swap(new: LogSegment) -> None:
-    """Rename the files from ``.cleaned`` to ``.swap``, for good: afterwards they take the others' place.
+    """Rename the files from ``.cleaned`` to ``.swap``; from then on a crash does not undo the swap.
 
     Raises:
         OSError: The disk refused.
@@ -64,8 +64,8 @@ def take_back(new: LogSegment) -> None:
 def finish_swap(new: LogSegment, replaced: Sequence[LogSegment]) -> None:
     """Rename the files of the replaced segments to ``.deleted``, and those of ``new`` to their own names.
 
-    The replaced segments stay open for whoever is reading them. The producer snapshots of base offsets that
-    are swallowed go, too.
+    The replaced segments stay open for their readers. Producer snapshots at base offsets that no longer exist
+    are removed, too.
 
     Raises:
         OSError: The disk refused.
@@ -82,7 +82,7 @@ def finish_swap(new: LogSegment, replaced: Sequence[LogSegment]) -> None:
 
 
 def _owners(segment: LogSegment) -> tuple[TransactionIndex | SparseIndex | LogSegment, ...]:
-    """Whatever has a file of the segment, the batches last."""
+    """Return the owners of the segment's files, the batches last."""
     return segment.transaction_index, segment.offset_index, segment.time_index, segment
 
 

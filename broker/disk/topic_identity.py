@@ -33,15 +33,16 @@ class LogIdentity:
     """The topic that a log is of, and whether the file in the log's directory says so.
 
     Attributes:
+        directory: The log's directory.
         topic: The topic, or None if it is not known.
         is_pending: Whether the topic is known and the file does not say it yet.
     """
 
-    __slots__ = ("_directory", "is_pending", "topic")
+    __slots__ = ("directory", "is_pending", "topic")
 
     def __init__(self, directory: Path, topic: TopicIdentity | None) -> None:
-        """Start from what the file in ``directory`` says, which is ``topic``."""
-        self._directory = directory
+        """Create the identity; ``topic`` is what the file in ``directory`` says."""
+        self.directory = directory
         self.topic = topic
         self.is_pending = False
 
@@ -57,7 +58,7 @@ class LogIdentity:
             OSError: The disk refused; the topic stays pending.
         """
         if self.is_pending and self.topic is not None:
-            write_identity(self._directory, self.topic)
+            write_identity(self.directory, self.topic)
             self.is_pending = False
 
 

@@ -37,11 +37,20 @@ def first_kept_back(limit: int) -> int:
     return limit - limit // 4
 
 
-def guaranteed_to_clients(limit: int) -> int:
-    """So many connections clients may always have, as long as any descriptor is left: 32, or a sixteenth.
+def first_kept_from_logs(limit: int) -> int:
+    """Return the lowest descriptor number that no segment of a log may have.
 
-    Logs may take all descriptors below `first_kept_back`. A broker that then accepted no client could not be
-    asked to delete a topic either.
+    At least 64 descriptors, or an eighth of ``limit``, are above it, but at most a quarter. They are for the
+    session with ZooKeeper, the controller's channels, other brokers and `guaranteed_to_clients`.
+    """
+    return limit - min(limit // 4, max(64, limit // 8))
+
+
+def guaranteed_to_clients(limit: int) -> int:
+    """Return the number of connections that clients may always have: 32, or a sixteenth of ``limit``.
+
+    Logs may take all descriptors below `first_kept_from_logs`. A broker that accepted no client then could
+    get no request to delete a topic either.
     """
     return max(32, limit // 16)
 

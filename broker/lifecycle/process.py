@@ -15,7 +15,7 @@ import structlog
 from barnabas.broker.config.broker_config import BrokerConfig
 from barnabas.broker.disk.files import keep_spare_descriptors
 from barnabas.broker.errors import StartError
-from barnabas.broker.lifecycle.descriptors import FOR_THE_DISK, raise_limit
+from barnabas.broker.lifecycle.descriptors import FOR_THE_DISK, first_kept_from_logs, raise_limit
 from barnabas.broker.lifecycle.pid_file import pid_file
 from barnabas.cluster.model.statechange.levels import Level
 from barnabas.cluster.runtime.failpoints import Action, Failpoint
@@ -55,7 +55,7 @@ class BrokerProcess:
         self.state_change_log = StateChangeLog(config.logs_dir / FILE_NAME, level)
         self.exit_status = 0
         self.descriptors = raise_limit()
-        keep_spare_descriptors(FOR_THE_DISK)
+        keep_spare_descriptors(FOR_THE_DISK, first_kept_from_logs(self.descriptors))
         _log.info(f"Up to {self.descriptors} files may be open; {FOR_THE_DISK} are kept back for logs")
         self._state = BrokerState.NOT_RUNNING
         self._stopping = asyncio.Event()

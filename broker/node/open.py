@@ -12,20 +12,27 @@ from pathlib import Path
 
 import structlog
 
+from barnabas.broker.authorizer.audit import LOGGER
+from barnabas.broker.authorizer.authorizer import AclAuthorizer
 from barnabas.broker.config.broker_config import BrokerConfig
 from barnabas.broker.config.changes import ConfigChanges
 from barnabas.broker.config.dynamic import DynamicBrokerConfig
 from barnabas.broker.config.handler import ConfigHandler
 from barnabas.broker.config.topics import TopicConfigs
 from barnabas.broker.disk.errors import KafkaStorageError
+from barnabas.broker.disk.flush_stats import FLUSH_STATS
 from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
 from barnabas.broker.lifecycle.process import BrokerProcess
 from barnabas.broker.lifecycle.sockets import bind
 from barnabas.broker.membership.identity import broker_id_of, new_cluster_id
 from barnabas.broker.membership.registration import Membership, ZooKeeperAddress
+from barnabas.cluster.model.configs import Value
+from barnabas.cluster.model.configs_authorizer import rules_of
 from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.runtime.logs import set_up_authorizer_log
 
 _log = structlog.get_logger("kafka.server.KafkaServer")
+_config_log = structlog.get_logger("kafka.server.KafkaConfig")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +49,7 @@ class Storage:
         config_handler: Applies changed settings to open logs.
         config_changes: Reads change notifications.
         logs: The log directories.
+        authorizer: Decides what clients may do; None if everybody may do everything.
     """
 
     sockets: dict[str, socket.socket]
@@ -53,6 +61,7 @@ class Storage:
     config_handler: ConfigHandler
     config_changes: ConfigChanges
     logs: LogDirs
+    authorizer: AclAuthorizer | None
 
 
 async def open_storage(process: BrokerProcess, stack: contextlib.AsyncExitStack) -> Storage:
@@ -92,6 +101,7 @@ async def open_storage(process: BrokerProcess, stack: contextlib.AsyncExitStack)
         _now_ms,
     )
     await config_changes.read_brokers()
+    log_values(live.config)
     await topic_configs.read(sorted(await store.topics.names()))
     threads: dict[Path, Executor] = {
         path: stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix=f"log-dir-{path.name}"))
@@ -107,10 +117,46 @@ async def open_storage(process: BrokerProcess, stack: contextlib.AsyncExitStack)
         live.config.integer("num.recovery.threads.per.data.dir"),
     )
     logs = await _open_logs(config, options, stack)
+    process.metrics.watch(process.metrics.zookeeper_connected, lambda: membership.is_connected)
+    FLUSH_STATS.on_flushed = process.metrics.log_flush_time_ms.observe
     process.metrics.watch(process.metrics.offline_log_directory_count, lambda: len(logs.offline))
-    return Storage(
-        sockets, membership, broker_id, cluster_id, live, topic_configs, config_handler, config_changes, logs
+    authorizer = await _authorizer(config, membership)
+    settings = (live, topic_configs, config_handler, config_changes)
+    return Storage(sockets, membership, broker_id, cluster_id, *settings, logs, authorizer)
+
+
+async def _authorizer(config: BrokerConfig, membership: Membership) -> AclAuthorizer | None:
+    """Return the authorizer with all ACLs, which it must know before it decides anything; None without one.
+
+    Raises:
+        ZooKeeperError: The ACLs cannot be read.
+    """
+    if not config.text("authorizer.class.name"):
+        return None
+    set_up_authorizer_log(config.logs_dir, LOGGER, str(config.text("authorizer.log.level")))
+    rules = rules_of(
+        config.text("super.users") or "", allow_if_none=config.flag("allow.everyone.if.no.acl.found")
     )
+    authorizer = AclAuthorizer(lambda: membership.store.acls, rules, _now_ms)
+    await authorizer.load()
+    return authorizer
+
+
+def log_values(config: BrokerConfig) -> None:
+    """Log the value of every setting, as ``AbstractConfig.logAll`` does; a secret shows as ``[hidden]``."""
+    lines = (f"\t{name} = {_as_java(value)}\n" for name, value in sorted(config.values.items()))
+    _config_log.info(f"KafkaConfig values: \n{''.join(lines)}")
+
+
+def _as_java(value: Value) -> str:
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return str(value).lower()
+        case tuple():
+            return f"[{', '.join(value)}]"
+    return str(value)
 
 
 def bind_listeners(config: BrokerConfig, stack: contextlib.AsyncExitStack) -> dict[str, socket.socket]:

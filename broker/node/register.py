@@ -14,6 +14,7 @@ from barnabas.broker.node.replicate import Replication
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.epochs import BrokerEpoch
 from barnabas.cluster.zk.operations import WatchEvent
+from barnabas.cluster.zk.schema.acls import ACL_CHANGES
 from barnabas.cluster.zk.schema.paths import CONFIG_CHANGES
 from barnabas.cluster.zk.store import ZooKeeperStore
 
@@ -28,7 +29,7 @@ async def register(
     Raises:
         StartError: Another broker has the id or an address.
     """
-    config, controller = process.config, replication.controller
+    config, controller, authorizer = process.config, replication.controller, storage.authorizer
     ports = {name: port_of(bound) for name, bound in storage.sockets.items()}
     ports[config.inter_broker_listener] = replication.peer_port
     registration = Registration(
@@ -42,11 +43,15 @@ async def register(
     async def joined(store: ZooKeeperStore, epoch: BrokerEpoch) -> None:
         replication.replicas.gate.registered(epoch)
         storage.config_changes.session_began()
+        if authorizer is not None:
+            authorizer.session_began()
         await controller.start(store)
 
     def watched(event: WatchEvent) -> None:
         if event.path == CONFIG_CHANGES:
             storage.config_changes.noticed()
+        elif authorizer is not None and event.path in ACL_CHANGES.values():
+            authorizer.noticed()
         else:
             controller.on_zookeeper_event(event)
 

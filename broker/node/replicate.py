@@ -27,7 +27,7 @@ from barnabas.broker.replicas.service import ReplicaService
 from barnabas.broker.replicas.settings import ReplicaSettings
 from barnabas.broker.replicas.system_timer import SystemTimer
 from barnabas.broker.server.any_controller import AnyController
-from barnabas.broker.server.control_door import ControlDoor
+from barnabas.broker.server.control_check import ControlRequestCheck
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
 from barnabas.broker.server.peers import PeerServer
 from barnabas.cluster.model.epochs import ControllerEpoch
@@ -225,11 +225,13 @@ async def _open_peers(
         return await storage.membership.store.controller.latest_epoch()
 
     config = process.config
-    door = ControlDoor(storage.broker_id, replicas.gate, process.state_change_log.write, latest_epoch)
+    check = ControlRequestCheck(
+        storage.broker_id, replicas.gate, process.state_change_log.write, latest_epoch
+    )
     peers = PeerServer(
         replicas.control_requests,
         replicas.sessions,
-        door,
+        check,
         controller.port,
         config.session_timeout_ms,
         ranges=replicas.ranges,

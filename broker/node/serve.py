@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Mapping
 
+from barnabas.broker.core.sasl.authentication import Mechanism
 from barnabas.broker.lifecycle.descriptors import first_kept_back, guaranteed_to_clients
 from barnabas.broker.lifecycle.process import BrokerProcess
 from barnabas.broker.node.open import Storage
@@ -11,8 +13,12 @@ from barnabas.broker.node.replicate import Replication
 from barnabas.broker.server.acceptor import ConnectionQuotas
 from barnabas.broker.server.clients import ClientListener
 from barnabas.broker.server.context import ServerContext, ServerSettings
+from barnabas.broker.server.gates.table import guarded
+from barnabas.broker.server.listener_security import ListenerSecurity
+from barnabas.broker.server.mechanisms import mechanisms_of
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
 from barnabas.broker.server.quotas import ClientQuotas, QuotaMetrics
+from barnabas.broker.server.registry import HANDLERS
 from barnabas.broker.server.request_meter import RequestMeter
 from barnabas.cluster.model.settings import settings_of
 
@@ -30,7 +36,15 @@ async def serve_clients(
     quotas = ConnectionQuotas(
         lambda: context.max_connections, first_kept_back(limit), guaranteed_to_clients(limit)
     )
-    listeners = [ClientListener(context, quotas, name) for name in storage.sockets]
+    security = process.config.security
+    if any(each.mechanisms for each in security.values()):
+        # A client whose credential is not read yet would be refused, and give up.
+        await storage.config_changes.caught_up()
+    handlers = HANDLERS if context.authorizer is None else guarded(HANDLERS)
+    listeners = [
+        ClientListener(context, quotas, name, handlers, mechanisms=_mechanisms(storage, security[name]))
+        for name in storage.sockets
+    ]
     metrics = process.metrics
     metrics.watch(metrics.connection_count, lambda: sum(each.connection_count for each in listeners))
     metrics.watch(metrics.memory_pool_available, lambda: context.requests.available)
@@ -43,6 +57,13 @@ async def serve_clients(
     for listener, bound in zip(listeners, storage.sockets.values(), strict=True):
         listener.start_on(bound)
         stack.push_async_callback(listener.stop)
+
+
+def _mechanisms(storage: Storage, security: ListenerSecurity) -> Mapping[str, Mechanism] | None:
+    """Return the SASL mechanisms of a listener; None if it has no SASL."""
+    if not security.mechanisms:
+        return None
+    return mechanisms_of(security.mechanisms, storage.config_handler.credentials)
 
 
 def _context(
@@ -69,4 +90,5 @@ def _context(
         groups=replication.groups,
         quotas=ClientQuotas(storage.config_handler.quotas, settings.quota_windows, settings.quota_window_s),
         quota_store=lambda: storage.membership.store.quotas,
+        authorizer=storage.authorizer,
     )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from barnabas.broker.core.recompression import Recompression
 from barnabas.broker.core.record_batch import HEADER_SIZE, Codec, parse_header
-from barnabas.broker.core.refusals import Refusal
+from barnabas.broker.core.refusals import Reason, Refusal
 from barnabas.broker.disk.errors import KafkaStorageError
 from barnabas.broker.disk.results import LogAppendInfo
 from barnabas.broker.replicas.delayed_partitions import DelayedPartitions
@@ -26,6 +26,27 @@ ACKS_ALL = -1
 """The acks with which the answer waits for all in-sync replicas."""
 
 _ACKS = frozenset((ACKS_ALL, 0, 1))
+
+_EXPECTED = frozenset(
+    (
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.CORRUPT_MESSAGE,
+        ErrorCode.KAFKA_STORAGE_ERROR,
+    )
+)
+"""The errors that do not count as a failed produce (``ReplicaManager.appendToLocalLog``)."""
+
+_COUNTED = {
+    Reason.KEY_MISSING: "NoKeyCompactedTopicRecords",
+    Reason.BAD_CRC: "InvalidMessageCrcRecords",
+    Reason.NO_RECORDS: "InvalidOffsetOrSequenceRecords",
+    Reason.BAD_COUNT: "InvalidOffsetOrSequenceRecords",
+    Reason.CONTROL_FROM_CLIENT: "InvalidOffsetOrSequenceRecords",
+    Reason.SEQUENCE_MISSING: "InvalidOffsetOrSequenceRecords",
+}
+"""The metric of each reason that has one (``LogValidator.validateBatch``, ``validateKey``)."""
 
 MAX_RECOMPRESSIONS = 2
 """The number of batches recompressed at a time: each holds up to three times its unpacked size."""
@@ -131,7 +152,11 @@ class Appender:
                 written = self._write(topic_partition, records, acks)
             else:
                 written = self._unless_unknown(topic_partition, objection)
+            traffic = self._hosted.traffic
             if isinstance(written, Appended):
+                # As in Kafka. Clients could fill the memory with counts of names that they make up.
+                if written.error is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+                    traffic.refused(topic_partition.topic, failed=written.error not in _EXPECTED)
                 results[topic_partition] = written
                 continue
             partition, info = written
@@ -140,6 +165,7 @@ class Appender:
             )
             if acks == ACKS_ALL:
                 pending[topic_partition] = info.required_offset
+            traffic.appended(topic_partition.topic, info.last_offset - info.first_offset + 1, info.size)
             if not info.duplicate:
                 grown.append(partition)
         # Notify only now: a follower's fetch that one partition completes can then return all partitions'
@@ -179,6 +205,8 @@ class Appender:
             self._hosted.disk_failed(error)
             return Appended(ErrorCode.KAFKA_STORAGE_ERROR, message=str(error))
         if isinstance(info, Refusal):
+            if info.reason in _COUNTED:
+                self._hosted.traffic.refused_records(_COUNTED[info.reason], len(info.faults) or 1)
             return Appended(
                 info.error,
                 log_start_offset=log.log_start_offset,
@@ -191,7 +219,7 @@ class Appender:
 def _objection(
     topic_partition: TopicPartition, records: Prepared, acks: int, *, allow_zstd: bool, allow_topic: bool
 ) -> Appended | None:
-    """Return why the request may not write at all, whoever leads the partition; None if it may."""
+    """Return why the request may not write at all, whichever broker leads the partition; None if it may."""
     if acks not in _ACKS:
         return Appended(ErrorCode.INVALID_REQUIRED_ACKS, message=f"acks is {acks}; expected -1, 0 or 1")
     if not allow_topic:

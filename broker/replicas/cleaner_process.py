@@ -22,7 +22,7 @@ _GO_ON = b"\n"
 
 
 class Cleaner(Protocol):
-    """Whatever does the file work of compactions."""
+    """An executor of the file work of compactions."""
 
     def steps(self, job: CleaningJob) -> AsyncIterator[Step]:
         """Do the job; the work waits until the next step is asked for.
@@ -34,14 +34,14 @@ class Cleaner(Protocol):
         ...
 
     async def close(self) -> None:
-        """Give up what is unfinished, and hold no memory any more."""
+        """Stop unfinished work and release all memory."""
         ...
 
 
 class CleanerProcess:
     """The process, which is started by the first job and may be started again after ``close``.
 
-    Other than a thread it does not take the interpreter from the event loop, and its memory goes back to the
+    Unlike a thread, it does not take the interpreter from the event loop, and its memory returns to the
     system as soon as there is nothing to compact.
     """
 
@@ -74,7 +74,7 @@ class CleanerProcess:
             line = _GO_ON
 
     async def close(self) -> None:
-        """Kill the process, where it runs: it has nothing that the broker needs."""
+        """Kill the process if it runs; the broker needs nothing from it."""
         process, self._process = self._process, None
         if process is not None:
             if process.returncode is None:

@@ -1,4 +1,4 @@
-"""What the log cleaner says of a cleaning, in Kafka's words (``LogCleaner.scala``, ``recordStats``)."""
+"""The log cleaner's report of a cleaning, in Kafka's words (``LogCleaner.scala``, ``recordStats``)."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ def statistics(number: int, name: TopicPartition, first: int, end: int, stats: C
     """Return the lines at the end of a cleaning.
 
     Args:
-        number: The cleaner thread's.
-        name: Whose log.
-        first: Where the dirty section began.
-        end: Where it begins now.
+        number: The number of the cleaner thread.
+        name: The name of the log.
+        first: The offset at which the dirty section began.
+        end: The offset at which it begins now.
         stats: The figures.
     """
     seconds, index_s = max(stats.elapsed_s, 1e-3), max(stats.index_s, 1e-3)

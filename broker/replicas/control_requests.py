@@ -29,10 +29,11 @@ from barnabas.broker.core.full_list import FullList
 from barnabas.broker.core.log_expectation import expected_log
 from barnabas.broker.core.metadata_cache import MetadataCache, MetadataChange
 from barnabas.broker.disk.errors import KafkaStorageError, NoDescriptorError
+from barnabas.broker.replicas.followed_partitions import FollowedPartitions
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
+from barnabas.broker.replicas.name_flush import flush_names
 from barnabas.broker.replicas.replica_fetchers import ReplicaFetchers
 from barnabas.broker.replicas.turn import Turn, paced
-from barnabas.cluster.model.brokers import GRPC_LISTENER, Broker
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
@@ -105,7 +106,7 @@ class ControlRequests:
         self._hosted = hosted
         self._metadata = metadata
         self._gate = gate
-        self._fetchers = fetchers
+        self._followed = FollowedPartitions(hosted, metadata, fetchers)
         self._write = write
         self._on_metadata = on_metadata
         self._prepare = prepare
@@ -115,12 +116,10 @@ class ControlRequests:
         self._full = FullList()
         self._unnamed: set[TopicPartition] = set()
         """The partitions hosted when the controller last sent the full list, and missing from it."""
-        self._waiting_for_leader: dict[TopicPartition, LeaderEpoch] = {}
-        self._is_closing = False
 
     def close(self) -> None:
         """Start no more fetches: this broker is shutting down."""
-        self._is_closing = True
+        self._followed.is_closed = True
 
     # LeaderAndIsr (Kafka's ``becomeLeaderOrFollower``).
 
@@ -150,7 +149,9 @@ class ControlRequests:
                 response = LeaderAndIsrResponse(refusal.error)
             duration_ms = int((time.monotonic() - started) * 1000)
             self._write(lines.finished_leader_and_isr(duration_ms, len(request.partitions)))
-            return response
+        # The disk may be slow: others need not wait for it.
+        await flush_names(self._hosted, response.partition_errors)
+        return response
 
     async def _carry_out(
         self, handling: _Handling, unprepared: str | None
@@ -174,7 +175,7 @@ class ControlRequests:
         if followers:
             await self._make_followers(followers, handling)
         self._hosted.checkpoint_removals()
-        self._fetchers.end_idle()
+        self._followed.end_idle()
         return handling.errors
 
     def _failed(self, topic_partition: TopicPartition, error: Exception, handling: _Handling) -> None:
@@ -192,8 +193,7 @@ class ControlRequests:
         cause = f"{type(error).__name__}: {error}"
         self._write(handling.lines.failed_leader_and_isr(cause, topic_partition))
         handling.errors[topic_partition] = ErrorCode.UNKNOWN_SERVER_ERROR
-        self._fetchers.stop((topic_partition,))
-        self._waiting_for_leader.pop(topic_partition, None)
+        self._followed.stop((topic_partition,))
         self._hosted.remove(topic_partition, delete=False)
 
     def _is_admitted(self, partition: LeaderAndIsrPartition, handling: _Handling) -> bool:
@@ -234,7 +234,7 @@ class ControlRequests:
         is_unnamed = topic_partition in self._unnamed
         self._unnamed.discard(topic_partition)
         if is_unnamed and partition.is_new and self._hosted.get(topic_partition) is not None:
-            self._stop_fetching([partition])
+            self._followed.stop((topic_partition,))
             try:
                 self._hosted.put_aside(topic_partition, "the topic was created again")
             except KafkaStorageError as error:
@@ -262,7 +262,7 @@ class ControlRequests:
         lines = handling.lines
         tps = [partition.topic_partition for partition in partitions]
         await self._write_each(map(lines.starting_leader_transition, tps))
-        self._stop_fetching(partitions)
+        self._followed.stop(tps)
         self._write(lines.stopped_fetchers_of_leaders(len(partitions)))
         for partition in partitions:
             try:
@@ -306,7 +306,7 @@ class ControlRequests:
         lines = handling.lines
         followed = [(each.topic_partition, each.state.leader_and_isr.leader) for each in partitions]
         await self._write_each(starmap(lines.starting_follower_transition, followed))
-        self._stop_fetching(partitions)
+        self._followed.stop(each.topic_partition for each in partitions)
         self._write(lines.stopped_fetchers_of_followers(len(partitions)))
         for partition in partitions:
             try:
@@ -344,13 +344,13 @@ class ControlRequests:
             self._write(lines.same_leader(topic_partition, last, leader))
         named = next((each for each in handling.request.live_leaders if each.id == leader), None)
         broker = self._metadata.broker(leader) or named
-        if self._is_closing:
+        if self._followed.is_closed:
             self._write(lines.skipped_fetcher(topic_partition, leader))
         elif broker is None:
-            self._waiting_for_leader[topic_partition] = hosted.replica.leader_epoch
+            self._followed.await_leader(hosted)
             self._write(lines.new_leader_unavailable(topic_partition, last, leader))
         else:
-            self._follow(hosted, broker)
+            self._followed.follow(hosted, broker)
 
     @staticmethod
     def _truncate_unknown(hosted: HostedPartition) -> None:
@@ -359,18 +359,6 @@ class ControlRequests:
         if cut is not None:
             log.truncate_to(cut)
             replica.truncated(log.log_start_offset, log.log_end_offset)
-
-    def _follow(self, hosted: HostedPartition, leader: Broker) -> None:
-        endpoint = leader.endpoint(GRPC_LISTENER)
-        if endpoint is None:
-            message = f"broker {leader.id} leads {hosted.topic_partition} and has no listener {GRPC_LISTENER}"
-            raise LookupError(message)
-        self._fetchers.follow(hosted.topic_partition, hosted.replica.leader_epoch, leader.id, endpoint)
-
-    def _stop_fetching(self, partitions: list[LeaderAndIsrPartition]) -> None:
-        for partition in partitions:
-            self._waiting_for_leader.pop(partition.topic_partition, None)
-        self._fetchers.stop(partition.topic_partition for partition in partitions)
 
     # UpdateMetadata.
 
@@ -393,25 +381,8 @@ class ControlRequests:
             await self._write_each(map(lines.deleted_metadata, change.deleted))
             if request.partitions:
                 self._write(lines.updated_metadata(len(change.cached), len(change.deleted)))
-            await self._follow_waiting()
+            await self._followed.follow_live_leaders()
             return UpdateMetadataResponse(ErrorCode.NONE)
-
-    async def _follow_waiting(self) -> None:
-        """Begin to fetch from leaders that were not live when the LeaderAndIsr came, and now are."""
-        async for topic_partition, leader_epoch in paced(tuple(self._waiting_for_leader.items())):
-            hosted = self._hosted.get(topic_partition)
-            if hosted is None or hosted.replica.leader_epoch != leader_epoch:
-                del self._waiting_for_leader[topic_partition]
-                continue
-            broker = self._metadata.broker(hosted.replica.leader)
-            if broker is not None and not self._is_closing:
-                del self._waiting_for_leader[topic_partition]
-                try:
-                    self._follow(hosted, broker)
-                except LookupError as error:
-                    # The controller sends it again when that broker's endpoints have changed.
-                    self._waiting_for_leader[topic_partition] = leader_epoch
-                    _log.error(f"cannot fetch {topic_partition}: {error}")
 
     # StopReplica.
 
@@ -431,7 +402,7 @@ class ControlRequests:
             async for partition in paced(request.partitions):
                 errors[partition.topic_partition] = self._try_to_stop(partition, lines)
             self._hosted.checkpoint_removals()
-            self._fetchers.end_idle()
+            self._followed.end_idle()
             return StopReplicaResponse(ErrorCode.NONE, errors)
 
     def _try_to_stop(self, partition: StopReplicaPartition, lines: RequestLines) -> ErrorCode:
@@ -461,8 +432,7 @@ class ControlRequests:
 
     def _carry_out_stop(self, partition: StopReplicaPartition, lines: RequestLines) -> ErrorCode:
         topic_partition = partition.topic_partition
-        self._fetchers.stop((topic_partition,))
-        self._waiting_for_leader.pop(topic_partition, None)
+        self._followed.stop((topic_partition,))
         if partition.delete:
             try:
                 self._hosted.remove(topic_partition, delete=True)

@@ -326,6 +326,7 @@ class FetchSession:
         if not found.records:
             return 0
         fetched.sent = True
+        self._hosted.traffic.replication_bytes_out += len(found.records)
         if self._is_throttled(partition):
             self._throttle.rate.record(len(found.records), monotonic_ms())
         partition.replica.sent(self.replica_id, found.next_offset)

@@ -73,6 +73,8 @@ class FetchState:
         self._moved: dict[TopicPartition, None] = {}
         self._sent_starts: dict[TopicPartition, Offset] = {}
         """The log start offset last sent to the leader, per partition."""
+        self._lags: dict[TopicPartition, int] = {}
+        """The records up to the leader's high watermark that were still missing after its last answer."""
         self._backing_off: dict[TopicPartition, asyncio.TimerHandle] = {}
         self._wait_ms: dict[TopicPartition, int] = {}
         """The pause in milliseconds after the next error, for partitions whose last answer was an error."""
@@ -81,6 +83,11 @@ class FetchState:
     def epochs(self) -> Mapping[TopicPartition, LeaderEpoch]:
         """The partitions fetched from this leader, each with its leader epoch."""
         return self._epochs
+
+    @property
+    def max_lag(self) -> int:
+        """The most records that a partition lacks up to its leader's high watermark (``FetcherLagStats``)."""
+        return max(tuple(self._lags.values()), default=0)
 
     @property
     def has_changes(self) -> bool:
@@ -103,6 +110,7 @@ class FetchState:
             self._named.pop(topic_partition, None)
             self._moved.pop(topic_partition, None)
             self._sent_starts.pop(topic_partition, None)
+            self._lags.pop(topic_partition, None)
             self._wait_ms.pop(topic_partition, None)
             self._stop_backing_off(topic_partition)
             self._forgotten[topic_partition] = None
@@ -229,12 +237,14 @@ class FetchState:
                 )
                 self._back_off(partition.topic_partition)
                 return
+            self._hosted.traffic.replication_bytes_in += len(records)
             self._fetch_on(partition, data, len(records))
         self._wait_ms.pop(partition.topic_partition, None)
         if data.log_start_offset > log.log_start_offset:
             log.raise_log_start(Offset(min(data.log_start_offset, log.log_end_offset)))
         if log.log_start_offset > self._sent_starts.get(partition.topic_partition, log.log_start_offset):
             self._moved[partition.topic_partition] = None
+        self._lags[partition.topic_partition] = max(0, data.high_watermark - log.log_end_offset)
         before = partition.replica.high_watermark
         partition.replica.follow_high_watermark(
             Offset(data.high_watermark), log.log_start_offset, log.log_end_offset

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Hashable, Mapping
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Protocol
 
@@ -20,12 +21,15 @@ from barnabas.broker.core.replica import Replica
 from barnabas.broker.core.replica_selection import RACK_AWARE, rack_aware
 from barnabas.broker.core.replication_quota import ReplicationThrottles
 from barnabas.broker.disk.errors import (
+    ClosedLogError,
     CorruptLogError,
     KafkaStorageError,
+    MovedLogError,
     NoDescriptorError,
     OtherTopicsLogError,
     PartitionWithoutLogError,
 )
+from barnabas.broker.disk.future_logs import FutureLogs
 from barnabas.broker.disk.log import Log
 from barnabas.broker.replicas.settings import ReplicaSettings
 from barnabas.broker.replicas.system_timer import SystemTimer
@@ -33,6 +37,7 @@ from barnabas.cluster.model.epochs import LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, Offset, TopicIdentity, TopicPartition
 from barnabas.cluster.runtime.line_limit import LINES
+from barnabas.cluster.runtime.traffic import Traffic
 
 _log = structlog.get_logger(__name__)
 
@@ -73,6 +78,29 @@ class Logs(Protocol):
         """All open logs."""
         ...
 
+    @property
+    def live(self) -> tuple[Path, ...]:
+        """The directories in use."""
+        ...
+
+    @property
+    def offline(self) -> Mapping[Path, KafkaStorageError]:
+        """The directories that failed, with their errors."""
+        ...
+
+    @property
+    def futures(self) -> FutureLogs:
+        """The logs that are copied to another directory."""
+        ...
+
+    def replace_with_future(self, topic_partition: TopicPartition) -> Log:
+        """Replace the partition's log by its future log, which is returned."""
+        ...
+
+    def prefer(self, topic_partition: TopicPartition, directory: Path) -> None:
+        """Remember the directory in which the partition's log is to be created."""
+        ...
+
     def get(self, topic_partition: TopicPartition) -> Log | None:
         """Return the partition's log, or None if this broker has none."""
         ...
@@ -95,6 +123,10 @@ class Logs(Protocol):
         """Submit writes of the checkpoints, if logs were deleted or put aside since the last call."""
         ...
 
+    def begin_sync_of_names(self) -> list[Future[None]]:
+        """Submit a flush of the log directories in which logs were created since the last one."""
+        ...
+
     def high_watermark(self, topic_partition: TopicPartition) -> Offset:
         """Return the checkpointed high watermark, limited to the log's range."""
         ...
@@ -104,7 +136,7 @@ class Logs(Protocol):
         ...
 
     def cleaner_offset(self, topic_partition: TopicPartition) -> Offset | None:
-        """Where the dirty section of the log begins, or None where no checkpoint has it."""
+        """Return where the dirty section of the log begins, or None where no checkpoint has it."""
         ...
 
     def checkpoint_cleaner_offset(self, topic_partition: TopicPartition, offset: Offset) -> None:
@@ -152,15 +184,23 @@ class HostedPartitions:
         on_directory_failed: Called once for each log directory that fails, with its partitions.
         on_leadership_changed: Called with each partition whose role or leader epoch has changed, or that is
             no longer hosted.
+        on_hosted: Called after a partition began to be hosted.
         on_corrupt: Called each time that a read meets an invalid batch.
+        traffic: The counts of what clients write and of replication.
         on_refetch: Called when a follower fetches records again that were sent to it, as one does that found
             their checksum wrong.
     """
 
     def __init__(
-        self, broker_id: BrokerId, logs: Logs, metadata: MetadataCache, settings: ReplicaSettings
+        self,
+        broker_id: BrokerId,
+        logs: Logs,
+        metadata: MetadataCache,
+        settings: ReplicaSettings,
+        traffic: Traffic | None = None,
     ) -> None:
         self.broker_id = broker_id
+        self.traffic = Traffic() if traffic is None else traffic
         self.settings = settings
         self.produces: DelayedOperationPurgatory[TopicPartition] = DelayedOperationPurgatory(
             "Produce", SystemTimer(), settings.produce_purge_interval
@@ -179,6 +219,7 @@ class HostedPartitions:
         self._failed_directories: set[Path] = set()
         self.on_directory_failed: Callable[[Collection[TopicPartition]], None] = lambda _: None
         self.on_leadership_changed: Callable[[TopicPartition], None] = lambda _: None
+        self.on_hosted: Callable[[], None] = lambda: None
         self.on_corrupt: Callable[[HostedPartition, CorruptLogError], None] = lambda *_: None
         self.on_refetch: Callable[[HostedPartition, Offset], None] = lambda *_: None
 
@@ -196,6 +237,15 @@ class HostedPartitions:
     def under_replicated_count(self) -> int:
         """The number of partitions it leads whose ISR lacks a replica."""
         return sum(partition.replica.is_under_replicated for partition in tuple(self.all))
+
+    @property
+    def at_min_isr_count(self) -> int:
+        """The number of partitions it leads whose ISR has exactly ``min.insync.replicas`` members."""
+        return sum(
+            partition.replica.is_leader
+            and len(partition.replica.isr) == partition.log.config.min_insync_replicas
+            for partition in tuple(self.all)
+        )
 
     @property
     def under_min_isr_count(self) -> int:
@@ -290,6 +340,7 @@ class HostedPartitions:
             checkpointed = self._logs.high_watermark(topic_partition)
             replica = Replica(self.broker_id, topic_partition, self.settings.lag_time_max_ms, checkpointed)
             partition = self._partitions[topic_partition] = HostedPartition(replica, log)
+            self.on_hosted()
         return partition
 
     def _settle_owner(
@@ -327,6 +378,10 @@ class HostedPartitions:
         """Submit writes of the checkpoints without the logs that a request deleted or put aside."""
         self._logs.checkpoint_removals()
 
+    def begin_sync_of_names(self) -> list[Future[None]]:
+        """Submit a flush of the log directories in which logs were created since the last one."""
+        return self._logs.begin_sync_of_names()
+
     def put_aside(self, topic_partition: TopicPartition, because: str) -> None:
         """Stop hosting the partition, and put its log aside as a stray ``because``.
 
@@ -354,11 +409,11 @@ class HostedPartitions:
         self.fetches.check_and_complete(topic_partition)
 
     def follower_may_give_more(self, topic_partition: TopicPartition) -> None:
-        """What consumers may read of a follower has changed: its high watermark, or its log was cut."""
+        """Serve consumers that wait for a follower whose high watermark or log has changed."""
         self.fetches.check_and_complete(topic_partition)
 
     def preferred_replica(self, partition: HostedPartition, rack: str, offset: Offset) -> BrokerId | None:
-        """The live follower that a consumer in ``rack`` should read from, or None if the leader serves it."""
+        """Return the live follower that a consumer in ``rack`` should read from, if there is one."""
         if self.settings.replica_selector_class != RACK_AWARE or not partition.replica.is_leader:
             return None
         followers = [
@@ -398,13 +453,15 @@ class HostedPartitions:
         """Take the log directory in ``error`` offline, with all its partitions; the others stay in use.
 
         Every failure is reported here; only the first of a directory counts. A log that is missing, or whose
-        name is not allowed, is a failure of its partition alone, and too many open files are no failure of a
-        disk.
+        name is not allowed, is a failure of its partition alone. Too many open files, or a log that this
+        broker has closed, are no failures of a disk.
         """
         if isinstance(error, NoDescriptorError):
             if LINES.allow("too many open files"):
                 _log.error("too many open files", error=str(error))
             return
+        if isinstance(error, MovedLogError | ClosedLogError):
+            return  # who reads again finds the log in its new directory, or no partition
         if isinstance(error, PartitionWithoutLogError):
             _log.error("partition without a log", partition=str(error.topic_partition), error=str(error))
             return

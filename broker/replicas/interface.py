@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from barnabas.broker.core.leader_epochs import EpochEndOffset
+from barnabas.broker.core.producer_state import ProducerEntry
 from barnabas.broker.core.record_batch import RecordBatch
 from barnabas.broker.core.refusals import RecordFault, Refusal
 from barnabas.broker.core.transactions import AbortedTransaction
@@ -217,7 +218,7 @@ class ListedOffset:
     Attributes:
         timestamp: The timestamp of the record, in milliseconds since 1970; -1 for the earliest and latest
             offset.
-        offset: The offset found; ``UNKNOWN_OFFSET`` if no record is that young, or on error.
+        offset: The offset found; ``UNKNOWN_OFFSET`` if no record is late enough, or on error.
         leader_epoch: The epoch of the record at ``offset``, or -1.
     """
 
@@ -261,9 +262,9 @@ class Reads(Protocol):
         """
         ...
 
-    def wait(
+    async def wait(
         self, partitions: Mapping[TopicPartition, FetchPartition], *, max_wait_ms: int, min_bytes: int
-    ) -> asyncio.Future[None]:
+    ) -> None:
         """Wait as ``fetch`` does, without reading: the caller reads many partitions in portions."""
         ...
 
@@ -318,6 +319,10 @@ class Reads(Protocol):
         """Return the end of ``leader_epoch`` in this leader's log (OffsetForLeaderEpoch, KIP-320)."""
         ...
 
+    def producers(self, topic_partition: TopicPartition) -> Sequence[ProducerEntry] | ErrorCode:
+        """Return the idempotent producers that a replica's log knows, leader or not (DescribeProducers)."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class DescribedLog:
@@ -357,4 +362,14 @@ class LogDirAdmin(Protocol):
 
     def describe(self) -> Sequence[DescribedLogDir]:
         """Return every configured directory and the logs in it."""
+        ...
+
+    def alter(self, topic_partition: TopicPartition, path: str) -> ErrorCode:
+        """Begin to move a replica to the log directory with the absolute path ``path``, or cancel its move.
+
+        Returns:
+            ``NONE`` if it moves or is there; ``REPLICA_NOT_AVAILABLE`` if this broker has no replica, which
+            will then be created there; ``LOG_DIR_NOT_FOUND``, ``KAFKA_STORAGE_ERROR`` or
+            ``INVALID_TOPIC_EXCEPTION`` if it cannot move there.
+        """
         ...

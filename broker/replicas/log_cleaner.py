@@ -1,8 +1,8 @@
 """The log cleaner: compacts this broker's logs, leaders and followers alike, each by its own log.
 
-Each of its ``log.cleaner.threads`` takes the filthiest log, has a process do the file work
-(``cleaner_process``), and puts the new segments in place on the event loop. A log that is truncated, deleted,
-repaired or compacted no more meanwhile stays as it is.
+Each of its ``log.cleaner.threads`` takes the filthiest log, lets a process do the file work
+(``cleaner_process``), and replaces the segments on the event loop. A log keeps its segments if it is
+truncated, deleted or repaired meanwhile, or no longer compacted.
 
 Source: ``LogCleaner.scala`` and ``LogCleanerManager.scala`` of Kafka 2.8.
 """
@@ -63,14 +63,14 @@ class CleanerSettings:
 
     @property
     def memory(self) -> CleanerMemory:
-        """What each of the threads may use."""
+        """The resources that each of the threads may use."""
         buffer_bytes = max(MIN_BUFFER_BYTES, self.io_buffer_size // self.threads // 2)
         map_bytes = min(self.dedupe_buffer_size // self.threads, MAX_MAP_BYTES)
         return CleanerMemory(map_bytes, self.load_factor, buffer_bytes)
 
 
 class _Aborted(Exception):
-    """The log is not the one any more that was to be compacted."""
+    """An error if the log has changed since its cleaning began."""
 
 
 @dataclass(slots=True)
@@ -78,11 +78,11 @@ class _Cleaning:
     """A cleaning of one log.
 
     Attributes:
-        partition: Whose log.
+        partition: The partition.
         log: The log.
-        due: How dirty it is.
+        due: The dirty section.
         config: Its settings when the cleaning began.
-        generation: The log's, as this cleaning has left it.
+        generation: The log's generation after the last change by this cleaning.
     """
 
     partition: HostedPartition
@@ -93,14 +93,14 @@ class _Cleaning:
 
 
 class LogCleaner:
-    """Compacts the logs of this broker.
+    """The log cleaner of this broker.
 
     Args:
         hosted: The partitions.
-        logs: Their checkpoints.
+        logs: The checkpoints of their logs.
         retention: Deletes old segments of compacted logs, between two cleanings.
         settings: Returns the settings in force.
-        new_cleaner: Makes what does the file work, for one thread.
+        new_cleaner: Creates the executor of the file work of one thread.
         clock_ms: Returns the milliseconds since 1970.
     """
 
@@ -132,7 +132,7 @@ class LogCleaner:
         self._threads: dict[int, asyncio.Task[None]] = {}
 
     async def run(self, supervisor: Supervisor) -> None:
-        """Keep as many threads as the settings say; runs until cancelled."""
+        """Keep ``log.cleaner.threads`` cleaner threads running until cancelled."""
         _log.info("Starting the log cleaner")
         while True:
             for number in range(self._settings().threads):
@@ -142,7 +142,7 @@ class LogCleaner:
             await asyncio.sleep(self._settings().backoff_ms / 1000 + 0.1)
 
     async def close(self) -> None:
-        """Stop all threads, and what they have begun."""
+        """Stop all threads and their unfinished work."""
         _log.info("Shutting down the log cleaner.")
         for task in self._threads.values():
             task.cancel()
@@ -153,7 +153,7 @@ class LogCleaner:
         _log.error(f"[{name}]: Error due to {type(error).__name__}: {error}", exc_info=error)
 
     async def _clean_all(self, number: int) -> None:
-        """Clean the filthiest log, again and again; wait while there is none."""
+        """Clean the filthiest log repeatedly; wait while no log is dirty enough."""
         cleaner = self._new_cleaner()
         try:
             while number < self._settings().threads:
@@ -167,11 +167,11 @@ class LogCleaner:
         del self._threads[number]
 
     async def clean_filthiest(self, number: int, cleaner: Cleaner) -> bool:
-        """Clean the log that needs it most; return whether there was one.
+        """Clean the filthiest log; return whether there was one to clean.
 
         Args:
-            number: The thread's, as log lines name it.
-            cleaner: Does the file work.
+            number: The number of the thread in log lines.
+            cleaner: The executor of the file work.
         """
         cleaning = await self._grab()
         if cleaning is None:
@@ -196,7 +196,7 @@ class LogCleaner:
         self._dirtiest_ratio = max((due.ratio for due, _ in found.values()), default=0.0)
         self._max_delay_ms = delay_ms
         chosen = filthiest(found)
-        # Others have had their turn meanwhile: it is looked at again.
+        # Other tasks have run meanwhile, so the log is checked again.
         again = None if chosen is None else self._hosted.get(chosen)
         if again is None or not self._may_clean(again):
             return None
@@ -212,12 +212,13 @@ class LogCleaner:
             and self._hosted.get(topic_partition) is partition
             and topic_partition not in self._in_progress
             and not self._is_uncleanable(partition)
+            and self._logs.futures.get(topic_partition) is None  # a move pauses the cleaning
             and log.compaction.generation >= 0
             and not log.compaction.is_damaged
         )
 
     def _is_uncleanable(self, partition: HostedPartition) -> bool:
-        """Whether the log could not be cleaned, and is still what it was then."""
+        """Return whether cleaning the log has failed and the log has not changed since."""
         log = partition.log
         return self._uncleanable.get(partition.topic_partition) == (log, log.compaction.generation)
 
@@ -253,7 +254,7 @@ class LogCleaner:
     def _failed(self, cleaning: _Cleaning, error: CleaningFailedError | OSError) -> None:
         partition, log = cleaning.partition, cleaning.log
         if not self._is_same(cleaning):
-            return  # Files that were truncated or have gone cannot be cleaned; nothing is wrong with them.
+            return  # Files that were truncated or deleted meanwhile cannot be cleaned; that is no error.
         if isinstance(error, OSError):
             text = f"Failed to cleanup log for {partition.topic_partition} due to IOException"
             _log.error(text, error=str(error))
@@ -270,7 +271,7 @@ class LogCleaner:
             self._hosted.on_corrupt(partition, error.corrupt)
 
     async def _give_up(self, cleaner: Cleaner, log: Log) -> None:
-        """Stop the file work and unlink what it has left."""
+        """Stop the file work and delete its unfinished files."""
         await cleaner.close()
         try:
             await _done(log.on_disk_thread(partial(remove_cleaned, log.directory)))
@@ -280,7 +281,7 @@ class LogCleaner:
             log.storage_error("cleaning", error)
 
     async def _carry_out(self, number: int, cleaner: Cleaner, cleaning: _Cleaning) -> Offset:
-        """Clean the log; return where its dirty section begins now.
+        """Clean the log; return the offset at which its dirty section begins now.
 
         Raises:
             _Aborted: The log has changed meanwhile.
@@ -338,18 +339,19 @@ class LogCleaner:
             await asyncio.sleep(pause_s)
 
     def _is_same(self, cleaning: _Cleaning) -> bool:
-        """Whether the log is hosted and compacted still, not known to be damaged, and was not truncated."""
+        """Return whether the log is still hosted, compacted and undamaged, and was not truncated or moved."""
         partition, log = cleaning.partition, cleaning.log
         return (
             self._hosted.get(partition.topic_partition) is partition
             and partition.log is log
             and log.config.is_compacted
+            and self._logs.futures.get(partition.topic_partition) is None
             and log.compaction.generation == cleaning.generation
             and not log.compaction.is_damaged
         )
 
     async def _delete_old_segments(self) -> None:
-        """Delete what compacted logs keep no longer: below the log start, or by ``compact,delete``."""
+        """Delete segments of compacted logs that are below the log start or expired by ``compact,delete``."""
         turn = Turn()
         for partition in tuple(self._hosted.all):
             if self._may_clean(partition):

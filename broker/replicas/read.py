@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from barnabas.broker.core.divergence import Agreement, agreement
 from barnabas.broker.core.offsets_before import offsets_before
+from barnabas.broker.core.producer_state import ProducerEntry
 from barnabas.broker.core.purgatory import DelayedOperation
 from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
 from barnabas.broker.disk.lookup import offset_at, segment_times
@@ -30,7 +32,7 @@ from barnabas.broker.replicas.interface import (
     ListedOffset,
     Records,
 )
-from barnabas.broker.replicas.turn import carried_out
+from barnabas.broker.replicas.turn import carried_out, paced
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, Offset, TopicPartition
@@ -43,9 +45,13 @@ MAX_LOOKUPS = 2
 
 
 class DelayedFetch(DelayedOperation):
-    """A long poll that waits for enough committed data, or for a reason to answer without."""
+    """A long poll that waits for enough committed data, or for a reason to answer without.
 
-    __slots__ = ("_answer", "_max_bytes", "_min_bytes", "_partitions", "_reader")
+    Attributes:
+        awaited: The partitions that complete it, which are those that were known when it began.
+    """
+
+    __slots__ = ("_answer", "_max_bytes", "_min_bytes", "_partitions", "_reader", "awaited")
 
     def __init__(
         self,
@@ -58,13 +64,14 @@ class DelayedFetch(DelayedOperation):
         super().__init__()
         self._reader = reader
         self._partitions = partitions
+        self.awaited = reader.known(partitions)
         self._min_bytes = min_bytes
         self._max_bytes = max_bytes
         self._answer = answer
 
     def is_satisfied(self) -> bool:
         """Return whether there is enough to read, or a partition has an error."""
-        return self._answer.done() or self._reader.has_enough(self._partitions, self._min_bytes)
+        return self._answer.done() or self._reader.has_enough(self.awaited, self._min_bytes)
 
     def on_complete(self) -> None:
         """Read again and answer."""
@@ -108,6 +115,14 @@ class DelayedRead(DelayedOperation):
         self._reader.on_expired()
 
 
+def _complete_with(answer: asyncio.Future[Any], operation: DelayedOperation) -> None:
+    """Take ``operation`` out of the purgatory when ``answer`` is cancelled, because its client has gone.
+
+    The client decides how long a fetch waits, up to 24 days; Kafka keeps the operation all that time.
+    """
+    answer.add_done_callback(lambda _: operation.force_complete())
+
+
 class Reader:
     """The reader for consumers (implements ``interface.Reads``).
 
@@ -130,25 +145,44 @@ class Reader:
     ) -> asyncio.Future[FetchResults]:
         """Read committed records; see ``interface.Reads.fetch``."""
         answer: asyncio.Future[FetchResults] = asyncio.get_running_loop().create_future()
-        enough = min(min_bytes, max_bytes)
-        fetch = DelayedFetch(self, partitions, enough, max_bytes, answer)
-        if max_wait_ms <= 0 or not partitions:
+        fetch = DelayedFetch(self, partitions, min(min_bytes, max_bytes), max_bytes, answer)
+        if max_wait_ms <= 0 or not fetch.awaited:
             fetch.force_complete()
-        else:
-            self._hosted.fetches.try_complete_else_watch(fetch, partitions, max_wait_ms)
+        elif not self._hosted.fetches.try_complete_else_watch(fetch, fetch.awaited, max_wait_ms):
+            _complete_with(answer, fetch)
         return answer
 
-    def wait(
+    async def wait(
         self, partitions: Mapping[TopicPartition, FetchPartition], *, max_wait_ms: int, min_bytes: int
-    ) -> asyncio.Future[None]:
+    ) -> None:
         """Wait until there is enough; see ``interface.Reads.wait``."""
-        enough: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        wait = DelayedRead(self, partitions, min_bytes, enough)
         if max_wait_ms <= 0:
-            wait.force_complete()
-        else:
-            self._hosted.fetches.try_complete_else_watch(wait, partitions, max_wait_ms)
-        return enough
+            return
+        awaited = {tp: each async for tp, each in paced(partitions.items()) if not self._is_unknown(tp)}
+        if not awaited:
+            return
+        enough: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        wait = DelayedRead(self, awaited, min_bytes, enough)
+        if not self._hosted.fetches.try_complete_else_watch(wait, awaited, max_wait_ms):
+            _complete_with(enough, wait)
+        await enough
+
+    def known(
+        self, partitions: Mapping[TopicPartition, FetchPartition]
+    ) -> Mapping[TopicPartition, FetchPartition]:
+        """Leave out the partitions that the metadata lacks: the others decide how long the fetch waits.
+
+        A consumer that still names a deleted topic would otherwise fetch without a pause. A partition that
+        becomes unknown later completes the fetch (``KafkaApis.handleFetchRequest``, ``DelayedFetch``).
+        """
+        unknown = {tp for tp in partitions if self._is_unknown(tp)}
+        return {tp: each for tp, each in partitions.items() if tp not in unknown} if unknown else partitions
+
+    def _is_unknown(self, topic_partition: TopicPartition) -> bool:
+        hosted = self._hosted
+        if hosted.get(topic_partition) is not None:
+            return False
+        return hosted.absence(topic_partition) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
     def has_enough(self, partitions: Mapping[TopicPartition, FetchPartition], min_bytes: int) -> bool:
         """Return whether an answer is due: an error, a divergence, or ``min_bytes`` over all partitions."""
@@ -234,12 +268,12 @@ class Reader:
     def _readable(
         self, topic_partition: TopicPartition, wanted: FetchPartition
     ) -> HostedPartition | ErrorCode:
-        """The partition, if this broker serves such a fetch of it; else what to answer."""
+        """Return the partition, if this broker serves such a fetch of it; else what to answer."""
         find = self._hosted.readable if wanted.may_read_follower else self._hosted.led
         return find(topic_partition, wanted.current_leader_epoch)
 
     def _preferred(self, partition: HostedPartition, wanted: FetchPartition) -> BrokerId | None:
-        """The replica that the consumer should read from instead of this leader, or None."""
+        """Return the replica that the consumer should read from instead of this leader, or None."""
         if not wanted.rack or wanted.replica_id >= 0:
             return None
         return self._hosted.preferred_replica(partition, wanted.rack, wanted.offset)
@@ -333,6 +367,11 @@ class Reader:
             return EpochEnd(partition)
         epoch, end_offset = partition.log.end_offset_for(leader_epoch)
         return EpochEnd(ErrorCode.NONE, epoch, Offset(end_offset))
+
+    def producers(self, topic_partition: TopicPartition) -> Sequence[ProducerEntry] | ErrorCode:
+        """Return the producers that a log knows; see ``interface.Reads.producers``."""
+        partition = self._hosted.get(topic_partition)
+        return self._hosted.absence(topic_partition) if partition is None else tuple(partition.log.producers)
 
 
 def _end_of(partition: HostedPartition, *, read_committed: bool) -> Offset:

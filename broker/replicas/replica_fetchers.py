@@ -24,6 +24,11 @@ class ReplicaFetchers:
         self._broker_epoch = broker_epoch
         self._running: dict[BrokerId, tuple[ReplicaFetcher, asyncio.Task[None]]] = {}
 
+    @property
+    def max_lag(self) -> int:
+        """The most records that a replica lacks up to its leader's high watermark."""
+        return max((fetcher.fetch_state.max_lag for fetcher, _ in tuple(self._running.values())), default=0)
+
     def follow(
         self,
         topic_partition: TopicPartition,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
-from typing import Protocol
 
 from barnabas.broker.core.control_gate import ControlGate
 from barnabas.broker.core.metadata_cache import MetadataCache, MetadataChange
@@ -13,10 +12,11 @@ from barnabas.broker.replicas.control_requests import ControlRequests, Write
 from barnabas.broker.replicas.damage import DamagedReplicas
 from barnabas.broker.replicas.delete_records import RecordDeleter
 from barnabas.broker.replicas.fetch_sessions import FetchSessions
-from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, Logs
+from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
 from barnabas.broker.replicas.isr_keeper import IsrKeeper, IsrStore
 from barnabas.broker.replicas.log_cleaner import CleanerSettings, LogCleaner
 from barnabas.broker.replicas.log_dir_admin import DirectoryContents, LogDirectories
+from barnabas.broker.replicas.log_dir_mover import LogDirMover
 from barnabas.broker.replicas.purgatory_metrics import show_purgatory
 from barnabas.broker.replicas.ranges import RangeReader
 from barnabas.broker.replicas.read import Reader
@@ -32,10 +32,6 @@ from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.supervisor import Supervisor
 
 
-class BrokerLogs(Logs, DirectoryContents, Protocol):
-    """The part of the log directories that the replicas need."""
-
-
 class ReplicaService:
     """The replicas of one broker.
 
@@ -46,7 +42,7 @@ class ReplicaService:
         appends: The produce path.
         deletes: The path of DeleteRecords.
         reads: The read paths for consumers.
-        log_dirs: The description of the log directories.
+        log_dirs: The log directories as clients describe and alter them.
         sessions: The fetch sessions of the followers.
         ranges: Serves replicas that fetch a damaged range again.
         damaged: Finds damaged replicas and repairs them.
@@ -72,7 +68,7 @@ class ReplicaService:
     def __init__(
         self,
         broker_id: BrokerId,
-        logs: BrokerLogs,
+        logs: DirectoryContents,
         settings: ReplicaSettings,
         *,
         store: Callable[[], IsrStore],
@@ -89,12 +85,12 @@ class ReplicaService:
         self._supervisor = supervisor
         self.metadata = MetadataCache()
         self.gate = ControlGate()
-        self.hosted = HostedPartitions(broker_id, logs, self.metadata, settings)
+        self.hosted = HostedPartitions(broker_id, logs, self.metadata, settings, metrics.traffic)
         expired = metrics.fetch_expirations.labels
         self.appends = Appender(self.hosted, lambda tp: metrics.produce_expirations.labels(*tp).inc())
         self.deletes = RecordDeleter(self.hosted)
         self.reads = Reader(self.hosted, expired(fetcherType="consumer").inc)
-        self.log_dirs = LogDirectories(self.hosted, logs)
+        self._mover, self.log_dirs = _movable(self.hosted, logs, settings)
         self.keeper = IsrKeeper(self.hosted, store, supervisor, metrics)
         self.sessions = FetchSessions(
             self.hosted,
@@ -142,7 +138,11 @@ class ReplicaService:
         metrics.watch(metrics.partition_count, lambda: len(hosted.all))
         metrics.watch(metrics.under_replicated_partitions, lambda: hosted.under_replicated_count)
         metrics.watch(metrics.under_min_isr_partition_count, lambda: hosted.under_min_isr_count)
+        metrics.watch(metrics.at_min_isr_partition_count, lambda: hosted.at_min_isr_count)
+        metrics.watch(metrics.max_lag, lambda: self._fetchers.max_lag, clientId="Replica")
+        metrics.traffic.hosted = lambda: {each.topic_partition.topic for each in tuple(hosted.all)}
         metrics.watch(metrics.offline_replica_count, lambda: len(hosted.offline))
+        metrics.watch(metrics.log_dir_move_lag, lambda: self._mover.max_lag)
         if self._cleaner is not None:
             metrics.registry.register(CleanerMetrics(self._cleaner.figures))
         metrics.registry.register(LogMetrics(lambda: map(_size_of, tuple(hosted.all))))
@@ -165,6 +165,7 @@ class ReplicaService:
         self._supervisor.spawn("high-watermark-checkpoint", self._checkpoint_high_watermarks())
         interval_ms = self._settings.retention_check_interval_ms
         self._supervisor.spawn("log-retention", self._retention.keep(interval_ms))
+        self._mover.start(self._supervisor)
         if self._cleaner is not None:
             self._supervisor.spawn("log-cleaner", self._cleaner.run(self._supervisor))
         scrub = self.damaged.scrub.run(after_clean_stop=after_clean_stop)
@@ -181,11 +182,20 @@ class ReplicaService:
         if self._scrubbing is not None:
             self._scrubbing.cancel()
             await asyncio.gather(self._scrubbing, return_exceptions=True)
+        await self._mover.close()
         if self._cleaner is not None:
             await self._cleaner.close()
         await self.damaged.close()
         await self._fetchers.close()
         self.hosted.checkpoint_high_watermarks()
+
+
+def _movable(
+    hosted: HostedPartitions, logs: DirectoryContents, settings: ReplicaSettings
+) -> tuple[LogDirMover, LogDirectories]:
+    mover = LogDirMover(hosted, logs, settings.log_dir_threads or len(logs.configured))
+    hosted.on_hosted = mover.wake
+    return mover, LogDirectories(hosted, logs, mover.wake)
 
 
 def _size_of(partition: HostedPartition) -> LogSize:

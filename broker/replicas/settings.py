@@ -16,6 +16,7 @@ class ReplicaSettings:
     fetch_min_bytes: int = setting("replica.fetch.min.bytes")
     fetch_max_bytes: int = setting("replica.fetch.max.bytes")
     fetch_response_max_bytes: int = setting("replica.fetch.response.max.bytes")
+    log_dir_threads: int | None = setting("num.replica.alter.log.dirs.threads")
     fetch_backoff_ms: int = setting("replica.fetch.backoff.ms")
     socket_timeout_ms: int = setting("replica.socket.timeout.ms")
     high_watermark_checkpoint_interval_ms: int = setting("replica.high.watermark.checkpoint.interval.ms")

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from barnabas.broker.replicas.turn import freed_in_turns, paced
 from barnabas.broker.server.context import Answer, ServerContext
-from barnabas.broker.server.portions import Patience, submit
+from barnabas.broker.server.portions import RequestDeadline, submit
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.commands.command import Command, Refused
 from barnabas.cluster.model.commands.configs import (
@@ -68,7 +68,7 @@ async def alter(
             context.any_controller,
             tuple(asked),
             lambda some: command({each: asked[each] for each in some}, request.body.validate_only),
-            Patience(context.settings.request_timeout_ms),
+            RequestDeadline(context.settings.request_timeout_ms),
         ):
             results = (
                 outcome.resources

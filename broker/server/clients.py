@@ -6,6 +6,7 @@ import asyncio
 import socket
 from collections.abc import Mapping
 
+from barnabas.broker.core.sasl.authentication import Mechanism, SaslAuthentication
 from barnabas.broker.server.acceptor import Acceptor, ConnectionQuotas
 from barnabas.broker.server.connection import ClientConnection
 from barnabas.broker.server.context import Handler, ServerContext
@@ -25,6 +26,7 @@ class ClientListener:
         quotas: The bounds on the number of connections, of all listeners.
         name: The listener's name, such as ``PLAINTEXT``; clients get the brokers' endpoints of that name.
         handlers: The handler of each API.
+        mechanisms: The SASL mechanisms by name; None for a listener without SASL.
     """
 
     def __init__(
@@ -33,11 +35,13 @@ class ClientListener:
         quotas: ConnectionQuotas,
         name: str,
         handlers: Mapping[ApiKey, Handler] = HANDLERS,
+        mechanisms: Mapping[str, Mechanism] | None = None,
     ) -> None:
         self._context = context
         self._quotas = quotas
         self._name = name
         self._handlers = handlers
+        self._mechanisms = mechanisms
         self._queue = FairQueue()
         self._connections: set[ClientConnection] = set()
         self._acceptor: Acceptor | None = None
@@ -81,6 +85,7 @@ class ClientListener:
             queue=self._queue,
             on_made=self._made,
             on_lost=self._lost,
+            authentication=None if self._mechanisms is None else SaslAuthentication(self._mechanisms),
         )
 
     def _made(self, connection: ClientConnection) -> None:

@@ -11,18 +11,22 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable, Mapping
+from time import monotonic
 from typing import cast
 
 import structlog
 
+from barnabas.broker.core.sasl.authentication import SaslAuthentication
 from barnabas.broker.server.context import Handler, ServerContext
 from barnabas.broker.server.fairness import FairQueue, Share
 from barnabas.broker.server.outgoing import Outgoing
 from barnabas.broker.server.pipeline import RequestPipeline
+from barnabas.broker.server.sasl_gate import FOR_THE_GATE, SaslGate
 from barnabas.broker.wire.apis import ApiKey
 from barnabas.broker.wire.frames import Chunk, Prefix, UnreadableFrameError, read_prefix
 from barnabas.broker.wire.guard import HostileFrameError
 from barnabas.broker.wire.receive import CHUNK_BYTES, ReceiveBuffer
+from barnabas.cluster.model.principal import ANONYMOUS
 from barnabas.cluster.runtime.line_limit import LINES
 
 logger = structlog.get_logger(__name__)
@@ -38,6 +42,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         queue: Decides when its requests are served.
         on_made: Called when the connection is established.
         on_lost: Called when it is closed.
+        authentication: The state of its SASL authentication; None on a listener without SASL.
     """
 
     def __init__(
@@ -49,6 +54,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         queue: FairQueue,
         on_made: Callable[[ClientConnection], None],
         on_lost: Callable[[ClientConnection], None],
+        authentication: SaslAuthentication | None = None,
     ) -> None:
         self._context = context
         self._handlers = handlers
@@ -58,6 +64,10 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._on_made = on_made
         self._on_lost = on_lost
         self._input = ReceiveBuffer(context.settings.request_max_bytes)
+        self._gate: SaslGate | None = None
+        if authentication is not None:
+            self._gate = SaslGate(self, authentication, context, listener)
+            self._input.max_frame_bytes = context.settings.sasl_max_receive_bytes
         self._claimed = 0
         self._arriving = 0
         self._loop = asyncio.get_running_loop()
@@ -69,6 +79,9 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._unmuting: asyncio.TimerHandle | None = None
         self._closing = False
         self._peer = "unknown"
+        self._arrived = 0.0
+        self.principal = ANONYMOUS
+        """The identity of the client."""
         self.last_active = self._loop.time()
         """The loop's time at which bytes were last received or an answer sent."""
 
@@ -77,13 +90,18 @@ class ClientConnection(asyncio.BufferedProtocol):
         """Whether the client waits for an answer."""
         return self._pipeline is not None and not self._pipeline.is_empty
 
+    @property
+    def peer(self) -> str:
+        """The address of the client, for the log."""
+        return self._peer
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start the protocol on an established connection."""
         self._transport = cast("asyncio.Transport", transport)
         self._peer = _address(transport.get_extra_info("peername"))
         self._on_made(self)
         self._outgoing = Outgoing(
-            self._transport, self._context.answers, self.wake, self._unreadable, self._evicted
+            self._transport, self._context.answers, self._sent, self._unreadable, self._evicted
         )
         host, _, _ = self._peer.rpartition(":")
         self._pipeline = RequestPipeline(self, self._context, self._handlers, self._listener, host)
@@ -105,6 +123,9 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._closing = True
         if self._unmuting is not None:
             self._unmuting.cancel()
+        if self._gate is not None:
+            self._gate.cancel()
+            self._gate = None
         self._give_back_claim()
         # The transport, the pipeline and the output refer to this connection, too. Without these cycles its
         # memory is freed now: a full garbage collection may be minutes away.
@@ -126,7 +147,7 @@ class ClientConnection(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         """Process ``nbytes`` received bytes."""
         self._input.received(nbytes)
-        self.last_active = self._loop.time()
+        self._arrived, self.last_active = monotonic(), self._loop.time()
         self.wake()
         self._note_arriving()
 
@@ -180,7 +201,7 @@ class ClientConnection(asyncio.BufferedProtocol):
                 reason=reason,
                 **details,
             )
-        self._end()
+        self.finish()
 
     def close_after_error(self, error: Exception, **request: object) -> None:
         """Log an unforeseen error of a handler, and close.
@@ -191,9 +212,10 @@ class ClientConnection(asyncio.BufferedProtocol):
         """
         if LINES.allow(f"a request handler failed: {request['api']}"):
             logger.error("a request handler failed", exc_info=error, **request, peer=self._peer)
-        self._end()
+        self.finish()
 
-    def _end(self) -> None:
+    def finish(self) -> None:
+        """Close after what was written has been sent."""
         self._closing = True
         if self._transport is not None:
             self._transport.close()
@@ -236,27 +258,46 @@ class ClientConnection(asyncio.BufferedProtocol):
         if startable is None or self._pipeline is None:
             return False
         prefix, frame = startable
+        if self._gate is not None and self._gate.refuses(prefix):
+            return False
         self._input.consume()
+        if prefix is FOR_THE_GATE:
+            return self._pass_to_gate(frame)
         claimed, self._claimed = self._claimed, 0
-        is_still_read = self._pipeline.start(prefix, frame, claimed)
-        # The pipeline owns the memory of a frame that it still reads, and of one that was claimed.
-        if claimed or is_still_read:
+        is_pending = self._pipeline.start(prefix, frame, claimed, self._arrived)
+        # The pipeline owns the memory of a frame that it may still read, and of one that was claimed.
+        if claimed or is_pending:
             self._input.give_away()
         if self._startable() is None:
             return False
         self._read(wanted=False)
         return True
 
+    def _pass_to_gate(self, frame: memoryview) -> bool:
+        """Authenticate by a frame; return whether another frame may start."""
+        gate = self._gate
+        if gate is None:
+            return False
+        self._give_back_claim()
+        gate.receive(frame)
+        settings = self._context.settings
+        if gate.is_open:
+            self._input.max_frame_bytes = settings.request_max_bytes
+        return self._startable() is not None
+
     def _startable(self) -> tuple[Prefix, memoryview] | None:
         """Return the next request if it may start now; read the socket if none is complete."""
         if self._closing or self._transport is None or self._transport.is_closing():
+            return None
+        if self._gate is not None and self._gate.is_shut:
+            self._read(wanted=False)
             return None
         try:
             frame = self._input.frame()
             if frame is None:
                 self._read(wanted=self._has_room())
                 return None
-            prefix = read_prefix(frame)
+            prefix = read_prefix(frame) if self._gate is None else self._gate.prefix_of(frame)
         except (HostileFrameError, UnreadableFrameError) as error:
             self.close("a frame that is no Kafka request", error=str(error))
             return None
@@ -268,8 +309,10 @@ class ClientConnection(asyncio.BufferedProtocol):
     def _has_room(self) -> bool:
         """Return whether the rest of the first frame may be read; if not, wait for memory."""
         memory, needed = self._context.requests, self._input.needed
-        if not memory.is_bounded or self._claimed or needed <= CHUNK_BYTES:
+        if self._claimed or needed <= CHUNK_BYTES:
             return True
+        if not memory.is_bounded:
+            return self._input.received_bytes > CHUNK_BYTES or self._context.started.take(0, self.wake)
         if not memory.take(needed, self.wake):
             return False
         self._claimed = needed
@@ -278,6 +321,7 @@ class ClientConnection(asyncio.BufferedProtocol):
     def _give_back_claim(self) -> None:
         """Give back the memory of a frame that will not be read, and stop waiting for memory."""
         self._context.requests.forget(self.wake)
+        self._context.started.forget(self.wake)
         claimed, self._claimed = self._claimed, 0
         if claimed:
             self._context.requests.give_back(claimed)
@@ -300,11 +344,24 @@ class ClientConnection(asyncio.BufferedProtocol):
             and self._pipeline.may_start(prefix)
         )
 
-    def answer(self, chunks: list[Chunk]) -> None:
-        """Send encoded answers, unless the connection is closing."""
-        if self._outgoing is not None and not self._closing:
-            self._outgoing.send(chunks)
-            self.last_active = self._loop.time()
+    def answer(self, chunks: list[Chunk]) -> bool:
+        """Send encoded answers, unless the connection is closing.
+
+        Returns:
+            Whether the socket has taken all that there was to send.
+        """
+        outgoing = self._outgoing
+        if outgoing is None or self._closing:
+            return False
+        outgoing.send(chunks)
+        self.last_active = self._loop.time()
+        return outgoing.is_idle
+
+    def _sent(self) -> None:
+        """Start what may start now that all answers were sent."""
+        if self._pipeline is not None:
+            self._pipeline.sent()
+        self.wake()
 
     def _unreadable(self, error: OSError) -> None:
         """Close: records of an answer that has begun cannot be read, so the answer cannot be completed."""

@@ -8,11 +8,12 @@ from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from barnabas.broker.authorizer.authorizer import AclAuthorizer
 from barnabas.broker.coordinator.coordinator import GroupCoordinator
 from barnabas.broker.core.fetch_sessions import LARGEST_ID, FetchSessionCache
 from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.replicas.interface import Appends, Deletes, FetchPartition, LogDirAdmin, Reads
-from barnabas.broker.server.memory import AnswerMemory, ArrivingMemory, RequestMemory
+from barnabas.broker.server.memory import MAX_STARTED_BYTES, AnswerMemory, ArrivingMemory, RequestMemory
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
 from barnabas.broker.server.quotas import ClientQuotas
 from barnabas.broker.server.request_meter import RequestMeter
@@ -40,6 +41,8 @@ class ServerSettings:
     send_buffer_bytes: int = setting("socket.send.buffer.bytes")
     receive_buffer_bytes: int = setting("socket.receive.buffer.bytes")
     request_timeout_ms: int = setting("request.timeout.ms")
+    failed_authentication_delay_ms: int = setting("connection.failed.authentication.delay.ms")
+    sasl_max_receive_bytes: int = setting("sasl.server.max.receive.size")
 
 
 class CloseConnectionError(Exception):
@@ -92,13 +95,13 @@ class QuotaStore(Protocol):
         ...
 
     async def write(self, entity: QuotaEntity, own: Mapping[str, str], version: int | None) -> None:
-        """Write all settings of an entity that are there in this version, and a notification."""
+        """Write all settings of an entity if they still have this version, and a notification."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ServerContext:
-    """The broker as its request handlers see it; built once by the node.
+    """The parts of the broker that request handlers use; built once by the node.
 
     Attributes:
         broker_id: This broker.
@@ -120,9 +123,11 @@ class ServerContext:
         broker_settings: Returns the current settings of this broker.
         groups: The group coordinator.
         requests: Counts the memory of long requests.
+        started: Counts the memory of long requests that have started, unless ``requests`` is bounded.
         answers: Counts the memory of answers.
         building: Held while a long answer is built.
         quotas: The quotas of clients and how much of them they use.
+        authorizer: Decides what clients may do; None if everybody may do everything.
         fetch_sessions: The incremental fetch sessions of clients.
     """
 
@@ -144,7 +149,9 @@ class ServerContext:
     groups: GroupCoordinator
     quotas: ClientQuotas
     quota_store: Callable[[], QuotaStore]
+    authorizer: AclAuthorizer | None = None
     requests: RequestMemory = field(init=False)
+    started: RequestMemory = field(default_factory=lambda: RequestMemory(MAX_STARTED_BYTES))
     answers: AnswerMemory = field(default_factory=AnswerMemory)
     arriving: ArrivingMemory = field(default_factory=ArrivingMemory)
     fetch_sessions: FetchSessionCache[FetchPartition] = field(init=False)
@@ -162,7 +169,7 @@ class ServerContext:
 
 
 def _session_id() -> int:
-    """A number that nobody can guess: whoever names a session may change it."""
+    """A number that nobody can guess: a client that names a session may change it."""
     return 1 + secrets.randbelow(LARGEST_ID - 1)
 
 
@@ -183,9 +190,7 @@ class Preparing:
 
 @dataclass(frozen=True, slots=True)
 class Building:
-    """A long answer that has not been built.
-
-    While it is built it takes many times its bytes, so few are built at a time.
+    """A long answer to be built. That takes many times its bytes in memory, so few are built at a time.
 
     Attributes:
         work: Builds it.

@@ -26,6 +26,14 @@ MAX_ARRIVING_BYTES = 268_435_456
 Kafka has no such bound while ``queued.max.request.bytes`` is -1, its default.
 """
 
+MAX_STARTED_BYTES = 268_435_456
+"""The bound on the long requests of all connections that have started and are not carried out.
+
+Beyond it no other long request is read. A batch that must be recompressed waits for its turn, and so do
+requests of many elements. It applies while ``queued.max.request.bytes``, which counts the same requests, is
+-1, its default; Kafka has no such bound then.
+"""
+
 OnRoom = Callable[[], None]
 
 
@@ -74,6 +82,10 @@ class RequestMemory:
         self._waiting.pop(on_room, None)
         self.used += size
         return True
+
+    def hold(self, size: int) -> None:
+        """Take ``size`` bytes that are in use already, whether or not that many are left."""
+        self.used += size
 
     def give_back(self, size: int) -> None:
         """Give back bytes that were taken."""

@@ -59,7 +59,7 @@ class MetadataPurgatories:
         controller: The operations that wait for a controller, under ``CONTROLLER``.
         topics: Requests that create, extend or delete topics, by topic.
         elections: Requests for elections, by partition.
-        on_deleted: Told of the partitions of topics that are being deleted.
+        on_deleted: Called with the partitions of topics that are being deleted.
     """
 
     def __init__(self) -> None:

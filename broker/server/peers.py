@@ -14,7 +14,7 @@ from google.protobuf.message import DecodeError, Message
 from barnabas.broker.replicas.control_requests import ControlRequests
 from barnabas.broker.replicas.fetch_sessions import FetchSessions
 from barnabas.broker.replicas.ranges import RangeReader
-from barnabas.broker.server.control_door import ControlDoor, NotConfirmedError, NotRegisteredError
+from barnabas.broker.server.control_check import ControlRequestCheck, NotConfirmedError, NotRegisteredError
 from barnabas.cluster.model.commands.command import Command, CommandResult, ControllerPort
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.requests import (
@@ -44,7 +44,7 @@ class PeerServer:
     Args:
         handler: Handles the controller's requests.
         sessions: Serves the followers' streams.
-        door: Judges the controller's requests before they are decoded.
+        check: Judges the controller's requests before they are decoded.
         controller: The controller in this process; it refuses with NOT_CONTROLLER if another broker has the
             role.
         session_timeout_ms: ``zookeeper.session.timeout.ms``, from which the keepalive follows.
@@ -56,7 +56,7 @@ class PeerServer:
         self,
         handler: ControlRequests,
         sessions: FetchSessions,
-        door: ControlDoor,
+        check: ControlRequestCheck,
         controller: ControllerPort,
         session_timeout_ms: int,
         *,
@@ -81,7 +81,7 @@ class PeerServer:
         self._server.add_generic_rpc_handlers(
             (
                 grpc.method_handlers_generic_handler(
-                    control_requests.SERVICE, _control_methods(door, handler)
+                    control_requests.SERVICE, _control_methods(check, handler)
                 ),
                 grpc.method_handlers_generic_handler(SERVICE, commands),
                 grpc.method_handlers_generic_handler("barnabas.replication.Replication", replication),
@@ -118,11 +118,11 @@ class PeerServer:
             yield response
 
 
-def _control_methods(door: ControlDoor, handler: ControlRequests) -> dict[str, Any]:
+def _control_methods(check: ControlRequestCheck, handler: ControlRequests) -> dict[str, Any]:
     """Return the methods of the service ``BrokerControl``, which the controller calls, by name."""
     return {
         "LeaderAndIsr": _control(
-            door,
+            check,
             handler.leader_and_isr,
             request=LeaderAndIsrRequest,
             message=control_pb2.LeaderAndIsrRequest,
@@ -131,7 +131,7 @@ def _control_methods(door: ControlDoor, handler: ControlRequests) -> dict[str, A
             to_message=translate.leader_and_isr_response_to_message,
         ),
         "UpdateMetadata": _control(
-            door,
+            check,
             handler.update_metadata,
             request=UpdateMetadataRequest,
             message=control_pb2.UpdateMetadataRequest,
@@ -140,7 +140,7 @@ def _control_methods(door: ControlDoor, handler: ControlRequests) -> dict[str, A
             to_message=translate.update_metadata_response_to_message,
         ),
         "StopReplica": _control(
-            door,
+            check,
             handler.stop_replica,
             request=StopReplicaRequest,
             message=control_pb2.StopReplicaRequest,
@@ -152,7 +152,7 @@ def _control_methods(door: ControlDoor, handler: ControlRequests) -> dict[str, A
 
 
 def _control(
-    door: ControlDoor,
+    check: ControlRequestCheck,
     carry_out: Callable[[Q, int], Awaitable[A]],
     *,
     request: type[Q],
@@ -163,12 +163,12 @@ def _control(
 ) -> Any:
     """Return the gRPC handler of one kind of control request.
 
-    The request is decoded only after ``door`` has let it in. A correlation id that is missing or no number is
-    the caller's error, ``INVALID_ARGUMENT``. An unforeseen error of ``carry_out`` is answered with
+    The request is decoded only after ``check`` has accepted it. A correlation id that is missing or no number
+    is the caller's error, ``INVALID_ARGUMENT``. An unforeseen error of ``carry_out`` is answered with
     ``UNKNOWN_SERVER_ERROR``, and the controller sends again what failed.
 
     Args:
-        door: Judges the epochs of the request.
+        check: Judges the epochs of the request.
         carry_out: Handles a request; its second argument is the correlation id.
         request: The class of the request.
         message: The class of its protobuf message.
@@ -184,7 +184,7 @@ def _control(
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
             raise
         try:
-            refusal = await door.refuse(request, data, correlation_id)
+            refusal = await check.refuse(request, data, correlation_id)
             if refusal is not None:
                 return refusal
             return await carry_out(from_message(message.FromString(data)), correlation_id)

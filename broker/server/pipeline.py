@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from time import monotonic
 from typing import Any, Protocol, cast
 
 from barnabas.broker.replicas.turn import freed_in_turns, in_turns
@@ -25,6 +26,7 @@ from barnabas.broker.server.context import (
 )
 from barnabas.broker.server.handlers import api_versions
 from barnabas.broker.server.quotas import Timed, TimeSpent
+from barnabas.broker.server.request_meter import RequestTimes
 from barnabas.broker.wire.apis import APIS, ApiKey
 from barnabas.broker.wire.frames import (
     NO_THROTTLE,
@@ -39,6 +41,8 @@ from barnabas.broker.wire.frames import (
     milliseconds,
 )
 from barnabas.broker.wire.pieces import Steps
+from barnabas.broker.wire.receive import CHUNK_BYTES
+from barnabas.cluster.model.principal import KafkaPrincipal
 from barnabas.cluster.runtime.collector import many_at_once
 
 MAX_IN_FLIGHT = 64
@@ -51,8 +55,13 @@ LONG_FRAME_BYTES = 4096
 class Connection(Protocol):
     """The connection that the requests belong to."""
 
-    def answer(self, chunks: list[Chunk]) -> None:
-        """Send encoded answers."""
+    @property
+    def principal(self) -> KafkaPrincipal:
+        """The identity of the client."""
+        ...
+
+    def answer(self, chunks: list[Chunk]) -> bool:
+        """Send encoded answers; return whether the socket has taken all that there was to send."""
         ...
 
     def wake(self) -> None:
@@ -79,9 +88,10 @@ class _InFlight:
     Attributes:
         prefix: The first eight bytes of its frame.
         pipelined: Whether the next request may start before this one is answered.
-        began: The loop's time at which it started.
+        times: When it arrived, started and so on.
         size: The bytes of its frame.
-        claimed: The bytes it holds of ``RequestMemory``.
+        claimed: The bytes it holds of ``ServerContext.requests``.
+        held: The bytes it holds of ``ServerContext.started``.
         client_id: The name that the client gives itself, or None.
         task: The task that computes the answer, if that takes time.
         chunks: The encoded answer (empty for a request without one); None while it is not known.
@@ -90,9 +100,10 @@ class _InFlight:
 
     prefix: Prefix
     pipelined: bool
-    began: float
+    times: RequestTimes
     size: int
     claimed: int = 0
+    held: int = 0
     client_id: str | None = None
     task: asyncio.Task[None] | None = None
     chunks: list[Chunk] | None = None
@@ -100,7 +111,7 @@ class _InFlight:
 
 
 class RequestPipeline:
-    """The requests of one connection that have started and are not answered.
+    """The requests of one connection that have started, until their answers are sent.
 
     Args:
         connection: The connection.
@@ -110,7 +121,10 @@ class RequestPipeline:
         client_host: The address of the client, without the port.
     """
 
-    __slots__ = ("_client_host", "_connection", "_context", "_handlers", "_in_flight", "_listener", "_loop")
+    __slots__ = (
+        "_client_host", "_connection", "_context", "_handlers",
+        "_in_flight", "_leaving", "_listener", "_loop",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -126,6 +140,8 @@ class RequestPipeline:
         self._handlers = handlers
         self._listener = listener
         self._in_flight: deque[_InFlight] = deque()
+        self._leaving: list[_InFlight] = []
+        """Requests whose answers the socket has not taken yet."""
         self._loop = asyncio.get_running_loop()
 
     @property
@@ -145,21 +161,25 @@ class RequestPipeline:
             and len(self._in_flight) < MAX_IN_FLIGHT
         )
 
-    def start(self, prefix: Prefix, frame: memoryview, claimed: int) -> bool:
-        """Start a request; return whether ``frame`` is still read after the call.
+    def start(self, prefix: Prefix, frame: memoryview, claimed: int, arrived: float) -> bool:
+        """Start a request; return whether it still has to be carried out after the call, with its memory.
 
         Args:
-            prefix: The first eight bytes of the frame.
+            prefix: The first eight bytes of the frame, which may still be read then.
             frame: The request without its size.
-            claimed: The bytes of ``RequestMemory`` that the request holds; given back here.
+            claimed: The bytes of ``ServerContext.requests`` that the request holds; given back here.
+            arrived: When its connection last received bytes (``time.monotonic``).
         """
         api = APIS.get(prefix.api_key)
         if api is None or not api.serves(prefix.api_version):
             self._refuse(prefix, claimed)
             return False
-        in_flight = _InFlight(prefix, api.pipelined, self._loop.time(), len(frame), claimed)
+        in_flight = _InFlight(prefix, api.pipelined, RequestTimes(arrived, monotonic()), len(frame), claimed)
+        if not claimed and len(frame) > CHUNK_BYTES:
+            in_flight.held = len(frame)
+            self._context.started.hold(len(frame))
         try:
-            return self._decode(in_flight, frame)
+            return self._decode(in_flight, frame) or in_flight.held > 0
         except UnreadableFrameError as error:
             self._give_back(in_flight)
             self._connection.close("a frame that is no Kafka request", error=str(error))
@@ -173,13 +193,15 @@ class RequestPipeline:
                 task.cancel()
             self._give_back(request)
         self._in_flight.clear()
+        self._leaving.clear()
 
     def _decode(self, in_flight: _InFlight, frame: memoryview) -> bool:
         """Decode and handle a request; return whether that continues in a task of its own."""
         if len(frame) < LONG_FRAME_BYTES:
-            request = decode(frame, self._listener, self._client_host)
+            request = decode(frame, self._listener, self._client_host, self._connection.principal)
         else:
-            steps = decode_in_pieces(frame, self._listener, self._client_host)
+            principal = self._connection.principal
+            steps = decode_in_pieces(frame, self._listener, self._client_host, principal)
             try:
                 next(steps)
             except StopIteration as decoded:
@@ -202,6 +224,7 @@ class RequestPipeline:
                 in_flight.pipelined = False
                 in_flight.task = self._loop.create_task(self._finish(in_flight, answer.work))
             elif isinstance(answer, Awaitable):
+                in_flight.times.handled = monotonic()
                 if in_flight.pipelined:
                     self._give_back(in_flight)
                 in_flight.task = self._loop.create_task(self._finish(in_flight, answer))
@@ -229,11 +252,12 @@ class RequestPipeline:
         if in_flight.spent is None:
             return answer
         quotas, client_id, wait_ms = self._context.quotas, in_flight.client_id, 0
+        user = self._connection.principal.name
         if in_flight.prefix.api_key == ApiKey.PRODUCE:
-            wait_ms = quotas.produced(client_id, in_flight.size)
+            wait_ms = quotas.produced(user, client_id, in_flight.size)
         if answer is not None:
             told_ms = milliseconds(getattr(answer, "throttle_time", NO_THROTTLE))
-            wait_ms = max(wait_ms, told_ms, quotas.handled(client_id, in_flight.spent.seconds))
+            wait_ms = max(wait_ms, told_ms, quotas.handled(user, client_id, in_flight.spent.seconds))
         if wait_ms <= 0:
             return answer
         self._connection.mute(wait_ms)
@@ -252,6 +276,7 @@ class RequestPipeline:
         answer = self._called(in_flight, request)
         if isinstance(answer, Preparing):
             answer = await answer.work
+        in_flight.times.handled = monotonic()
         answer = await answer if isinstance(answer, Awaitable) else answer
         body = [request.body]
         del request
@@ -260,7 +285,8 @@ class RequestPipeline:
 
     def _refuse(self, prefix: Prefix, claimed: int) -> None:
         """Answer an ApiVersions of an unknown version (KIP-511); close for any other API or version."""
-        in_flight = _InFlight(prefix, pipelined=False, began=self._loop.time(), size=0, claimed=claimed)
+        times = RequestTimes(monotonic(), monotonic())
+        in_flight = _InFlight(prefix, pipelined=False, times=times, size=0, claimed=claimed)
         if prefix.api_key != ApiKey.API_VERSIONS:
             self._give_back(in_flight)
             self._connection.close(
@@ -279,6 +305,7 @@ class RequestPipeline:
             # The request has been carried out and only its answer is pending: its memory is free, and the
             # next request may start.
             if isinstance(found, Awaitable):
+                in_flight.times.handled = monotonic()
                 in_flight.pipelined = APIS[in_flight.prefix.api_key].pipelined
                 self._give_back(in_flight)
                 self._connection.wake()
@@ -317,25 +344,35 @@ class RequestPipeline:
     def _settle(self, in_flight: _InFlight, chunks: list[Chunk]) -> None:
         """Note the answer to a request, and send all answers that no earlier request holds back."""
         in_flight.chunks = chunks
+        in_flight.times.answered = monotonic()
         self._give_back(in_flight)
-        self._context.meter.answered(
-            in_flight.prefix.api_key,
-            self._loop.time() - in_flight.began,
-            in_flight.size,
-            sum(map(len, chunks)),
-        )
+        self._context.meter.answered(in_flight.prefix.api_key, in_flight.size, sum(map(len, chunks)))
         ready: list[Chunk] = []
         while self._in_flight and (done := self._in_flight[0].chunks) is not None:
-            self._in_flight.popleft()
+            leaving = self._in_flight.popleft()
+            leaving.times.sending = monotonic()
+            leaving.chunks = None
+            self._leaving.append(leaving)
             ready += done
-        if ready:
-            self._connection.answer(ready)
+        if self._leaving and self._connection.answer(ready):
+            self.sent()
+
+    def sent(self) -> None:
+        """Note that the socket has taken all answers."""
+        if self._leaving:
+            now = monotonic()
+            for request in self._leaving:
+                self._context.meter.sent(request.prefix.api_key, request.times, now)
+            self._leaving.clear()
 
     def _give_back(self, request: _InFlight) -> None:
         """Give back the memory of a request whose content is not needed any more."""
         if request.claimed:
             claimed, request.claimed = request.claimed, 0
             self._context.requests.give_back(claimed)
+        if request.held:
+            held, request.held = request.held, 0
+            self._context.started.give_back(held)
 
     def _fail(self, in_flight: _InFlight, error: Exception) -> None:
         """Close after an unforeseen error of a handler."""

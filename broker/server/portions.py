@@ -31,8 +31,8 @@ The first append to a partition creates the files of its indexes, which takes a 
 """
 
 
-class Patience:
-    """The timeout of a client's request.
+class RequestDeadline:
+    """The deadline of a client's request.
 
     Args:
         timeout_ms: Counted from now; 0 or less leaves no time.
@@ -78,7 +78,7 @@ async def submit(
     controller: ControllerPort,
     items: Sequence[T],
     command: Callable[[Sequence[T]], Command[R]],
-    patience: Patience,
+    deadline: RequestDeadline,
 ) -> AsyncIterator[tuple[Sequence[T], R | Refused]]:
     """Submit a command about ``items`` to the controller, one portion after the other.
 
@@ -89,19 +89,19 @@ async def submit(
         controller: The controller.
         items: The items, which are independent of each other.
         command: Builds the command about some items.
-        patience: The timeout for all portions; those that did not begin in time are refused
+        deadline: The deadline of all portions; those that did not begin in time are refused
             (``REQUEST_TIMED_OUT``).
 
     Yields:
         Each portion, and the controller's result.
     """
-    timeout_ms = patience.timeout_ms
+    timeout_ms = deadline.timeout_ms
     late = Refused(ErrorCode.REQUEST_TIMED_OUT, f"Not begun within {timeout_ms} ms.")
     refusal: Refused | None = None
     for portion in portions(items) if items else ((),):
         result = refusal or await controller.submit(command(portion), timeout_ms)
         yield portion, result
-        timeout_ms = patience.left_ms
+        timeout_ms = deadline.left_ms
         if isinstance(result, Refused) and result.error is ErrorCode.NOT_CONTROLLER:
             refusal = result
         elif timeout_ms <= 0:

@@ -23,9 +23,6 @@ from barnabas.cluster.model.client_quotas import (
     QuotaEntity,
 )
 
-USER = "ANONYMOUS"
-"""The user of every client: nobody is authenticated."""
-
 T = TypeVar("T")
 
 
@@ -92,29 +89,29 @@ class ClientQuotas:
         """Whether anybody has a quota."""
         return bool(self._quotas)
 
-    def produced(self, client_id: str | None, size: int) -> int:
+    def produced(self, user: str, client_id: str | None, size: int) -> int:
         """Count a Produce request of ``size`` bytes; return the milliseconds that its client must wait."""
-        return self.produce.record(USER, client_id or "", size, monotonic_ms())
+        return self.produce.record(user, client_id or "", size, monotonic_ms())
 
-    def fetched(self, client_id: str | None, size: int) -> int:
+    def fetched(self, user: str, client_id: str | None, size: int) -> int:
         """Count a Fetch answer of ``size`` bytes; return the milliseconds that its client must wait.
 
         A client that must wait gets none of it, so it is not counted then.
         """
         now_ms = monotonic_ms()
-        wait_ms = self.fetch.record(USER, client_id or "", size, now_ms)
+        wait_ms = self.fetch.record(user, client_id or "", size, now_ms)
         if wait_ms > 0:
-            self.fetch.take_back(USER, client_id or "", size, now_ms)
+            self.fetch.take_back(user, client_id or "", size, now_ms)
         return wait_ms
 
-    def most_fetched(self, client_id: str | None, max_bytes: int) -> int:
+    def most_fetched(self, user: str, client_id: str | None, max_bytes: int) -> int:
         """Return the most bytes of an answer that a client could get without waiting for ever."""
-        most = self.fetch.most_at_once(USER, client_id or "")
+        most = self.fetch.most_at_once(user, client_id or "")
         return max_bytes if most is None else min(max_bytes, int(most))
 
-    def handled(self, client_id: str | None, seconds: float) -> int:
+    def handled(self, user: str, client_id: str | None, seconds: float) -> int:
         """Count the time spent on a request; return the milliseconds that its client must wait."""
-        return self.request.record(USER, client_id or "", 100 * seconds, monotonic_ms())
+        return self.request.record(user, client_id or "", 100 * seconds, monotonic_ms())
 
 
 class QuotaMetrics(Collector):

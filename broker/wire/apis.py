@@ -31,12 +31,16 @@ class ApiKey(IntEnum):
     SYNC_GROUP = 14
     DESCRIBE_GROUPS = 15
     LIST_GROUPS = 16
+    SASL_HANDSHAKE = 17
     API_VERSIONS = 18
     CREATE_TOPICS = 19
     DELETE_TOPICS = 20
     DELETE_RECORDS = 21
     INIT_PRODUCER_ID = 22
     OFFSET_FOR_LEADER_EPOCH = 23
+    DESCRIBE_ACLS = 29
+    CREATE_ACLS = 30
+    DELETE_ACLS = 31
     DESCRIBE_CONFIGS = 32
     DELETE_GROUPS = 42
     ELECT_LEADERS = 43
@@ -45,10 +49,16 @@ class ApiKey(IntEnum):
     ALTER_CONFIGS = 33
     CREATE_PARTITIONS = 37
     INCREMENTAL_ALTER_CONFIGS = 44
+    ALTER_REPLICA_LOG_DIRS = 34
     DESCRIBE_LOG_DIRS = 35
+    SASL_AUTHENTICATE = 36
     DESCRIBE_CLIENT_QUOTAS = 48
     ALTER_CLIENT_QUOTAS = 49
+    DESCRIBE_USER_SCRAM_CREDENTIALS = 50
+    ALTER_USER_SCRAM_CREDENTIALS = 51
+    UPDATE_FEATURES = 57
     DESCRIBE_CLUSTER = 60
+    DESCRIBE_PRODUCERS = 61
     OFFSET_DELETE = 47
 
 
@@ -99,12 +109,16 @@ _TABLE = (
     Api(ApiKey.SYNC_GROUP, 0, 5),
     Api(ApiKey.DESCRIBE_GROUPS, 0, 5),
     Api(ApiKey.LIST_GROUPS, 0, 4),
+    Api(ApiKey.SASL_HANDSHAKE, 0, 1),
     Api(ApiKey.API_VERSIONS, 0, 3),
     Api(ApiKey.CREATE_TOPICS, 0, 7),
     Api(ApiKey.DELETE_TOPICS, 0, 6),
     Api(ApiKey.DELETE_RECORDS, 0, 2),
     Api(ApiKey.INIT_PRODUCER_ID, 0, 4),
     Api(ApiKey.OFFSET_FOR_LEADER_EPOCH, 0, 4),
+    Api(ApiKey.DESCRIBE_ACLS, 0, 2),
+    Api(ApiKey.CREATE_ACLS, 0, 2),
+    Api(ApiKey.DELETE_ACLS, 0, 2),
     Api(ApiKey.DESCRIBE_CONFIGS, 0, 4),
     Api(ApiKey.DELETE_GROUPS, 0, 2),
     Api(ApiKey.ELECT_LEADERS, 0, 2),
@@ -113,12 +127,18 @@ _TABLE = (
     Api(ApiKey.ALTER_CONFIGS, 0, 2),
     Api(ApiKey.CREATE_PARTITIONS, 0, 3),
     Api(ApiKey.INCREMENTAL_ALTER_CONFIGS, 0, 1),
+    Api(ApiKey.ALTER_REPLICA_LOG_DIRS, 0, 2),
     Api(ApiKey.DESCRIBE_LOG_DIRS, 0, 2),
+    Api(ApiKey.SASL_AUTHENTICATE, 0, 2),
     Api(ApiKey.DESCRIBE_CLIENT_QUOTAS, 0, 1),
     Api(ApiKey.ALTER_CLIENT_QUOTAS, 0, 1),
+    Api(ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS, 0, 0),
+    Api(ApiKey.ALTER_USER_SCRAM_CREDENTIALS, 0, 0),
     # Release 2.8 has version 0 alone. kafka-python 3 fails with it: it expects the fields of version 1.
     Api(ApiKey.DESCRIBE_CLUSTER, 0, 1),
     Api(ApiKey.OFFSET_DELETE, 0, 0),
+    Api(ApiKey.UPDATE_FEATURES, 0, 0),
+    Api(ApiKey.DESCRIBE_PRODUCERS, 0, 0),
 )
 
 APIS: Mapping[int, Api] = MappingProxyType({api.key: api for api in _TABLE})

@@ -21,6 +21,7 @@ from barnabas.broker.wire.guard import guard
 from barnabas.broker.wire.pieces import Steps, read_in_pieces
 from barnabas.broker.wire.schemas import REQUEST, RESPONSE, load_payload_module, load_schema
 from barnabas.broker.wire.writing import Piece, TransferableRecords, cut_message, write, write_in_steps
+from barnabas.cluster.model.principal import ANONYMOUS, KafkaPrincipal
 
 SIZE_BYTES = 4
 """The size of the int32 before each frame, which has the frame's size without itself."""
@@ -78,6 +79,7 @@ class Request:
         listener: The name of the listener that received it.
         body: kio's entity of the request.
         client_host: The address that it came from, without the port; "" if that is unknown.
+        principal: The identity of its sender.
     """
 
     api: Api
@@ -87,6 +89,7 @@ class Request:
     listener: str
     body: Body
     client_host: str = ""
+    principal: KafkaPrincipal = ANONYMOUS
 
     def answer(self, name: str, /, **values: Any) -> Any:
         """Return an entity of this request's response module.
@@ -117,7 +120,9 @@ def read_prefix(frame: Bytes, at: int = 0) -> Prefix:
         ) from None
 
 
-def decode(frame: memoryview, listener: str, client_host: str = "") -> Request:
+def decode(
+    frame: memoryview, listener: str, client_host: str = "", principal: KafkaPrincipal = ANONYMOUS
+) -> Request:
     """Decode a request of a served API and version.
 
     The record fields of the body are copies; ``frame`` may be overwritten afterwards.
@@ -126,6 +131,7 @@ def decode(frame: memoryview, listener: str, client_host: str = "") -> Request:
         frame: Header and body, read-only (kio refuses a writable buffer).
         listener: The name of the listener that received it.
         client_host: The address of its sender, without the port.
+        principal: The identity of its sender.
 
     Raises:
         UnreadableFrameError: The bytes are no such request, or hostile.
@@ -144,12 +150,13 @@ def decode(frame: memoryview, listener: str, client_host: str = "") -> Request:
         raise UnreadableFrameError(
             f"{api.key.name} {prefix.api_version}: {type(error).__name__}: {error}"
         ) from error
-    return Request(
-        api, prefix.api_version, prefix.correlation_id, header.client_id, listener, body, client_host
-    )
+    version, number = prefix.api_version, prefix.correlation_id
+    return Request(api, version, number, header.client_id, listener, body, client_host, principal)
 
 
-def decode_in_pieces(frame: memoryview, listener: str, client_host: str = "") -> Steps[Request]:
+def decode_in_pieces(
+    frame: memoryview, listener: str, client_host: str = "", principal: KafkaPrincipal = ANONYMOUS
+) -> Steps[Request]:
     """Decode a request as ``decode`` does, in steps; ``frame`` must not change until the last one.
 
     A request of few elements is decoded in one step, however long its records are.
@@ -168,9 +175,8 @@ def decode_in_pieces(frame: memoryview, listener: str, client_host: str = "") ->
         raise UnreadableFrameError(
             f"{api.key.name} {prefix.api_version}: {type(error).__name__}: {error}"
         ) from error
-    return Request(
-        api, prefix.api_version, prefix.correlation_id, header.client_id, listener, body, client_host
-    )
+    version, number = prefix.api_version, prefix.correlation_id
+    return Request(api, version, number, header.client_id, listener, body, client_host, principal)
 
 
 def milliseconds(duration: dt.timedelta) -> int:

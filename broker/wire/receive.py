@@ -23,12 +23,15 @@ class ReceiveBuffer:
     larger frame is known, it offers exactly the rest of that frame. The buffer doubles only when the bytes
     before are received, so an announced size alone reserves nothing. The view of a frame is valid until the
     next call of ``writable``; after ``give_away``, as long as it is held.
+
+    Attributes:
+        max_frame_bytes: The largest frame; a larger one is refused by its size.
     """
 
-    __slots__ = ("_bytes", "_end", "_max_frame_bytes", "_short_frames", "_start", "_view")
+    __slots__ = ("_bytes", "_end", "_short_frames", "_start", "_view", "max_frame_bytes")
 
     def __init__(self, max_frame_bytes: int) -> None:
-        self._max_frame_bytes = max_frame_bytes
+        self.max_frame_bytes = max_frame_bytes
         self._replace(CHUNK_BYTES)
         self._start = self._end = 0
         self._short_frames = 0
@@ -46,6 +49,11 @@ class ReceiveBuffer:
     def is_empty(self) -> bool:
         """Whether it has no byte of a frame."""
         return self._start == self._end
+
+    @property
+    def received_bytes(self) -> int:
+        """The bytes received of the first frame, and of those behind it."""
+        return self._end - self._start
 
     def writable(self) -> memoryview:
         """Return the memory for the next bytes; never empty."""
@@ -75,8 +83,8 @@ class ReceiveBuffer:
         if self._end - self._start < SIZE_BYTES:
             return None
         size: int = _SIZE.unpack_from(self._bytes, self._start)[0]
-        if not 0 <= size <= self._max_frame_bytes:
-            raise HostileFrameError(f"frame of {size} bytes; expected 0 to {self._max_frame_bytes}")
+        if not 0 <= size <= self.max_frame_bytes:
+            raise HostileFrameError(f"frame of {size} bytes; expected 0 to {self.max_frame_bytes}")
         return size
 
     def _make_room(self, needed: int) -> None:

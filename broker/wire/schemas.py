@@ -56,6 +56,7 @@ _NO_THROTTLE_TIME = _lacks("throttle_time")
 _OFFSET_COMMIT = 8
 _LIST_OFFSETS, _CREATE_TOPICS, _DELETE_TOPICS, _OFFSET_FOR_LEADER_EPOCH, _DESCRIBE_CONFIGS = 2, 19, 20, 23, 32
 _ALTER_REPLICA_LOG_DIRS, _DESCRIBE_LOG_DIRS = 34, 35
+_DESCRIBE_ACLS, _CREATE_ACLS, _DELETE_ACLS = 29, 30, 31
 
 OLD_VERSIONS: Mapping[tuple[int, int, EntityType], Old] = MappingProxyType(
     {
@@ -101,6 +102,12 @@ OLD_VERSIONS: Mapping[tuple[int, int, EntityType], Old] = MappingProxyType(
             2, {"OffsetForLeaderPartition": _lacks("current_leader_epoch")}
         ),
         (_OFFSET_FOR_LEADER_EPOCH, 1, RESPONSE): Old(2, {"OffsetForLeaderEpochResponse": _NO_THROTTLE_TIME}),
+        (_DESCRIBE_ACLS, 0, REQUEST): Old(1, {"DescribeAclsRequest": _lacks("pattern_type_filter")}),
+        (_DESCRIBE_ACLS, 0, RESPONSE): Old(1, {"DescribeAclsResource": _lacks("pattern_type")}),
+        (_CREATE_ACLS, 0, REQUEST): Old(1, {"AclCreation": _lacks("resource_pattern_type")}),
+        (_CREATE_ACLS, 0, RESPONSE): Old(1),
+        (_DELETE_ACLS, 0, REQUEST): Old(1, {"DeleteAclsFilter": _lacks("pattern_type_filter")}),
+        (_DELETE_ACLS, 0, RESPONSE): Old(1, {"DeleteAclsMatchingAcl": _lacks("pattern_type")}),
         (_ALTER_REPLICA_LOG_DIRS, 0, REQUEST): Old(1),
         (_ALTER_REPLICA_LOG_DIRS, 0, RESPONSE): Old(1),
         (_DESCRIBE_LOG_DIRS, 0, REQUEST): Old(1),

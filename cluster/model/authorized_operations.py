@@ -6,43 +6,19 @@ Source: ``AclEntry.supportedOperations`` and ``AuthHelper.authorizedOperations``
 from __future__ import annotations
 
 from collections.abc import Mapping
-from enum import Enum, IntEnum, unique
 from types import MappingProxyType
 
+from barnabas.cluster.model.acls import AclOperation, ResourceType
+
 NOT_ASKED = -2147483648
-"""What an answer holds if the client did not ask for its operations."""
-
-
-@unique
-class AclOperation(IntEnum):
-    """An operation that an ACL allows or denies; its value is its bit."""
-
-    READ = 3
-    WRITE = 4
-    CREATE = 5
-    DELETE = 6
-    ALTER = 7
-    DESCRIBE = 8
-    CLUSTER_ACTION = 9
-    DESCRIBE_CONFIGS = 10
-    ALTER_CONFIGS = 11
-    IDEMPOTENT_WRITE = 12
-
-
-@unique
-class ResourceKind(Enum):
-    """What operations are performed on."""
-
-    TOPIC = "Topic"
-    GROUP = "Group"
-    CLUSTER = "Cluster"
+"""The value in an answer to a client that did not ask for its operations."""
 
 
 _Op = AclOperation
 
-SUPPORTED: Mapping[ResourceKind, frozenset[AclOperation]] = MappingProxyType(
+SUPPORTED: Mapping[ResourceType, frozenset[AclOperation]] = MappingProxyType(
     {
-        ResourceKind.TOPIC: frozenset(
+        ResourceType.TOPIC: frozenset(
             {
                 _Op.READ,
                 _Op.WRITE,
@@ -54,8 +30,8 @@ SUPPORTED: Mapping[ResourceKind, frozenset[AclOperation]] = MappingProxyType(
                 _Op.ALTER_CONFIGS,
             }
         ),
-        ResourceKind.GROUP: frozenset({_Op.READ, _Op.DESCRIBE, _Op.DELETE}),
-        ResourceKind.CLUSTER: frozenset(
+        ResourceType.GROUP: frozenset({_Op.READ, _Op.DESCRIBE, _Op.DELETE}),
+        ResourceType.CLUSTER: frozenset(
             {
                 _Op.CREATE,
                 _Op.CLUSTER_ACTION,
@@ -66,13 +42,15 @@ SUPPORTED: Mapping[ResourceKind, frozenset[AclOperation]] = MappingProxyType(
                 _Op.DESCRIBE,
             }
         ),
+        ResourceType.TRANSACTIONAL_ID: frozenset({_Op.DESCRIBE, _Op.WRITE}),
+        ResourceType.DELEGATION_TOKEN: frozenset({_Op.DESCRIBE}),
     }
 )
-"""The operations that there are for each kind of resource."""
+"""The operations that there are for each type of resource."""
 
 
-def authorized_operations(kind: ResourceKind, *, is_asked: bool) -> int:
-    """The bits of all operations on a resource: without an authorizer everybody may perform each.
+def authorized_operations(kind: ResourceType, *, is_asked: bool) -> int:
+    """Return the bits of all operations on a resource: without an authorizer everybody may perform each.
 
     `NOT_ASKED` if the client did not ask.
     """

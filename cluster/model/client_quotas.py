@@ -94,7 +94,7 @@ class QuotaOperation(NamedTuple):
 
 @unique
 class Match(IntEnum):
-    """How a filter matches names, with the numbers of the protocol."""
+    """The ways in which a filter matches names, with the numbers of the protocol."""
 
     EXACT = 0
     DEFAULT = 1
@@ -102,7 +102,7 @@ class Match(IntEnum):
 
 
 class FilterComponent(NamedTuple):
-    """What a filter demands of one type of entity.
+    """The condition of a filter on one type of entity.
 
     Attributes:
         kind: The type.

@@ -12,7 +12,28 @@ from enum import Enum
 from types import MappingProxyType
 from typing import assert_never
 
-Value = bool | int | float | str | tuple[str, ...] | None
+HIDDEN = "[hidden]"
+"""The text that stands for a secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class Password:
+    """A secret; it shows itself as ``[hidden]``, as Kafka's ``Password`` does.
+
+    Attributes:
+        value: The secret.
+    """
+
+    value: str
+
+    def __str__(self) -> str:
+        return HIDDEN
+
+    def __repr__(self) -> str:
+        return HIDDEN
+
+
+Value = bool | int | float | str | Password | tuple[str, ...] | None
 """The value of a parsed setting: a tuple of names for a list, None if it is not set."""
 
 UNLIMITED_LONG = 2**63 - 1
@@ -59,6 +80,7 @@ class Type(Enum):
     LONG = "a whole number from -9223372036854775808 to 9223372036854775807"
     DOUBLE = "a number"
     STRING = "text"
+    PASSWORD = "a secret"
     LIST = "a list of names separated by commas"
 
     def __init__(self, described: str) -> None:
@@ -95,6 +117,8 @@ def read(type_: Type, text: str) -> Value:
             return float(text)
         case Type.STRING:
             return text
+        case Type.PASSWORD:
+            return Password(text)
         case Type.LIST:
             return tuple(item.strip() for item in text.split(",")) if text else ()
         case unknown:

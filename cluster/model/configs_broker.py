@@ -20,7 +20,9 @@ from barnabas.cluster.model.configs import (
     one_of,
     table,
 )
+from barnabas.cluster.model.configs_authorizer import AUTHORIZER_CONFIGS
 from barnabas.cluster.model.configs_log import LOG_CONFIGS
+from barnabas.cluster.model.configs_security import SECURITY_CONFIGS
 
 _BOOLEAN, _SHORT, _INT, _LONG = Type.BOOLEAN, Type.SHORT, Type.INT, Type.LONG
 _STRING, _LIST = Type.STRING, Type.LIST
@@ -84,7 +86,11 @@ _NETWORK = (
     Config(
         "listener.security.protocol.map",
         _LIST,
-        ("PLAINTEXT:PLAINTEXT", "GRPC:PLAINTEXT"),
+        (
+            "PLAINTEXT:PLAINTEXT",
+            "SASL_PLAINTEXT:SASL_PLAINTEXT",
+            "GRPC:PLAINTEXT",
+        ),
         "The security protocol of each listener name, NAME:PROTOCOL.",
         not_empty(),
         declared_as=_STRING,
@@ -202,6 +208,12 @@ _REPLICATION = (
         65536,
         "Ignored; gRPC sizes its own buffers.",
         at_least(-1),
+    ),
+    Config(
+        "num.replica.alter.log.dirs.threads",
+        _INT,
+        None,
+        "How many replicas are moved between log directories at a time; by default one per log directory.",
     ),
     Config("num.replica.fetchers", _INT, 1, "Ignored; there is one fetch stream per leader.", at_least(1)),
     Config(
@@ -428,6 +440,13 @@ _OURS = (
         not_empty(),
         ours=True,
     ),
+    Config(
+        "inter.broker.detours",
+        _LIST,
+        (),
+        "Brokers that are reached by another address, host:port=host:port, for tests that cut links.",
+        ours=True,
+    ),
     Config("failpoints", _LIST, (), "Faults to arm at start, name=action.", ours=True),
     Config(
         "failpoints.over.http",
@@ -439,6 +458,16 @@ _OURS = (
 )
 
 BROKER_CONFIGS = table(
-    _IDENTITY, _ZOOKEEPER, _NETWORK, _TOPICS, LOG_CONFIGS, _REPLICATION, _CONTROLLER, _GROUPS, _OURS
+    _IDENTITY,
+    _ZOOKEEPER,
+    _NETWORK,
+    SECURITY_CONFIGS,
+    AUTHORIZER_CONFIGS,
+    _TOPICS,
+    LOG_CONFIGS,
+    _REPLICATION,
+    _CONTROLLER,
+    _GROUPS,
+    _OURS,
 )
 """The declarations of all settings of ``server.properties`` by name."""

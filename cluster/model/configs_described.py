@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum, unique
 from itertools import dropwhile
 
-from barnabas.cluster.model.configs import Config, Value, render
+from barnabas.cluster.model.configs import Config, Type, Value, render
 from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
 from barnabas.cluster.model.configs_topic import TOPIC_CONFIGS, broker_twin, parse_topic, resolve
 
@@ -42,6 +42,11 @@ class ConfigSynonym:
     source: ConfigSource
 
 
+def _may_be_secret(config: Config | None) -> bool:
+    """Return whether the values of a setting are hidden (``KafkaConfig.maybeSensitive``)."""
+    return config is None or config.type is Type.PASSWORD
+
+
 @dataclass(frozen=True, slots=True)
 class DescribedConfig:
     """A setting of a topic or a broker.
@@ -67,8 +72,8 @@ class DescribedConfig:
 
     @property
     def is_sensitive(self) -> bool:
-        """Return whether the value is hidden, because a key without declaration may hold a secret."""
-        return self.config is None
+        """Return whether the value is hidden: a secret, or of a key without declaration, which may be one."""
+        return _may_be_secret(self.config)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +169,7 @@ def describe_broker(broker: BrokerSettings) -> tuple[DescribedConfig, ...]:
     return tuple(
         DescribedConfig(
             name,
-            render(broker.values.get(name)),
+            None if _may_be_secret(BROKER_CONFIGS.get(name)) else render(broker.values.get(name)),
             BROKER_CONFIGS.get(name),
             read_only=name not in DYNAMIC_BROKER_CONFIGS,
             synonyms=_broker_synonyms(broker, name),
@@ -178,7 +183,7 @@ def describe_brokers_default(broker: BrokerSettings) -> tuple[DescribedConfig, .
     source = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
     described = []
     for name, text in broker.dynamic_default.items():
-        value = text if name in BROKER_CONFIGS else None
+        value = None if _may_be_secret(BROKER_CONFIGS.get(name)) else text
         own = ConfigSynonym(name, value, source)
         read_only = name not in DYNAMIC_BROKER_CONFIGS
         described.append(DescribedConfig(name, value, BROKER_CONFIGS.get(name), read_only, (own,)))
@@ -198,7 +203,7 @@ def _broker_synonyms(broker: BrokerSettings, name: str) -> tuple[ConfigSynonym, 
         (ConfigSource.DEFAULT_CONFIG, _DEFAULTS),
     )
     found = (
-        ConfigSynonym(each, texts[each] if each in BROKER_CONFIGS else None, source)
+        ConfigSynonym(each, None if _may_be_secret(BROKER_CONFIGS.get(each)) else texts[each], source)
         for source, texts in layers
         for each in _SYNONYMS.get(name, (name,))
         if each in texts

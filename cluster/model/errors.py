@@ -1,7 +1,7 @@
 """The table of Kafka's error codes: number, whether a client may retry, and meaning.
 
 Source: ``org.apache.kafka.common.protocol.Errors`` of release 2.8. Codes of features that no ZooKeeper-mode
-broker without security has (SASL, delegation tokens, KRaft) are left out.
+broker has (delegation tokens, KRaft) are left out.
 """
 
 from __future__ import annotations
@@ -72,6 +72,8 @@ class ErrorCode(IntEnum):
     GROUP_AUTHORIZATION_FAILED = 30, False, "not allowed on this group"
     CLUSTER_AUTHORIZATION_FAILED = 31, False, "not allowed on this cluster"
     INVALID_TIMESTAMP = 32, False, "a timestamp is outside the allowed range"
+    UNSUPPORTED_SASL_MECHANISM = 33, False, "the listener does not offer this SASL mechanism"
+    ILLEGAL_SASL_STATE = 34, False, "the request does not fit the state of the authentication"
     UNSUPPORTED_VERSION = 35, False, "this version of the API is not served"
     TOPIC_ALREADY_EXISTS = 36, False, "a topic of this name exists"
     INVALID_PARTITIONS = 37, False, "the number of partitions is not valid"
@@ -95,6 +97,7 @@ class ErrorCode(IntEnum):
     OPERATION_NOT_ATTEMPTED = 55, False, "not tried, because another part of the request failed"
     KAFKA_STORAGE_ERROR = 56, True, "the log directory is offline"
     LOG_DIR_NOT_FOUND = 57, False, "no such log directory"
+    SASL_AUTHENTICATION_FAILED = 58, False, "the client is not authenticated"
     UNKNOWN_PRODUCER_ID = 59, False, "this producer id is no longer known"
     REASSIGNMENT_IN_PROGRESS = 60, False, "the partition is being reassigned"
     NON_EMPTY_GROUP = 68, False, "the group has members"
@@ -120,6 +123,9 @@ class ErrorCode(IntEnum):
     UNSTABLE_OFFSET_COMMIT = 88, True, "a transactional offset commit is still open"
     THROTTLING_QUOTA_EXCEEDED = 89, True, "the quota is used up"
     PRODUCER_FENCED = 90, False, "a newer producer has the transactional id"
+    RESOURCE_NOT_FOUND = 91, False, "the request names something that does not exist"
+    DUPLICATE_RESOURCE = 92, False, "the request names something twice"
+    UNACCEPTABLE_CREDENTIAL = 93, False, "the credential breaks a rule"
     INVALID_UPDATE_VERSION = 95, False, "the partition's state has another version"
     UNSUPPORTED_ENDPOINT_TYPE = 115, False, "only the endpoints of brokers are served (since Kafka 3.7)"
 

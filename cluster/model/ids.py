@@ -49,7 +49,7 @@ class TopicIdentity(NamedTuple):
     topic: Zxid
 
     def denies(self, other: TopicIdentity) -> bool:
-        """Whether ``other`` is certainly another topic; identities of two trees cannot be compared."""
+        """Return whether ``other`` is certainly another topic; identities of two trees cannot be compared."""
         return self.tree == other.tree and self.topic != other.topic
 
     def precedes(self, other: TopicIdentity) -> bool:

@@ -37,7 +37,7 @@ def setting(name: str) -> Any:
 
 
 def setting_names(kind: type[DataclassInstance]) -> dict[str, str]:
-    """The name of the broker setting of each field of ``kind`` that was declared with `setting`."""
+    """Return the name of the broker setting of each field of ``kind`` that was declared with `setting`."""
     return {each.name: each.metadata[_ROW] for each in fields(kind) if _ROW in each.metadata}
 
 

@@ -7,7 +7,7 @@ refused. Source of the keys: gRPC core, ``include/grpc/impl/channel_arg_names.h`
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import grpc.aio
 
@@ -42,6 +42,15 @@ _NAMED = 40
 """The most characters of a bad value in an error message."""
 
 Options = list[tuple[str, int]]
+
+_detours: dict[str, str] = {}
+"""The address to which a channel connects instead of the one that is asked for, for tests that cut links."""
+
+
+def take_detours(detours: Mapping[str, str]) -> None:
+    """Replace the detours of this process; each maps a ``host:port`` to another one."""
+    _detours.clear()
+    _detours.update(detours)
 
 
 def correlation_id_of(metadata: Iterable[tuple[str, str | bytes]] | None) -> int:
@@ -107,8 +116,12 @@ def channel_options(session_timeout_ms: int) -> Options:
 
 
 def open_channel(host: str, port: int, session_timeout_ms: int) -> grpc.aio.Channel:
-    """Open a channel without encryption to ``host:port``, which connects when it is first used."""
+    """Open a channel without encryption to ``host:port``, which connects when it is first used.
+
+    A detour of this address, if there is one, is connected to instead (``inter.broker.detours``).
+    """
     target = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    target = _detours.get(target, target)
     return grpc.aio.insecure_channel(target, options=channel_options(session_timeout_ms))
 
 

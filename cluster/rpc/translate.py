@@ -87,7 +87,7 @@ def leader_and_isr_request_to_message(request: LeaderAndIsrRequest) -> pb.Leader
 
 
 def leader_and_isr_topic_to_message(topic: str, identity: TopicIdentity | None) -> pb.LeaderAndIsrTopic:
-    """The topic without its partitions."""
+    """Return the topic without its partitions."""
     message = None if identity is None else pb.TopicIdentity(tree=identity.tree, topic=identity.topic)
     return pb.LeaderAndIsrTopic(topic=topic, identity=message)
 
@@ -131,7 +131,7 @@ def leader_and_isr_response_to_message(response: LeaderAndIsrResponse) -> pb.Lea
 
 
 def leader_and_isr_response_from_message(message: pb.LeaderAndIsrResponse) -> LeaderAndIsrResponse:
-    """The response that ``leader_and_isr_response_to_message`` wrote."""
+    """Return the response that ``leader_and_isr_response_to_message`` wrote."""
     return LeaderAndIsrResponse(
         ErrorCode.from_code(message.error_code), _partition_errors_from_messages(message.partition_errors)
     )
@@ -178,7 +178,7 @@ def update_metadata_response_to_message(response: UpdateMetadataResponse) -> pb.
 
 
 def update_metadata_response_from_message(message: pb.UpdateMetadataResponse) -> UpdateMetadataResponse:
-    """The response that ``update_metadata_response_to_message`` wrote."""
+    """Return the response that ``update_metadata_response_to_message`` wrote."""
     return UpdateMetadataResponse(ErrorCode.from_code(message.error_code))
 
 
@@ -204,7 +204,7 @@ def stop_replica_request_to_message(request: StopReplicaRequest) -> pb.StopRepli
 
 
 def stop_replica_request_from_message(message: pb.StopReplicaRequest) -> StopReplicaRequest:
-    """The request that ``stop_replica_request_to_message`` wrote."""
+    """Return the request that ``stop_replica_request_to_message`` wrote."""
     return StopReplicaRequest(
         controller_id=BrokerId(message.controller_id),
         controller_epoch=ControllerEpoch(message.controller_epoch),
@@ -226,7 +226,7 @@ def stop_replica_response_to_message(response: StopReplicaResponse) -> pb.StopRe
 
 
 def stop_replica_response_from_message(message: pb.StopReplicaResponse) -> StopReplicaResponse:
-    """The response that ``stop_replica_response_to_message`` wrote."""
+    """Return the response that ``stop_replica_response_to_message`` wrote."""
     return StopReplicaResponse(
         ErrorCode.from_code(message.error_code), _partition_errors_from_messages(message.partition_errors)
     )

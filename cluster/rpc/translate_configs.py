@@ -28,7 +28,7 @@ def alter_configs_to_message(command: AlterConfigs) -> pb.AlterConfigsRequest:
 
 
 def alter_configs_from_message(message: pb.AlterConfigsRequest) -> AlterConfigs:
-    """The command that ``alter_configs_to_message`` wrote."""
+    """Return the command that ``alter_configs_to_message`` wrote."""
     return AlterConfigs(
         {_resource_from_message(each.resource): dict(each.configs) for each in message.resources},
         message.validate_only,
@@ -57,7 +57,7 @@ def incremental_alter_configs_to_message(
 def incremental_alter_configs_from_message(
     message: pb.IncrementalAlterConfigsRequest,
 ) -> IncrementalAlterConfigs:
-    """The command that ``incremental_alter_configs_to_message`` wrote."""
+    """Return the command that ``incremental_alter_configs_to_message`` wrote."""
     return IncrementalAlterConfigs(
         {
             _resource_from_message(each.resource): tuple(
@@ -85,7 +85,7 @@ def alter_configs_result_to_message(result: AlterConfigsResult) -> pb.AlterConfi
 
 
 def alter_configs_result_from_message(message: pb.AlterConfigsResponse) -> AlterConfigsResult:
-    """The result that ``alter_configs_result_to_message`` wrote."""
+    """Return the result that ``alter_configs_result_to_message`` wrote."""
     return AlterConfigsResult(
         tuple(
             ResourceResult(

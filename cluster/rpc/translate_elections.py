@@ -23,7 +23,7 @@ def elect_leaders_to_message(command: ElectLeaders) -> pb.ElectLeadersRequest:
 
 
 def elect_leaders_from_message(message: pb.ElectLeadersRequest) -> ElectLeaders:
-    """The command that ``elect_leaders_to_message`` wrote."""
+    """Return the command that ``elect_leaders_to_message`` wrote."""
     return ElectLeaders(
         ElectionType(message.election_type),
         tuple(TopicPartition(each.topic, each.partition) for each in message.partitions),
@@ -47,7 +47,7 @@ def elect_leaders_result_to_message(result: ElectLeadersResult) -> pb.ElectLeade
 
 
 def elect_leaders_result_from_message(message: pb.ElectLeadersResponse) -> ElectLeadersResult:
-    """The result that ``elect_leaders_result_to_message`` wrote."""
+    """Return the result that ``elect_leaders_result_to_message`` wrote."""
     return ElectLeadersResult(
         {
             TopicPartition(each.partition.topic, each.partition.partition): ElectionResult(

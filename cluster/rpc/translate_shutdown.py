@@ -14,7 +14,7 @@ def controlled_shutdown_to_message(command: ControlledShutdown) -> pb.Controlled
 
 
 def controlled_shutdown_from_message(message: pb.ControlledShutdownRequest) -> ControlledShutdown:
-    """The command that ``controlled_shutdown_to_message`` wrote."""
+    """Return the command that ``controlled_shutdown_to_message`` wrote."""
     return ControlledShutdown(BrokerId(message.broker_id), BrokerEpoch(message.broker_epoch))
 
 
@@ -27,7 +27,7 @@ def controlled_shutdown_result_to_message(result: ControlledShutdownResult) -> p
 def controlled_shutdown_result_from_message(
     message: pb.ControlledShutdownResponse,
 ) -> ControlledShutdownResult:
-    """The result that ``controlled_shutdown_result_to_message`` wrote."""
+    """Return the result that ``controlled_shutdown_result_to_message`` wrote."""
     return ControlledShutdownResult(
         tuple(TopicPartition(each.topic, each.partition) for each in message.remaining_partitions)
     )

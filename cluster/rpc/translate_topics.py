@@ -26,7 +26,7 @@ def create_topics_to_message(command: CreateTopics) -> pb.CreateTopicsRequest:
 
 
 def create_topics_from_message(message: pb.CreateTopicsRequest) -> CreateTopics:
-    """The command that ``create_topics_to_message`` wrote."""
+    """Return the command that ``create_topics_to_message`` wrote."""
     return CreateTopics(
         topics=tuple(
             NewTopic(
@@ -51,7 +51,7 @@ def create_topics_result_to_message(result: CreateTopicsResult) -> pb.CreateTopi
 
 
 def create_topics_result_from_message(message: pb.CreateTopicsResponse) -> CreateTopicsResult:
-    """The result that ``create_topics_result_to_message`` wrote."""
+    """Return the result that ``create_topics_result_to_message`` wrote."""
     return CreateTopicsResult(tuple(_topic_from_message(topic) for topic in message.topics))
 
 

@@ -15,7 +15,7 @@ from prometheus_client.registry import Collector
 
 
 class DirectoryFigures(NamedTuple):
-    """What cannot be compacted in a log directory.
+    """The partitions of a log directory that cannot be compacted.
 
     Attributes:
         partitions: How many logs.

@@ -87,7 +87,11 @@ class Failpoint:
 
 FOLLOWER_FETCH = Failpoint("follower.fetch", "A follower sends no fetches and ignores responses.")
 
-FAILPOINTS = {point.name: point for point in (FOLLOWER_FETCH,)}
+DISK_FULL = Failpoint(
+    "disk.full", "Writes to the files of log directories fail with ENOSPC, whatever the action."
+)
+
+FAILPOINTS = {point.name: point for point in (FOLLOWER_FETCH, DISK_FULL)}
 """All failpoints by name."""
 
 

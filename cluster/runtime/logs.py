@@ -17,6 +17,7 @@ from barnabas.cluster.runtime.line_limit import LibraryLines
 from barnabas.cluster.runtime.rolling_file import HourlyRollingFile
 
 FILE_NAME = "server.log"
+AUTHORIZER_FILE_NAME = "kafka-authorizer.log"
 
 _LEVELS = {"TRACE": logging.DEBUG, "WARN": logging.WARNING}
 _KAFKA_NAMES = {"warning": "WARN", "critical": "FATAL", "exception": "ERROR"}
@@ -83,6 +84,30 @@ def as_kafka_line(_logger: Any, _method: str, event: MutableMapping[str, Any]) -
     return f"{line}\n{event['exception']}" if event.get("exception") else line
 
 
+def _formatter(shared: list[Any]) -> logging.Formatter:
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=shared,
+        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, as_kafka_line],
+    )
+
+
+def set_up_authorizer_log(directory: Path, logger: str, level: str) -> None:
+    """Send the lines of the authorizer to ``directory``/kafka-authorizer.log alone.
+
+    Args:
+        directory: The directory of the file.
+        logger: The name of the logger.
+        level: The lowest level that is logged (``authorizer.log.level``).
+    """
+    handler = _RollingHandler(directory / AUTHORIZER_FILE_NAME)
+    shared = [structlog.stdlib.add_logger_name, structlog.stdlib.add_log_level, _Stamp()]
+    handler.setFormatter(_formatter(shared))
+    lines = logging.getLogger(logger)
+    lines.addHandler(handler)
+    lines.setLevel(_LEVELS.get(level, level))
+    lines.propagate = False
+
+
 def set_up(directory: Path | None, level: str) -> None:
     """Send all logging to ``directory``/server.log, and to standard error.
 
@@ -110,10 +135,7 @@ def set_up(directory: Path | None, level: str) -> None:
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)]
     if directory is not None:
         handlers.append(_RollingHandler(directory / FILE_NAME))
-    formatter = structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=shared,
-        processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, as_kafka_line],
-    )
+    formatter = _formatter(shared)
     root = logging.getLogger()
     for old in list(root.handlers):
         root.removeHandler(old)

@@ -14,6 +14,8 @@ from enum import IntEnum
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, GCCollector, Histogram, ProcessCollector
 
+from barnabas.cluster.runtime.traffic import Traffic
+
 _MILLISECONDS = (0.1, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000, 30000)
 _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
 
@@ -39,9 +41,11 @@ class Metrics:
 
     Attributes:
         registry: The registry of the metrics.
+        traffic: The counts of ``BrokerTopicMetrics``.
     """
 
     registry: CollectorRegistry = field(default_factory=CollectorRegistry)
+    traffic: Traffic = field(default_factory=Traffic)
     broker_state: Gauge = field(init=False)
     active_controller_count: Gauge = field(init=False)
     offline_partitions_count: Gauge = field(init=False)
@@ -62,7 +66,10 @@ class Metrics:
     under_min_isr_partition_count: Gauge = field(init=False)
     leader_count: Gauge = field(init=False)
     partition_count: Gauge = field(init=False)
+    at_min_isr_partition_count: Gauge = field(init=False)
     offline_replica_count: Gauge = field(init=False)
+    max_lag: Gauge = field(init=False)
+    log_flush_time_ms: Histogram = field(init=False)
     isr_shrinks: Counter = field(init=False)
     isr_expands: Counter = field(init=False)
     purgatory_size: Gauge = field(init=False)
@@ -76,6 +83,11 @@ class Metrics:
     response_bytes: Counter = field(init=False)
     requests: Counter = field(init=False)
     request_time_ms: Histogram = field(init=False)
+    request_queue_time_ms: Histogram = field(init=False)
+    request_local_time_ms: Histogram = field(init=False)
+    request_remote_time_ms: Histogram = field(init=False)
+    response_queue_time_ms: Histogram = field(init=False)
+    response_send_time_ms: Histogram = field(init=False)
     offset_count: Gauge = field(init=False)
     group_count: Gauge = field(init=False)
     groups_in_state: Mapping[str, Gauge] = field(init=False)
@@ -90,10 +102,12 @@ class Metrics:
     answer_bytes: Gauge = field(init=False)
     leader_replication_rate: Gauge = field(init=False)
     follower_replication_rate: Gauge = field(init=False)
+    log_dir_move_lag: Gauge = field(init=False)
     fetch_sessions: Gauge = field(init=False)
     fetch_session_partitions: Gauge = field(init=False)
     fetch_session_evictions: Counter = field(init=False)
     live_brokers: Gauge = field(init=False)
+    zookeeper_connected: Gauge = field(init=False)
     loop_lag_seconds: Histogram = field(init=False)
     loop_cpu_seconds: Histogram = field(init=False)
     longest_turn_seconds: Gauge = field(init=False)
@@ -102,6 +116,7 @@ class Metrics:
     def __post_init__(self) -> None:
         ProcessCollector(registry=self.registry)
         GCCollector(registry=self.registry)
+        self.registry.register(self.traffic)
         for name, make in _METRICS.items():
             object.__setattr__(self, name, make(self.registry))
 
@@ -206,9 +221,20 @@ _METRICS: dict[str, _Make] = {
     "under_min_isr_partition_count": _gauge(
         _REPLICAS + "UnderMinIsrPartitionCount", "Partitions led here with an ISR below min.insync.replicas"
     ),
+    "at_min_isr_partition_count": _gauge(
+        _REPLICAS + "AtMinIsrPartitionCount", "Partitions led here with an ISR of exactly min.insync.replicas"
+    ),
     "leader_count": _gauge(_REPLICAS + "LeaderCount", "Partitions led here"),
     "partition_count": _gauge(_REPLICAS + "PartitionCount", "Partitions with a replica here"),
     "offline_replica_count": _gauge(_REPLICAS + "OfflineReplicaCount", "Replicas in failed log directories"),
+    "max_lag": _gauge(
+        "kafka_server_ReplicaFetcherManager_MaxLag",
+        "The most records that a replica here is behind its leader's high watermark",
+        "clientId",
+    ),
+    "log_flush_time_ms": _histogram(
+        "kafka_log_LogFlushStats_LogFlushRateAndTimeMs", "The time to flush a log to the disk, ms"
+    ),
     "isr_shrinks": _counter(_REPLICAS + "IsrShrinksPerSec", "Shrinks of an ISR led here"),
     "isr_expands": _counter(_REPLICAS + "IsrExpandsPerSec", "Expansions of an ISR led here"),
     "purgatory_size": _gauge(
@@ -237,7 +263,26 @@ _METRICS: dict[str, _Make] = {
     "response_bytes": _counter(_REQUESTS + "ResponseBytes", "Bytes of answers to clients", "request"),
     "requests": _counter(_REQUESTS + "RequestsPerSec", "Requests from clients", "request"),
     "request_time_ms": _histogram(
-        _REQUESTS + "TotalTimeMs", "The time from the complete request to its answer, ms", "request"
+        _REQUESTS + "TotalTimeMs", "The time from a request's last bytes to its sent answer, ms", "request"
+    ),
+    "request_queue_time_ms": _histogram(
+        _REQUESTS + "RequestQueueTimeMs",
+        "The time from a request's last bytes to the start of its handling, ms",
+        "request",
+    ),
+    "request_local_time_ms": _histogram(
+        _REQUESTS + "LocalTimeMs", "The time for which a request was handled before it waited, ms", "request"
+    ),
+    "request_remote_time_ms": _histogram(
+        _REQUESTS + "RemoteTimeMs", "The time from a request's first wait to its answer, ms", "request"
+    ),
+    "response_queue_time_ms": _histogram(
+        _REQUESTS + "ResponseQueueTimeMs",
+        "The time for which an answer waited for those before it on its connection, ms",
+        "request",
+    ),
+    "response_send_time_ms": _histogram(
+        _REQUESTS + "ResponseSendTimeMs", "The time until the socket took an answer, ms", "request"
     ),
     "offset_count": _gauge(_GROUPS + "NumOffsets", "Committed offsets of the groups coordinated here"),
     "group_count": _gauge(_GROUPS + "NumGroups", "Groups coordinated here"),
@@ -267,6 +312,10 @@ _METRICS: dict[str, _Make] = {
     "follower_replication_rate": _gauge(
         "kafka_server_FollowerReplication_byte_rate", "Bytes of throttled replicas fetched per second"
     ),
+    "log_dir_move_lag": _gauge(
+        "kafka_server_ReplicaAlterLogDirsManager_MaxLag",
+        "Largest lag of a replica that moves between log directories, in offsets",
+    ),
     "fetch_sessions": _gauge(
         "kafka_server_FetchSessionCache_NumIncrementalFetchSessions", "Incremental fetch sessions of clients"
     ),
@@ -276,9 +325,10 @@ _METRICS: dict[str, _Make] = {
     ),
     "fetch_session_evictions": _counter(
         "kafka_server_FetchSessionCache_IncrementalFetchSessionEvictionsPerSec",
-        "Incremental fetch sessions that had to go for another one",
+        "Incremental fetch sessions that were evicted for another one",
     ),
     "live_brokers": _gauge("barnabas_live_brokers", "Live brokers in the metadata cache"),
+    "zookeeper_connected": _gauge("barnabas_zookeeper_connected", "1 while connected to ZooKeeper"),
     "loop_lag_seconds": _histogram(
         "barnabas_event_loop_lag_seconds",
         "How late the event loop was for its heartbeat, s",

@@ -1,6 +1,7 @@
 """The metrics page of a broker: HTTP on ``metrics.address``, served by a separate thread.
 
-``GET /`` links to the others · ``GET /metrics`` Prometheus text · ``GET /health`` 200 while the broker
+``GET /`` links to the others · ``GET /metrics`` Prometheus text · ``GET /metrics/jmx`` the same under the
+names of ready dashboards · ``GET /health`` 200 while the broker
 serves, else 503 · ``GET /failpoints`` what is armed · ``POST /failpoints/<name>?action=<action>`` arms one,
 where ``failpoints.over.http`` allows it.
 """
@@ -19,6 +20,7 @@ from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 import structlog
 from prometheus_client import CollectorRegistry, make_wsgi_app
 
+from barnabas.cluster.runtime.dashboard_names import DashboardNames
 from barnabas.cluster.runtime.failpoints import FAILPOINTS, Action, Failpoint, UnknownFailpointError, find
 from barnabas.cluster.runtime.line_limit import LINES
 
@@ -98,6 +100,9 @@ class MetricsPage:
         self, host: str, port: int, registry: CollectorRegistry, healthy: Callable[[], bool], arm: Arm | None
     ) -> None:
         self._metrics: Callable[[WSGIEnvironment, StartResponse], Iterable[bytes]] = make_wsgi_app(registry)
+        renamed = CollectorRegistry()
+        renamed.register(DashboardNames(registry))
+        self._renamed: Callable[[WSGIEnvironment, StartResponse], Iterable[bytes]] = make_wsgi_app(renamed)
         self._healthy = healthy
         self._arm = arm
         kind = _ServerIpv6 if ":" in host else _Server
@@ -125,6 +130,8 @@ class MetricsPage:
                 return _say(start, "200 OK", _LINKS, "text/html")
             case "GET", ["metrics"]:
                 return self._metrics(request, start)
+            case "GET", ["metrics", "jmx"]:
+                return self._renamed(request, start)
             case "GET", ["health"]:
                 return _say(start, *(("200 OK", "serving") if self._healthy() else _NOT_SERVING))
             case "GET", ["failpoints"]:
@@ -148,12 +155,15 @@ class MetricsPage:
         return _say(start, "200 OK", f"{point.name}={action.value}")
 
 
-_PAGES = "GET /metrics, GET /health, GET /failpoints or POST /failpoints/<name>?action=<action>"
+_PAGES = (
+    "GET /metrics, GET /metrics/jmx, GET /health, GET /failpoints or POST /failpoints/<name>?action=<action>"
+)
 
 _LINKS = """<!DOCTYPE html>
 <title>Barnabas broker</title>
 <ul>
 <li><a href="/metrics">/metrics</a>: what the broker measures, for Prometheus
+<li><a href="/metrics/jmx">/metrics/jmx</a>: the same, under the names of ready dashboards for Kafka
 <li><a href="/health">/health</a>: whether the broker serves clients
 <li><a href="/failpoints">/failpoints</a>: what tests make fail
 </ul>"""

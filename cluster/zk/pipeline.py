@@ -17,6 +17,9 @@ from barnabas.cluster.zk.errors import RequestFailed, SessionExpired, ZooKeeperE
 _WINDOW = 1000
 """The most requests in flight, so that a huge batch does not delay later requests."""
 
+_PER_TURN = 100
+"""The most requests sent in one turn of the event loop: a thousand take 27 ms."""
+
 _RESEND_PAUSE_S = 0.01
 """The pause before resending, because a lost request may be reported before the disconnection."""
 
@@ -148,6 +151,8 @@ class Pipeline:
         self._waiting.add(finished)
         try:
             for index, request in enumerate(requests):
+                if index % _PER_TURN == 0 and index:
+                    await asyncio.sleep(0)
                 request.send(_call_with_index(arrive, index))
             async with asyncio.timeout_at(deadline):
                 await finished

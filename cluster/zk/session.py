@@ -48,7 +48,7 @@ LONGEST_ABSENCE = 4
 """A session without a connection for so many session timeouts is given up.
 
 A ZooKeeper that lost its data, or was restored to an earlier state, refuses each client that has seen a later
-transaction, and closes its connection: that client would dial for ever. A new client has seen none.
+transaction, and closes its connection: that client would try to connect forever. A new client has seen none.
 """
 
 _RELEASE_TIMEOUT_S = 5.0

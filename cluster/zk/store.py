@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.zk.schema import admin, paths
 from barnabas.cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.zk.store_acls import AclStore
 from barnabas.cluster.zk.store_brokers import BrokerStore
 from barnabas.cluster.zk.store_cluster import ClusterStore
 from barnabas.cluster.zk.store_configs import ConfigStore
@@ -37,6 +38,7 @@ class ZooKeeperStore:
         deletions: ``/admin/delete_topics``, and the deletion of a topic's nodes.
         configs: ``/config`` and ``/config/changes``.
         quotas: ``/config/users``, ``/config/clients`` and ``/config/ips``.
+        acls: ``/kafka-acl``, ``/kafka-acl-extended`` and their notifications.
         elections: ``/admin/preferred_replica_election``.
         reassignments: ``/admin/reassign_partitions``.
         isr_changes: The notifications of ISR changes from leaders to the controller.
@@ -55,6 +57,7 @@ class ZooKeeperStore:
         self.reassignments = ReassignmentStore(session)
         self.configs = ConfigStore(session)
         self.quotas = QuotaStore(session)
+        self.acls = AclStore(session)
         self.isr_changes: NotificationQueue[Iterable[TopicPartition], tuple[TopicPartition, ...]]
         self.isr_changes = NotificationQueue(
             session, paths.ISR_CHANGE_PREFIX, admin.encode_partitions, admin.decode_isr_change

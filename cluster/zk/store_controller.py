@@ -94,7 +94,7 @@ class ControllerStore:
                 Set(paths.CONTROLLER_EPOCH, brokers.encode_controller_epoch(won), stat.version),
             )
         except (NodeExists, BadVersion, NoNode):
-            return await self._unheard(broker, won)
+            return await self._lost_response(broker, won)
         written = answers[-1]
         version = written.version if isinstance(written, Stat) else stat.version + 1
         return Fence(won, EpochVersion(version))
@@ -158,7 +158,7 @@ class ControllerStore:
             try:
                 await self._session.multi(*fence, Delete(paths.CONTROLLER, standing.version))
             except (BadVersion, NoNode):
-                continue  # one of the two was written just then: read again
+                continue  # one of the two nodes was written in between: read again
             return
 
     async def _claim(self, *, watch: bool = False) -> Claim | None:
@@ -203,8 +203,8 @@ class ControllerStore:
             node = await self._session.get(paths.CONTROLLER_EPOCH)
         return brokers.decode_controller_epoch(node.data), node.stat
 
-    async def _unheard(self, broker: BrokerId, epoch: ControllerEpoch) -> Fence:
-        """Check whether a seemingly lost election was won and only its response was lost."""
+    async def _lost_response(self, broker: BrokerId, epoch: ControllerEpoch) -> Fence:
+        """Check whether an election whose response was lost was won."""
         claim = await self._claim()
         if claim is None:
             raise ControllerMoved(f"broker {broker} lost the election, and the winner has vanished already")

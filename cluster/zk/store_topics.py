@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple, TypeVar
 
 from barnabas.cluster.model.epochs import Zxid
 from barnabas.cluster.model.partition import Assignment
@@ -17,11 +17,20 @@ from barnabas.cluster.zk.schema.body import ZnodeDecodeError
 from barnabas.cluster.zk.schema.topics import TopicAssignment
 from barnabas.cluster.zk.session import ZooKeeperSession
 
+T = TypeVar("T")
+
 _TOPIC = 1
 """The index of the topic's node in the transaction that creates it, after its settings."""
 
 _TOPIC_BYTES = 4096
 """The usual bytes of a topic's node, for a hundred partitions and their replicas."""
+
+
+_PARTITION_BYTES = 20
+"""The bytes of a partition in its topic's node, at least."""
+
+_LONG_TOPIC = 1_000
+"""From so many partitions on, a topic's node is encoded and decoded on a thread: 10,000 take 40 ms."""
 
 
 class EntityConfigs(NamedTuple):
@@ -57,7 +66,11 @@ class TopicStore:
         found: dict[str, TopicAssignment] = {}
         for name, node in zip(wanted, nodes, strict=True):
             if node is not None:
-                found[name] = topics.decode_topic(name, node.data, node.stat.version, Zxid(node.stat.czxid))
+                is_long = len(node.data) > _LONG_TOPIC * _PARTITION_BYTES
+                stat = node.stat
+                found[name] = await _run(
+                    is_long, topics.decode_topic, name, node.data, stat.version, Zxid(stat.czxid)
+                )
                 # There may be hundreds of topics with thousands of partitions each, so let the loop do other
                 # work.
                 await asyncio.sleep(0)
@@ -82,7 +95,8 @@ class TopicStore:
             ControllerMoved: The fence refused.
         """
         config, body = paths.config("topics", name), settings.encode_config(configs)
-        topic = Create(paths.topic(name), topics.encode_topic(partitions))
+        is_long = len(partitions) > _LONG_TOPIC
+        topic = Create(paths.topic(name), await _run(is_long, topics.encode_topic, partitions))
         first = await self._create(fence, Create(config, body), topic)
         if first is None:
             return
@@ -105,7 +119,8 @@ class TopicStore:
             NoNode: The topic is gone.
             ControllerMoved: The fence refused.
         """
-        body = topics.encode_topic(assignment.partitions, assignment.topic_id)
+        is_long = len(assignment.partitions) > _LONG_TOPIC
+        body = await _run(is_long, topics.encode_topic, assignment.partitions, assignment.topic_id)
         (stat,) = await write(self._session, fence, Set(paths.topic(name), body, assignment.version))
         version = stat.version if isinstance(stat, Stat) else assignment.version + 1
         return TopicAssignment(assignment.partitions, assignment.topic_id, version, assignment.czxid)
@@ -135,3 +150,8 @@ class TopicStore:
             return outcome
         value(outcome)
         return None
+
+
+async def _run(is_long: bool, work: Callable[..., T], *arguments: object) -> T:
+    """Do ``work``, on a thread if it is long."""
+    return await asyncio.to_thread(work, *arguments) if is_long else work(*arguments)

@@ -1,7 +1,7 @@
-"""From an input to its effects: the entrance to the core (Kafka: ``KafkaController.process``).
+"""The entrance to the core (Kafka: ``KafkaController.process``): the decision about each input.
 
 `EVENTS` has one row for each kind of input and each command. A decision ends before the next input is taken.
-Three answers end it early: the session has expired (the mailbox brings `Expire` next), ZooKeeper is silent,
+Three answers end it early: the session has expired (`Expire` is the next input), ZooKeeper does not answer,
 or another controller has been elected (this one resigns at once).
 """
 
@@ -22,7 +22,7 @@ from barnabas.cluster.model.commands.shutdown import ControlledShutdown
 from barnabas.cluster.model.commands.topics import CreatePartitions, CreateTopics, DeleteTopics
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.controller.core.brokers import broker_changes, isr_changes, log_dir_events, resends, responses
-from barnabas.controller.core.brokers.controlled_shutdown import shut_down_broker
+from barnabas.controller.core.brokers.controlled_shutdown import do_controlled_shutdown
 from barnabas.controller.core.configs.alter_configs import alter_configs
 from barnabas.controller.core.context.controller_context import ControllerContext
 from barnabas.controller.core.election import controller_election
@@ -73,9 +73,9 @@ class Event:
     """The handling of one kind of input.
 
     Attributes:
-        state: What the controller is doing meanwhile.
-        handle: The decision. Of a command it takes the `CommandReceived` and comes to its result.
-        everybody: Whether every broker handles it; else only the active controller does.
+        state: The state of the controller meanwhile.
+        handle: The decision. For a command it takes the `CommandReceived` and returns the command's result.
+        everybody: Whether every broker handles the input; else only the active controller does.
     """
 
     state: ControllerState
@@ -84,15 +84,15 @@ class Event:
 
 
 def kind_of(happened: Input) -> type[Input | Command[Any]]:
-    """The kind of ``happened`` by which `EVENTS` knows it: of a command that of the command itself."""
+    """Return the key of ``happened`` in `EVENTS`: its type, or the type of its command."""
     return type(happened.command) if isinstance(happened, CommandReceived) else type(happened)
 
 
 def event_of(happened: Input) -> Event:
-    """Return the handling of ``happened``.
+    """Return the row of `EVENTS` for ``happened``.
 
     Raises:
-        TypeError: Nothing handles its kind.
+        TypeError: There is no row for its kind.
     """
     event = EVENTS.get(kind_of(happened))
     if event is None:
@@ -101,7 +101,7 @@ def event_of(happened: Input) -> Event:
 
 
 def decide(context: ControllerContext, happened: Input) -> Decision[None]:
-    """Decide about ``happened``; ``context`` changes on the way."""
+    """Decide about ``happened``, and change ``context`` accordingly."""
     name = kind_of(happened).__name__
     refusal = refuse(happened)
     if not (event_of(happened).everybody or context.is_active):
@@ -124,10 +124,10 @@ def decide(context: ControllerContext, happened: Input) -> Decision[None]:
 
 
 def refuse(preempted: Input) -> Reply | None:
-    """The reply to the caller of an input that will not be handled; None where no caller waits."""
+    """Return the reply to the caller of an input that will not be handled; None if no caller waits."""
     match preempted:
         case CommandReceived(token, ControlledShutdown()):
-            # The one command that Kafka answers so (``doControlledShutdown``: ControllerMovedException).
+            # Kafka answers only this command so (``doControlledShutdown``: ControllerMovedException).
             refused = Refused(ErrorCode.STALE_CONTROLLER_EPOCH, "The controller has moved to another broker.")
         case CommandReceived(token):
             meaning = "This is not the correct controller for this cluster."
@@ -140,10 +140,10 @@ def refuse(preempted: Input) -> Reply | None:
 def recover(context: ControllerContext, failed: Input, because: str) -> Decision[None]:
     """Recover after a decision failed with an unexpected error.
 
-    As in Kafka the controller goes on with the next input, unless a failover failed: half of one is useless,
-    so the controller steps down and does not contest for a while. Beyond Kafka, it also steps down where a
-    broker change failed: no event would repeat the rest, and the next controller does all of it. A caller
-    that waits gets a reply.
+    As in Kafka, the controller continues with the next input, unless a failover failed: half of one is
+    useless, so the controller resigns and takes part in no election for a while. Unlike Kafka's, it also
+    resigns if a broker change failed, because no event would repeat the rest, and the next controller does
+    all of it. A caller that waits gets a reply.
     """
     if isinstance(failed, CommandReceived):
         yield Reply(failed.token, Refused(ErrorCode.UNKNOWN_SERVER_ERROR, because))
@@ -164,8 +164,8 @@ def _recover(context: ControllerContext, interruption: Interruption) -> Decision
         case Interruption.SESSION_EXPIRED:
             return None
         case Interruption.ZOOKEEPER_SILENT:
-            # Half a decision is none. Its node stays until ZooKeeper is back: then it is given up, because
-            # its owner does not act.
+            # The rest of the decision is lost, so this broker resigns. When ZooKeeper answers again, it
+            # deletes ``/controller`` if that still names it.
             return controller_election.await_zookeeper(context, interruption.value)
         case Interruption.CONTROLLER_MOVED:
             return _stand_down(context, interruption.value)
@@ -175,7 +175,7 @@ def _recover(context: ControllerContext, interruption: Interruption) -> Decision
 
 def _stand_down(context: ControllerContext, because: str) -> Decision[None]:
     yield from controller_election.step_down(context, because)
-    yield from controller_election.follow_controller(context)
+    yield from controller_election.process_controller_change(context)
 
 
 _S = ControllerState
@@ -187,12 +187,14 @@ EVENTS: Mapping[type[Input | Command[Any]], Event] = {
     Reelect: Event(_S.CONTROLLER_CHANGE, lambda context, _: controller_election.run(context), everybody=True),
     ControllerChange: Event(
         _S.CONTROLLER_CHANGE,
-        lambda context, _: controller_election.follow_controller(context),
+        lambda context, _: controller_election.process_controller_change(context),
         everybody=True,
     ),
     Expire: Event(
         _S.CONTROLLER_CHANGE,
-        lambda context, _: controller_election.resign(context, Interruption.SESSION_EXPIRED.value),
+        lambda context, _: controller_election.on_controller_resignation(
+            context, Interruption.SESSION_EXPIRED.value
+        ),
         everybody=True,
     ),
     ShutdownEventThread: Event(
@@ -200,41 +202,53 @@ EVENTS: Mapping[type[Input | Command[Any]], Event] = {
         lambda context, _: controller_election.step_down(context, "this broker shuts down"),
         everybody=True,
     ),
-    BrokerChange: Event(_S.BROKER_CHANGE, lambda context, _: broker_changes.compare_brokers(context)),
+    BrokerChange: Event(_S.BROKER_CHANGE, lambda context, _: broker_changes.process_broker_change(context)),
     BrokerModifications: Event(
-        _S.BROKER_CHANGE, lambda context, change: broker_changes.update_broker(context, change.broker_id)
+        _S.BROKER_CHANGE,
+        lambda context, change: broker_changes.process_broker_modification(context, change.broker_id),
     ),
-    TopicChange: Event(_S.TOPIC_CHANGE, lambda context, _: topic_changes.compare_topics(context)),
+    TopicChange: Event(_S.TOPIC_CHANGE, lambda context, _: topic_changes.process_topic_change(context)),
     PartitionModifications: Event(
-        _S.TOPIC_CHANGE, lambda context, change: topic_changes.compare_partitions(context, change.topic)
+        _S.TOPIC_CHANGE,
+        lambda context, change: topic_changes.process_partition_modifications(context, change.topic),
     ),
-    TopicDeletion: Event(_S.TOPIC_DELETION, lambda context, _: topic_deletion.take_marks(context)),
+    TopicDeletion: Event(
+        _S.TOPIC_DELETION, lambda context, _: topic_deletion.process_topic_deletion(context)
+    ),
     TopicDeletionStopReplicaResponseReceived: Event(
         _S.TOPIC_DELETION, responses.process_stop_replica_response
     ),
-    IsrChangeNotification: Event(_S.ISR_CHANGE, lambda context, _: isr_changes.take_notes(context)),
+    IsrChangeNotification: Event(
+        _S.ISR_CHANGE, lambda context, _: isr_changes.process_isr_change_notification(context)
+    ),
     LogDirEventNotification: Event(
-        _S.LOG_DIR_CHANGE, lambda context, _: log_dir_events.take_log_dir_events(context)
+        _S.LOG_DIR_CHANGE, lambda context, _: log_dir_events.process_log_dir_event_notification(context)
     ),
     ZkPartitionReassignment: Event(
-        _S.ALTER_PARTITION_REASSIGNMENT, lambda context, _: reassignment_requests.take_requests(context)
+        _S.ALTER_PARTITION_REASSIGNMENT,
+        lambda context, _: reassignment_requests.process_zk_partition_reassignment(context),
     ),
     PartitionReassignmentIsrChange: Event(
         _S.ALTER_PARTITION_REASSIGNMENT,
-        lambda context, change: partition_reassignment.advance_if_complete(context, (change.partition,)),
+        lambda context, change: partition_reassignment.complete_if_in_sync(context, change.partitions),
     ),
     ReplicaLeaderElection: Event(
         _S.MANUAL_LEADER_BALANCE, lambda context, _: replica_elections.elect_by_znode(context)
     ),
     AutoPreferredReplicaLeaderElection: Event(
-        _S.AUTO_LEADER_BALANCE, lambda context, _: replica_elections.rebalance(context)
+        _S.AUTO_LEADER_BALANCE,
+        lambda context, _: replica_elections.check_and_trigger_auto_leader_rebalance(context),
     ),
     UncleanLeaderElectionEnable: Event(
-        _S.UNCLEAN_LEADER_ELECTION_ENABLE, replica_elections.enable_unclean, everybody=True
+        _S.UNCLEAN_LEADER_ELECTION_ENABLE,
+        replica_elections.process_unclean_leader_election_enable,
+        everybody=True,
     ),
     TopicUncleanLeaderElectionEnable: Event(
         _S.TOPIC_UNCLEAN_LEADER_ELECTION_ENABLE,
-        lambda context, change: replica_elections.enable_unclean_for(context, change.topic),
+        lambda context, change: replica_elections.process_topic_unclean_leader_election_enable(
+            context, change.topic
+        ),
     ),
     LeaderAndIsrResponseReceived: Event(
         _S.LEADER_AND_ISR_RESPONSE_RECEIVED, responses.process_leader_and_isr_response
@@ -244,13 +258,17 @@ EVENTS: Mapping[type[Input | Command[Any]], Event] = {
     ),
     ResendRequests: Event(_S.LEADER_AND_ISR_RESPONSE_RECEIVED, lambda context, _: resends.resend(context)),
     CreateTopics: Event(_S.TOPIC_CHANGE, create_topics),
-    ControlledShutdown: Event(_S.CONTROLLED_SHUTDOWN, shut_down_broker),
+    ControlledShutdown: Event(_S.CONTROLLED_SHUTDOWN, do_controlled_shutdown),
     CreatePartitions: Event(_S.TOPIC_CHANGE, create_partitions),
     DeleteTopics: Event(_S.TOPIC_DELETION, delete_topics),
     AlterConfigs: Event(_S.IDLE, alter_configs),
-    AlterPartitionReassignments: Event(_S.ALTER_PARTITION_REASSIGNMENT, reassignment_requests.alter),
-    ListPartitionReassignments: Event(_S.LIST_PARTITION_REASSIGNMENT, reassignment_requests.list_running),
+    AlterPartitionReassignments: Event(
+        _S.ALTER_PARTITION_REASSIGNMENT, reassignment_requests.process_api_partition_reassignment
+    ),
+    ListPartitionReassignments: Event(
+        _S.LIST_PARTITION_REASSIGNMENT, reassignment_requests.process_list_partition_reassignments
+    ),
     ElectLeaders: Event(_S.MANUAL_LEADER_BALANCE, replica_elections.elect_on_request),
     IncrementalAlterConfigs: Event(_S.IDLE, alter_configs),
 }
-"""Every kind of input, and below them every command."""
+"""The handling of every kind of input, then of every command."""

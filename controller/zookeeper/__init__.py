@@ -1,1 +1,1 @@
-"""The reads and writes of ZooKeeper that decisions ask for, by subject as the packages of the core."""
+"""The reads and writes of ZooKeeper that decisions ask for, one module per package of the core."""

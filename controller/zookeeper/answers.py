@@ -40,7 +40,7 @@ from barnabas.controller.core.protocol.broker_znodes import (
 )
 from barnabas.controller.core.protocol.effects import Ask, ControllerFence
 from barnabas.controller.core.topics.effects import CreateTopic, ReadAssignments, ReadTopics, TopicRead
-from barnabas.controller.watches import is_heard_by_the_controller_alone
+from barnabas.controller.watches import is_watched_by_active_controller_only
 from barnabas.controller.zookeeper.configs import CONFIGS
 from barnabas.controller.zookeeper.leader_elections import ELECTIONS
 from barnabas.controller.zookeeper.reading import Answerer, fence_of, read_readable
@@ -49,16 +49,16 @@ from barnabas.controller.zookeeper.topics import TOPICS
 
 _log = structlog.stdlib.get_logger("kafka.controller.KafkaController")
 
-BY_ROOM: Mapping[type[Ask[Any]], Answerer] = {**CONFIGS, **ELECTIONS, **REASSIGNMENT, **TOPICS}
-"""The questions that a module of their subject answers."""
+BY_SUBJECT: Mapping[type[Ask[Any]], Answerer] = {**CONFIGS, **ELECTIONS, **REASSIGNMENT, **TOPICS}
+"""The function that answers each kind of question, from the modules by subject."""
 
 
-class Inquiry:
-    """Answers questions in one session, most of them with a watch on what it reads.
+class ZooKeeperAnswers:
+    """The answers to the questions of decisions, in one session; most reads set a watch.
 
     Args:
         store: The session's stores.
-        broker_id: The broker in whose name it takes part in the race.
+        broker_id: This broker, the candidate in elections.
     """
 
     def __init__(self, store: ZooKeeperStore, broker_id: BrokerId) -> None:
@@ -70,11 +70,11 @@ class Inquiry:
         """Remove all watches but those of ``/controller`` and of this broker's registration."""
         session = self._store.session
         watched = (path for path in session.watched() if path != self._registration)
-        session.unwatch(*filter(is_heard_by_the_controller_alone, watched))
+        session.unwatch(*filter(is_watched_by_active_controller_only, watched))
 
     async def answer(self, question: Ask[Any]) -> object:
-        """The answer to ``question``; raises what the stores raise."""
-        answerer = BY_ROOM.get(type(question))
+        """Return the answer to ``question``; errors of the stores are raised as they are."""
+        answerer = BY_SUBJECT.get(type(question))
         if answerer is not None:
             return await answerer(self._store, question)
         match question:
@@ -100,7 +100,7 @@ class Inquiry:
         return await self._write(question)
 
     async def _contest(self, seen: Claim | None, above: ControllerEpoch) -> ControllerFence | Lost:
-        """Contest ``/controller``; as in Kafka, the winner first disables feature versioning."""
+        """Try to be elected; as in Kafka, the new controller first disables feature versioning."""
         outcome = await self._candidacy.contest(seen, above)
         if isinstance(outcome, ControllerFence):
             replaced = await self._store.cluster.disable_features()
@@ -144,7 +144,7 @@ class Inquiry:
         }
 
     async def _read_topic_configs(self, topics: tuple[str, ...]) -> Mapping[str, Mapping[str, str]]:
-        """A topic without a node of settings overrides none; one whose node is unreadable has no answer."""
+        """Read the settings that topics override: none without a node; unreadable nodes are left out."""
         found = await self._store.topics.configs(topics)
         for error in found.unreadable.values():
             _log.error("skipped a node that cannot be read", error=str(error))
@@ -152,13 +152,13 @@ class Inquiry:
 
     async def _read_isr_changes(self) -> IsrChanges:
         notes = await self._store.isr_changes.pending(watch=True)
-        # An unreadable note names no partition; it is deleted with the others.
+        # An unreadable notification names no partition; it is deleted with the others.
         named = [tp for note in notes.values() if isinstance(note, tuple) for tp in note]
         return IsrChanges(tuple(notes), tuple(dict.fromkeys(named)))
 
 
 def _leaderships(states: Mapping[TopicPartition, PartitionState]) -> dict[TopicPartition, LeaderAndIsr]:
-    """The states without their controller epoch, which the fence carries."""
+    """Return the states without their controller epoch, which the fence carries."""
     return {tp: state.leader_and_isr for tp, state in states.items()}
 
 
@@ -175,7 +175,7 @@ def _written(results: Mapping[TopicPartition, WriteResult]) -> StatesWritten:
 
 
 def _cause(result: WriteResult) -> str | None:
-    """A refusal as Kafka's ZooKeeper client words it; None for a success."""
+    """Return an error as Kafka's ZooKeeper client words it; None for a success."""
     if isinstance(result, LeaderAndIsr):
         return None
     code = type(result).__name__

@@ -34,7 +34,7 @@ async def _write_configs(store: ZooKeeperStore, question: WriteConfigs) -> bool:
 
 async def _read_log_dir_events(store: ZooKeeperStore, _question: ReadLogDirEvents) -> LogDirEvents:
     notes = await store.log_dir_events.pending(watch=True)
-    # An unreadable note names no broker; it is deleted with the others.
+    # An unreadable notification names no broker; it is deleted with the others.
     named = [note.broker for note in notes.values() if isinstance(note, LogDirEvent)]
     return LogDirEvents(tuple(notes), tuple(dict.fromkeys(named)))
 

@@ -26,7 +26,7 @@ async def _read(
     try:
         return await store.elections.preferred(watch=True)
     except ZnodeDecodeError as error:
-        # It names no partition; it is deleted like one whose elections are over.
+        # An unreadable request names no partition; it is deleted as if its elections were over.
         _log.error("a request for preferred leaders cannot be read", error=str(error))
         return ()
 

@@ -1,6 +1,6 @@
 """The common parts of the modules that answer questions: their type, the fence, reads of many nodes.
 
-A node that a person damaged must not hide the others.
+A node that a person damaged must not prevent reading the others.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ _log = structlog.stdlib.get_logger("kafka.controller.KafkaController")
 
 
 def fence_of(fence: ControllerFence) -> Fence:
-    """The fence that each write of this controller epoch carries."""
+    """Return the fence that each write of this controller epoch carries."""
     return Fence(fence.epoch, fence.epoch_version)
 
 
 async def read_readable(
     read: Callable[[Sequence[K]], Awaitable[Mapping[K, V]]], keys: Sequence[K]
 ) -> dict[K, V]:
-    """Read those of ``keys`` whose nodes are readable, and log the others.
+    """Read the nodes of ``keys``; log and leave out those that are unreadable.
 
     Args:
-        read: Reads many at once, and raises ``ZnodeDecodeError`` if one of them is unreadable.
-        keys: What to read.
+        read: Reads many nodes at once, and raises ``ZnodeDecodeError`` if one of them is unreadable.
+        keys: The keys of the nodes to read.
     """
     if not keys:
         return {}

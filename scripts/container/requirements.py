@@ -1,4 +1,4 @@
-"""What pyproject.toml asks for, one requirement a line: ``requirements.py dependencies EXTRA…``.
+"""Print the requirements in pyproject.toml, one a line: ``requirements.py dependencies EXTRA…``.
 
 The images install this before the source is there, so that a change of the source alone downloads nothing.
 """

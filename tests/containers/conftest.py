@@ -111,11 +111,13 @@ def environment(project: str, brokers: int = 3, **others: str) -> Iterator[str]:
     Yields:
         ``bootstrap.servers`` for clients on this host.
     """
-    ports = [broker.kafka for broker in any_free(brokers).brokers]
+    free = any_free(brokers)
+    ports = [broker.kafka for broker in free.brokers]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COMPOSE_PROJECT_NAME", f"barnabas-test-{project}")
         patch.setenv("BARNABAS_IMAGE", IMAGE)
         patch.delenv("COMPOSE_PROFILES", raising=False)
+        patch.setenv("PAGE_PORT", str(free.zookeeper))
         for number, port in enumerate(ports, start=1):
             patch.setenv(f"BROKER_{number}_PORT", str(port))
         for name, value in others.items():

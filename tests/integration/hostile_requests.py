@@ -250,8 +250,25 @@ def describe_log_dirs(s, rng):
     return s.request(topics=rng.choice((None, (), some)))
 
 
+def alter_replica_log_dirs(s, rng):
+    topic = s.AlterReplicaLogDirTopic(name=rng.choice((TOPIC, "", "a/../b")), partitions=(0, -1, 2**31 - 1))
+    path = rng.choice(("", "/", "a\0b", "/tmp"))
+    return s.request(dirs=rng.choice(((), (s.AlterReplicaLogDir(path=path, topics=(topic, topic)),))))
+
+
 def describe_cluster(s, rng):
     return s.request(include_cluster_authorized_operations=rng.random() < 0.5)
+
+
+def describe_producers(s, rng):
+    topic = s.TopicRequest(name=rng.choice((TOPIC, PASSING, "a/../b")), partition_indexes=(0, 0, -1))
+    return s.request(topics=(topic, topic))
+
+
+def update_features(s, rng):
+    level = rng.choice((-1, 0, 2**15 - 1))
+    update = s.FeatureUpdateKey(feature="", max_version_level=level, allow_downgrade=rng.random() < 0.5)
+    return s.request(timeout=NO_TIME, feature_updates=rng.choice(((), (update, update))))
 
 
 def describe_client_quotas(s, rng):
@@ -268,6 +285,65 @@ def alter_client_quotas(s, rng):
     op = s.OpData(key=key, value=rng.choice((1e9, -1.0, math.nan, math.inf)), remove=rng.random() < 0.5)
     entry = s.EntryData(entity=(s.EntityData(entity_type=kind, entity_name=name),), ops=(op,))
     return s.request(entries=(entry,), validate_only=True)
+
+
+def sasl_handshake(s, rng):
+    return s.request(mechanism=rng.choice(("PLAIN", "SCRAM-SHA-256", "", "x" * 300)))
+
+
+def sasl_authenticate(s, rng):
+    return s.request(auth_bytes=rng.choice((b"", b"\0a\0b", b"n,,n=a,r=b", b"\xff" * 3000)))
+
+
+def describe_user_scram_credentials(s, rng):
+    user = s.UserName(name=rng.choice(("", "a", "a/../b")))
+    return s.request(users=rng.choice((None, (), (user,), (user, user))))
+
+
+def alter_user_scram_credentials(s, rng):
+    name, mechanism = rng.choice(("", "a", "a/../b")), rng.randint(-1, 3)
+    deletion = s.ScramCredentialDeletion(name=name, mechanism=mechanism)
+    iterations = rng.choice((-1, 4095, 16385))
+    upsertion = s.ScramCredentialUpsertion(
+        name=name, mechanism=mechanism, iterations=iterations, salt=b"", salted_password=b""
+    )
+    return s.request(deletions=rng.choice(((), (deletion,))), upsertions=rng.choice(((), (upsertion,))))
+
+
+def acl_codes(rng):
+    return {"operation": rng.randint(1, 12), "permission_type": rng.randint(1, 3)}
+
+
+def acl_filter(version, rng):
+    more = {"pattern_type_filter": rng.randint(1, 4)} if version else {}
+    return more | {
+        "resource_type_filter": rng.randint(1, 6),
+        "resource_name_filter": rng.choice((None, "", "a/../b", "hostile")),
+        "principal_filter": rng.choice((None, "User:*", "x")),
+        "host_filter": rng.choice((None, "*", "::1")),
+        **acl_codes(rng),
+    }
+
+
+def describe_acls(s, rng):
+    return s.request(**acl_filter(s.request.__version__, rng))
+
+
+def create_acls(s, rng):
+    more = {"resource_pattern_type": rng.randint(1, 4)} if s.request.__version__ else {}
+    acl = s.AclCreation(
+        resource_type=rng.randint(1, 6),
+        resource_name=rng.choice(("", "a/../b", "*", "kafka-cluster")),
+        principal=rng.choice(("User:a", "alice", ":")),
+        host="*",
+        **more,
+        **acl_codes(rng),
+    )
+    return s.request(creations=(acl,) * rng.randint(0, 3))
+
+
+def delete_acls(s, rng):
+    return s.request(filters=(s.DeleteAclsFilter(**acl_filter(s.request.__version__, rng)),))
 
 
 REQUESTS = {
@@ -290,6 +366,9 @@ REQUESTS = {
     ApiKey.CREATE_TOPICS: create_topics,
     ApiKey.INIT_PRODUCER_ID: init_producer_id,
     ApiKey.OFFSET_FOR_LEADER_EPOCH: offset_for_leader_epoch,
+    ApiKey.DESCRIBE_ACLS: describe_acls,
+    ApiKey.CREATE_ACLS: create_acls,
+    ApiKey.DELETE_ACLS: delete_acls,
     ApiKey.DESCRIBE_CONFIGS: describe_configs,
     ApiKey.DELETE_TOPICS: delete_topics,
     ApiKey.DELETE_RECORDS: delete_records,
@@ -299,10 +378,17 @@ REQUESTS = {
     ApiKey.LIST_PARTITION_REASSIGNMENTS: list_partition_reassignments,
     ApiKey.ALTER_CONFIGS: configs,
     ApiKey.INCREMENTAL_ALTER_CONFIGS: incremental_alter_configs,
+    ApiKey.ALTER_REPLICA_LOG_DIRS: alter_replica_log_dirs,
     ApiKey.DESCRIBE_LOG_DIRS: describe_log_dirs,
     ApiKey.DESCRIBE_CLUSTER: describe_cluster,
+    ApiKey.DESCRIBE_PRODUCERS: describe_producers,
+    ApiKey.UPDATE_FEATURES: update_features,
     ApiKey.DESCRIBE_CLIENT_QUOTAS: describe_client_quotas,
     ApiKey.ALTER_CLIENT_QUOTAS: alter_client_quotas,
+    ApiKey.SASL_HANDSHAKE: sasl_handshake,
+    ApiKey.SASL_AUTHENTICATE: sasl_authenticate,
+    ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: describe_user_scram_credentials,
+    ApiKey.ALTER_USER_SCRAM_CREDENTIALS: alter_user_scram_credentials,
 }
 
 

@@ -178,3 +178,33 @@ def test_a_throttled_move_waits_until_its_throttle_is_lifted(cluster, python_adm
     assert "is still in progress" in reassign(cluster, plan, "--verify", "--preserve-throttles")
     reassign(cluster, plan, "--execute", "--additional", "--throttle", "100000000")
     wait_until(lambda: "is complete" in reassign(cluster, plan, "--verify"), "the end of the move")
+
+
+def test_a_replica_moves_to_another_log_directory_while_it_is_written(cluster, python_admin, tmp_path):
+    python_admin.create_topics([kafka.admin.NewTopic("moving", -1, -1, replica_assignments={0: [1, 2]})])
+    producer = confluent_kafka.Producer({"bootstrap.servers": cluster.bootstrap, "acks": "all"})
+
+    def write(numbers):
+        for number in numbers:
+            producer.produce("moving", b"%d" % number * 500, partition=0)
+        assert producer.flush(60) == 0
+
+    write(range(500))
+    directories = {cluster.directory / "broker-1" / name for name in ("one", "two")}
+    (former,) = (each for each in directories if (each / "moving-0").exists())
+    (target,) = directories - {former}
+    plan = tmp_path / "plan.json"
+    asked = {"topic": "moving", "partition": 0, "replicas": [1, 2], "log_dirs": [str(target), "any"]}
+    plan.write_text(json.dumps({"version": 1, "partitions": [asked]}))
+    begun = reassign(cluster, plan, "--execute")
+    assert begun.endswith("Successfully started log directory move for: moving-0-1\n")
+    write(range(500, 1000))
+    completed = "Reassignment of replica moving-0-1 completed successfully."
+    wait_until(lambda: completed in reassign(cluster, plan, "--verify"), "the end of the move")
+    assert ((target / "moving-0").exists(), (former / "moving-0").exists()) == (True, False)
+    write(range(1000, 1001))
+    consumer = confluent_kafka.Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": "moved"})
+    consumer.assign([confluent_kafka.TopicPartition("moving", 0, 0)])
+    values = [each.value() for each in consumer.consume(1001, timeout=60)]
+    consumer.close()
+    assert values == [b"%d" % number * 500 for number in range(1001)]

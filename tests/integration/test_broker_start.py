@@ -53,7 +53,8 @@ def run_broker(tmp_path, settings, *overrides, prefix=()):
 def only_line(status, text):
     assert status == 1, text
     assert "Traceback" not in text
-    errors = [line for line in text.splitlines() if "] INFO " not in line and "] WARN " not in line]
+    entries = [line for line in text.splitlines() if not line[:1].isspace()]  # all settings are one entry
+    errors = [line for line in entries if "] INFO " not in line and "] WARN " not in line]
     assert len(errors) == 1, text
     return errors[0]
 

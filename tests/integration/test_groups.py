@@ -1,4 +1,4 @@
-"""Consumer groups as users write them, with three client libraries; and the death of their coordinator."""
+"""Consumer groups as users write them; and the death of their coordinator."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import confluent_kafka
 import confluent_kafka.admin
 import kafka
 import pytest
-from confluent_kafka import ConsumerGroupState, ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka import TopicPartition
 
-from barnabas.chaos.waiting import wait_until
+from tests.integration.groups import PARTITIONS, PATIENCE_S, RECORDS, committed, filled_topic, state, until
 
 OVERRIDES = {
     "group.initial.rebalance.delay.ms": "0",
@@ -21,21 +21,19 @@ OVERRIDES = {
     "offsets.topic.num.partitions": "3",
     "min.insync.replicas": "2",
 }
-PARTITIONS = 6
-RECORDS = 60
-PATIENCE_S = 60
 
 
 @pytest.fixture
-def topic(cluster, admin, request):
+def fresh_admin(cluster):
+    """A client for requests to the controller; that of the module may know one that a test has killed."""
+    return confluent_kafka.admin.AdminClient({"bootstrap.servers": cluster.bootstrap})
+
+
+@pytest.fixture
+def topic(cluster, fresh_admin, request):
     """A topic of its own for each test, with `RECORDS` records, the same number in each partition."""
     name = request.node.name.replace("[", ".").replace("]", "")
-    admin.create_topics([confluent_kafka.admin.NewTopic(name, PARTITIONS, 3)])[name].result(PATIENCE_S)
-    producer = confluent_kafka.Producer({"bootstrap.servers": cluster.bootstrap})
-    for number in range(RECORDS):
-        producer.produce(name, str(number), partition=number % PARTITIONS)
-    assert producer.flush(PATIENCE_S) == 0
-    return name
+    return filled_topic(cluster, fresh_admin, name)
 
 
 class Member:
@@ -104,29 +102,6 @@ class Member:
         self.consumer.close()
 
 
-def committed(admin, group):
-    """What a group has committed, by partition."""
-    asked = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])
-    found = asked[group].result(PATIENCE_S)
-    return {each.partition: each.offset for each in found.topic_partitions}
-
-
-def state(admin, group):
-    return admin.describe_consumer_groups([group])[group].result(PATIENCE_S).state
-
-
-def until(holds, what):
-    """Wait until something holds; a broker that is being replaced may refuse to say."""
-
-    def ask():
-        try:
-            return holds()
-        except confluent_kafka.KafkaException:
-            return False
-
-    return wait_until(ask, what, PATIENCE_S)
-
-
 def everything_read(read):
     return len(read) == RECORDS
 
@@ -143,16 +118,16 @@ def test_three_members_share_a_topic_and_one_leaves(cluster, admin, topic, assig
     members = [Member(cluster, topic, read, **{"partition.assignment.strategy": assignor}) for _ in range(3)]
     try:
         until(lambda: shared(*members) and everything_read(read), "three members with all partitions")
-        assert state(admin, topic) is ConsumerGroupState.STABLE
+        assert state(cluster, topic) == "Stable"
         members.pop().close()
         until(lambda: shared(*members), "two members with all partitions")
     finally:
         for member in members:
             member.close()
-    assert committed(admin, topic) == dict.fromkeys(range(PARTITIONS), RECORDS // PARTITIONS)
-    until(lambda: state(admin, topic) is ConsumerGroupState.EMPTY, "the empty group")
+    assert committed(cluster, topic) == dict.fromkeys(range(PARTITIONS), RECORDS // PARTITIONS)
+    until(lambda: state(cluster, topic) == "Empty", "the empty group")
     assert admin.delete_consumer_groups([topic])[topic].result(PATIENCE_S) is None
-    assert committed(admin, topic) == {}
+    assert committed(cluster, topic) == {}
 
 
 def test_a_static_member_that_restarts_gets_its_partitions_without_a_rebalance(cluster, admin, topic):
@@ -187,11 +162,11 @@ def test_no_commit_goes_back_when_the_coordinator_dies(cluster, admin, topic):
                 cluster.kill(coordinator)
                 acknowledged = [dict(member.acknowledged) for member in members]
         assert producer.flush(PATIENCE_S) == 0
-        found = until(lambda: committed(admin, topic), "the commits at another coordinator")
+        found = until(lambda: committed(cluster, topic), "the commits at another coordinator")
         for partition, offset in (each for of_member in acknowledged for each in of_member.items()):
             assert found[partition] >= offset
         ends = dict.fromkeys(range(PARTITIONS), 2 * RECORDS // PARTITIONS)
-        until(lambda: committed(admin, topic) == ends, "the commits of all records")
+        until(lambda: committed(cluster, topic) == ends, "the commits of all records")
         assert len(read) == 2 * RECORDS
     finally:
         for member in members:
@@ -212,7 +187,7 @@ def test_kafka_python_subscribes_and_commits_automatically(cluster, admin, topic
     found = {(record.partition, record.offset) for _, record in zip(range(RECORDS), consumer, strict=False)}
     assert len(found) == RECORDS
     consumer.close()
-    assert sum(committed(admin, topic).values()) == RECORDS
+    assert sum(committed(cluster, topic).values()) == RECORDS
 
 
 async def test_aiokafka_reads_on_where_it_has_committed(cluster, admin, topic):
@@ -232,17 +207,17 @@ async def test_aiokafka_reads_on_where_it_has_committed(cluster, admin, topic):
 
     first, second = await read(RECORDS // 2), await read(RECORDS // 2)
     assert len(first | second) == RECORDS
-    assert sum(committed(admin, topic).values()) == RECORDS
+    assert sum(committed(cluster, topic).values()) == RECORDS
 
 
-def test_a_simple_consumer_keeps_its_offsets_without_a_group(cluster, admin, topic):
+def test_a_simple_consumer_keeps_its_offsets_without_a_group(cluster, admin, fresh_admin, topic):
     consumer = confluent_kafka.Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": topic})
     consumer.commit(offsets=[TopicPartition(topic, 0, 5, "note")], asynchronous=False)
     (found,) = consumer.committed([TopicPartition(topic, 0)], PATIENCE_S)
     assert (found.offset, found.metadata) == (5, "note")
     consumer.close()
-    admin.delete_topics([topic])[topic].result(PATIENCE_S)
-    until(lambda: committed(admin, topic) == {}, "the offsets of a deleted topic gone")
+    fresh_admin.delete_topics([topic])[topic].result(PATIENCE_S)
+    until(lambda: committed(cluster, topic) == {}, "the offsets of a deleted topic gone")
 
 
 def test_clients_see_the_offsets_topic_and_may_not_write_to_it(cluster, topic):

@@ -15,13 +15,13 @@ from pathlib import Path
 import confluent_kafka.admin
 import crc32c
 import pytest
-from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from kio.schema.list_offsets.v1 import request as list_offsets
 from kio.schema.produce.v8 import request as kio
 
 from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.local.cluster import LocalCluster
+from tests.batches import batch_builder
 
 MAX_SEQUENCE = 2**31 - 1
 BASE_TIME = 1_700_000_000_000
@@ -30,7 +30,7 @@ OVERRIDES = {"transactional.id.expiration.ms": str(EXPIRATION_MS)}
 OPEN, UNPACKED = "open", "unpacked"
 TOPICS = {OPEN: {"retention.ms": "-1"}, UNPACKED: {"retention.ms": "-1", "compression.type": "uncompressed"}}
 JUST_STARTED = {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_LEADER_OR_FOLLOWER}
-"""What a broker says before the controller has told it what it leads."""
+"""What a broker says before it has got a LeaderAndIsr."""
 
 NONE, INVALID, CORRUPT = ErrorCode.NONE, ErrorCode.INVALID_RECORD, ErrorCode.CORRUPT_MESSAGE
 
@@ -61,26 +61,17 @@ def asked(records, topic):
 def produce(cluster, answered):
     """Sends one record field; its error and base offset, from when the broker knows that it leads."""
 
-    def told(records, topic):
+    def errors_of(records, topic):
         answer = answered(cluster.brokers[1], asked(records, topic))
         found = answer.responses[0].partition_responses[0]
         error = ErrorCode(found.error_code)
         return None if error in JUST_STARTED else (error, found.base_offset)
 
-    return lambda records, topic=OPEN: wait_until(lambda: told(records, topic), "a leader")
+    return lambda records, topic=OPEN: wait_until(lambda: errors_of(records, topic), "a leader")
 
 
 def build(count=1, *, producer=(-1, -1, -1), codec=0, value=b"value", time=BASE_TIME):
-    producer_id, producer_epoch, sequence = producer
-    builder = DefaultRecordBatchBuilder(
-        magic=2,
-        compression_type=codec,
-        is_transactional=False,
-        producer_id=producer_id,
-        producer_epoch=producer_epoch,
-        base_sequence=sequence,
-        batch_size=1 << 30,
-    )
+    builder = batch_builder(codec, producer)
     for index in range(count):
         builder.append(index, timestamp=time, key=None, value=value, headers=[])
     return bytes(builder.build())

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
-import shlex
 import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from pathlib import Path
 
 import psutil
 import pytest
 
 from barnabas.cluster.model.properties import parse_properties
+from barnabas.local.cluster import ClusterError
+from barnabas.local.control import ControlClient
 
 UP = [sys.executable, "-P", "-m", "barnabas", "up"]
 
@@ -62,45 +64,41 @@ def test_cluster_json_says_who_runs_where(up):
         settings = parse_properties(Path(broker["dir"], "server.properties").read_text())
         assert settings["zookeeper.session.timeout.ms"] == "4000"
         assert settings["state.change.log.level"] == "TRACE"
+        assert (settings["default.replication.factor"], settings["min.insync.replicas"]) == ("3", "2")
 
 
-def test_a_broker_that_dies_is_reported_and_left_dead_and_can_be_started_by_hand(up, tmp_path):
+def test_a_broker_that_a_command_killed_stays_down_and_one_that_died_comes_back(up):
     process, directory = up
-    broker = cluster_file(directory)["brokers"][1]
-    psutil.Process(broker["pid"]).kill()
-    said = lines_until(process, "stop it yourself")
-    (command,) = [line.partition("with: ")[2] for line in said if "start it again" in line]
-    assert any("broker 2 ended: killed by SIGKILL; it is not started again" in line for line in said)
-    by_hand = subprocess.Popen(
-        shlex.split(command),
-        cwd=tmp_path,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    for line in by_hand.stderr:
-        if "started" in line:
-            break
-    assert Path(broker["dir"], "broker.pid").read_text().strip() == str(by_hand.pid)
-    by_hand.send_signal(signal.SIGTERM)
-    by_hand.stderr.read()
-    assert by_hand.wait() == 0
-    assert not Path(broker["dir"], "broker.pid").exists()
-    by_hand.stderr.close()
+    client = ControlClient(directory)
+    client.kill(2)
+    psutil.Process(client.status().brokers[2].pid).kill()
+    said = lines_until(process, "broker 3 ended: killed by SIGKILL; it was started again")
+    assert "barnabas: broker 2 was killed\n" in said
+    states = {broker.id: broker.state for broker in client.status().brokers}
+    assert states[2] == "killed"
+    client.start(2)
+    told = {broker["id"]: broker["pid"] for broker in cluster_file(directory)["brokers"]}
+    assert Path(directory, "broker-2", "broker.pid").read_text().strip() == str(told[2])
+    client.stop(2)
+    assert Path(directory, "broker-2", "data", ".kafka_cleanshutdown").exists()
+    with pytest.raises(ClusterError, match="there is no broker 9: expected one of 1, 2, 3"):
+        client.kill(9)
+    assert process.poll() is None
 
 
 def test_a_zookeeper_that_dies_is_started_again_and_all_goes_on(up):
     process, directory = up
     before = cluster_file(directory)["zookeeper"]
     psutil.Process(before["pid"]).kill()
-    said = lines_until(process, "process")
+    said = lines_until(process, "ZooKeeper on")
     assert any("ZooKeeper ended: killed by SIGKILL; starting it again" in line for line in said)
     after = cluster_file(directory)["zookeeper"]
     assert after["address"] == before["address"]
     assert after["pid"] != before["pid"]
     assert process.poll() is None
-    brokers = [broker for broker in cluster_file(directory)["brokers"] if broker["id"] != 2]
-    assert all(psutil.pid_exists(broker["pid"]) for broker in brokers)
+    assert all(
+        broker.pid is not None for broker in ControlClient(directory).status().brokers if broker.id != 2
+    )
 
 
 def test_where_no_broker_can_start_that_is_said_at_once(tmp_path):
@@ -116,6 +114,28 @@ def test_where_no_broker_can_start_that_is_said_at_once(tmp_path):
     assert "broker 1 ended with status 1" in done.stderr
     assert "Cannot use log.dirs" in done.stderr
     assert "console.log" in done.stderr
+
+
+def test_a_cluster_in_the_background_outlives_its_command(tmp_path):
+    def barnabas(*words):
+        command = [sys.executable, "-P", "-m", "barnabas", *words, "--dir", str(tmp_path)]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    up = barnabas("up", "--detach", "--port", "0", "--brokers", "1")
+    assert up.returncode == 0, up.stderr
+    try:
+        children = [psutil.Process(broker["pid"]) for broker in cluster_file(tmp_path)["brokers"]]
+        assert barnabas("kill", "1").returncode == 0
+        page = next(line for line in up.stdout.splitlines() if "watch it on http://127.0.0.1:" in line)
+        with urllib.request.urlopen(page.split()[-1]) as answer:
+            assert answer.status == 200
+        assert "killed" in barnabas("status").stdout
+        assert barnabas("start", "1").returncode == 0
+        assert "started (kafka.server.KafkaServer)" in barnabas("logs", "1").stdout
+    finally:
+        down = barnabas("down")
+    assert (down.returncode, down.stderr) == (0, "")
+    assert not any(child.is_running() for child in children)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

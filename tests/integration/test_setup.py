@@ -24,7 +24,7 @@ def java(home, version):
     return home
 
 
-def told(**environment):
+def setup_line(**environment):
     """What a setup that fails prints."""
     done = subprocess.run(
         [SETUP],
@@ -44,17 +44,17 @@ def told(**environment):
     ("version", "major"), [("1.8.0_392", "8"), ("11.0.21", "11"), ("25", "25"), ("odd", "of unknown version")]
 )
 def test_an_unfit_java_is_named_by_its_release(tmp_path, version, major):
-    line = told(JAVA_HOME=java(tmp_path, version))
+    line = setup_line(JAVA_HOME=java(tmp_path, version))
     assert line.startswith(f"barnabas: needs Java 17 or 21, found Java {major} at {tmp_path}/bin/java;")
 
 
 def test_an_unfit_python_is_not_taken(tmp_path):
-    line = told(JAVA_HOME=java(tmp_path, "21.0.2"), PYTHON=program(tmp_path / "python", "exit 1"))
+    line = setup_line(JAVA_HOME=java(tmp_path, "21.0.2"), PYTHON=program(tmp_path / "python", "exit 1"))
     assert line.startswith("barnabas: needs Python 3.11 or newer;")
 
 
 def test_paths_may_have_blanks(tmp_path):
     # New enough, but without venv: the check after the one that finds it.
     python = program(tmp_path / "my programs" / "python3.11", 'case "$2" in *venv*) exit 1 ;; esac')
-    line = told(JAVA_HOME=java(tmp_path / "my java", "17.0.15"), PYTHON=python)
+    line = setup_line(JAVA_HOME=java(tmp_path / "my java", "17.0.15"), PYTHON=python)
     assert line == "barnabas: needs Python's venv module; install python3.11-venv"

@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,20 @@ def test_the_diagrams_show_the_source_as_it_is() -> None:
     command = [sys.executable, "-P", str(ROOT / "scripts" / "diagrams"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, ""), "run make diagrams"
+
+
+def test_the_version_and_the_changelog_agree() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    heading = re.search(r"^## (.*)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert heading is not None
+    number, _, when = heading[1].partition(" - ")
+    assert version == (f"{number}.dev0" if when == "unreleased" else number)
+
+
+def test_each_tool_is_a_command_of_the_package() -> None:
+    scripts = {path.name for path in (ROOT / "scripts").glob("*.sh")}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert project["scripts"].keys() == scripts | {"barnabas"}
+    for target in project["scripts"].values():
+        module, _, function = target.partition(":")
+        assert function in defined(ROOT / f"{module.replace('.', '/')}.py"), target

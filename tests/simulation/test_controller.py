@@ -193,7 +193,7 @@ class Cluster(RuleBasedStateMachine):
         known = self.world.leadership(tp)
         self.world.write_state(tp, known.leader, isr, known.leader_epoch)
         self.world.notes["isr_change_1"] = (tp,)
-        self.heard(PartitionReassignmentIsrChange(tp), IsrChangeNotification())
+        self.heard(PartitionReassignmentIsrChange((tp,)), IsrChangeNotification())
 
     @rule(broker=brokers)
     def a_broker_is_about_to_stop(self, broker: int) -> None:

@@ -54,7 +54,7 @@ TWO, FOUR = BrokerId(2), BrokerId(4)
 SAMPLES: tuple[Input, ...] = (
     BrokerModifications(TWO),
     PartitionModifications("t"),
-    PartitionReassignmentIsrChange(T0),
+    PartitionReassignmentIsrChange((T0,)),
     TopicUncleanLeaderElectionEnable("t"),
     UncleanLeaderElectionEnable(enabled=True),
     CommandReceived(7, CreateTopics((NewTopic("new", 2, 2),)), (Draw(0, 0),)),

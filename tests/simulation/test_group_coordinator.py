@@ -65,6 +65,7 @@ class MovingCoordinator(RuleBasedStateMachine):
         self.commits = count(1)
         self.assignments = count(1)
         self.acknowledged = 0
+        self.loaded = 0
         self.promised: dict[str, tuple[int, bytes]] = {}
         self.syncs: dict[int, tuple[str, int]] = {}
         self.coordinator = LoggedCoordinator(self)
@@ -193,13 +194,14 @@ class MovingCoordinator(RuleBasedStateMachine):
         successor._tokens, successor._uuids = former._tokens, former._uuids
         successor.now_ms = former.now_ms
         self.syncs.clear()
+        self.loaded = len(self.log)
         load = GroupLoad()
         for offset, (key, value) in enumerate(self.log):
             batch = BatchBuilder(0, 1_000_000)
             batch.add(key, value)
             at_once(load.add(b"".join(stamp(batch.build(Codec.UNCOMPRESSED), offset, 0))))
         assert not load.damaged
-        for group_id, loaded in load.groups():
+        for group_id, loaded in at_once(load.groups()):
             assert group_id == G
             successor.offsets = loaded.offsets
             now_ms = successor.now_ms
@@ -208,11 +210,18 @@ class MovingCoordinator(RuleBasedStateMachine):
     # What must hold.
 
     def note_answers(self):
+        """Remember assignments that members got and that no later coordinator may lack.
+
+        A coordinator loads its groups up to the log's end, as Kafka's does
+        (``GroupMetadataManager.doLoadGroupsAndOffsets``). What it answers from batches that are not committed
+        yet may be lost with them: the member then gets ILLEGAL_GENERATION, and joins again.
+        """
+        is_durable = self.committed >= self.loaded
         for token, (member_id, generation) in list(self.syncs.items()):
             answer = self.coordinator.answers.get(token)
             if answer is not None:
                 del self.syncs[token]
-                if answer.error is ErrorCode.NONE:
+                if answer.error is ErrorCode.NONE and is_durable:
                     self.promised[member_id] = (generation, answer.assignment)
 
     @invariant()

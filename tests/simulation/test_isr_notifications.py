@@ -21,7 +21,7 @@ TPS = [TopicPartition("t", number) for number in range(COUNT)]
 
 
 class Leaders:
-    """A broker that leads everything, and has to tell of it; ``world.notes`` is ZooKeeper's."""
+    """A broker that leads everything, and must announce ISR changes; ``world.notes`` is ZooKeeper's."""
 
     def __init__(self, world: Any) -> None:
         self._world = world
@@ -59,8 +59,8 @@ def world(world_module: Any) -> Any:
     return world
 
 
-def told(world: Any) -> dict[TopicPartition, dict[int, tuple[int, ...]]]:
-    """The ISR of each partition that each broker was told last."""
+def last_isrs(world: Any) -> dict[TopicPartition, dict[int, tuple[int, ...]]]:
+    """The ISR of each partition that each broker got last."""
     heard: dict[TopicPartition, dict[int, tuple[int, ...]]] = {}
     for sent in world.sent(SendUpdateMetadata):
         for partition in sent.request.partitions:
@@ -80,7 +80,7 @@ async def test_a_thousand_shrinks_in_a_second_are_one_announcement(world: Any) -
     assert leaders.announcements == len(world.notes) == 1
     world.run(IsrChangeNotification())
     assert len(world.sent(SendUpdateMetadata)) == 1
-    assert told(world) == {tp: {1: (2, 1), 2: (2, 1), 3: (2, 1)} for tp in TPS}
+    assert last_isrs(world) == {tp: {1: (2, 1), 2: (2, 1), 3: (2, 1)} for tp in TPS}
     assert world.notes == {}
 
 
@@ -119,4 +119,4 @@ async def test_none_is_lost_where_the_controller_fails_in_the_middle(
     assert world.notes == {}
     standing = {tp: world.leadership(tp).isr for tp in TPS}
     assert set(standing.values()) == {(2, 1), (2, 3)}
-    assert told(world) == {tp: dict.fromkeys((1, 2, 3), isr) for tp, isr in standing.items()}
+    assert last_isrs(world) == {tp: dict.fromkeys((1, 2, 3), isr) for tp, isr in standing.items()}

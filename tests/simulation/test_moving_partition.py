@@ -128,7 +128,7 @@ class MovingPartition(RuleBasedStateMachine):
         if known.leader in live and who in live and who in told and who not in known.isr:
             self.whole.add(who)
             self.world.write_state(T0, known.leader, (*known.isr, who), known.leader_epoch)
-            self.happens(PartitionReassignmentIsrChange(T0), loss)
+            self.happens(PartitionReassignmentIsrChange((T0,)), loss)
 
     @rule(loss=losses, lot=st.integers(0, 5))
     def fall_behind(self, lot, loss):
@@ -138,7 +138,7 @@ class MovingPartition(RuleBasedStateMachine):
             rest = tuple(member for member in known.isr if member != who)
             self.whole.discard(who)
             self.world.write_state(T0, known.leader, rest, known.leader_epoch)
-            self.happens(PartitionReassignmentIsrChange(T0), loss)
+            self.happens(PartitionReassignmentIsrChange((T0,)), loss)
 
     @precondition(lambda self: len(self.world.brokers) > 2)
     @rule(loss=losses, who=st.sampled_from(ALL))

@@ -1,7 +1,10 @@
-"""Values for the fields of lines of state-change.log, drawn at random."""
+"""Values for the fields of lines of state-change.log, drawn at random, and a check of left-over threads."""
 
 from __future__ import annotations
 
+import re
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -38,6 +41,8 @@ nodes = st.builds(
     Broker, ids, st.just(BrokerEpoch(1)), st.just((Endpoint("GRPC", "host-1.a", 19092),)), words
 ).map(write_node)
 
+_CLIENT_THREAD = re.compile(r"^kafka-io-|\(zk_loop\)$")
+
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "int": st.integers(-2, 10**6),
     "word": words,
@@ -70,3 +75,16 @@ VALUES: dict[str, st.SearchStrategy[Any]] = {
 def line_values() -> dict[str, st.SearchStrategy[Any]]:
     """A strategy for each format of a field, by the format's name."""
     return VALUES
+
+
+@pytest.fixture(autouse=True)
+def no_client_is_left() -> Iterator[None]:
+    """Fail a test that leaves a thread of kazoo or kafka-python behind.
+
+    Such a thread draws from the global ``random`` while other tests run, and Hypothesis takes that for their
+    doing. Tests of real clients belong to ``tests/integration``.
+    """
+    before = set(threading.enumerate())
+    yield
+    left = [each.name for each in threading.enumerate() if each not in before]
+    assert [name for name in left if _CLIENT_THREAD.search(name)] == []

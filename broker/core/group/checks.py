@@ -9,9 +9,9 @@ from barnabas.cluster.model.errors import ErrorCode
 
 
 def is_fenced(group: Group, member_id: str, instance_id: str | None, operation: str, out: Effects) -> bool:
-    """Whether another member id holds this ``group.instance.id`` (KIP-345); an unknown one fences nobody.
+    """Return whether another member id has this ``group.instance.id`` (KIP-345).
 
-    ``operation`` is Kafka's word for the request in its log line.
+    An unknown instance id is not fenced. ``operation`` is Kafka's word for the request in its log line.
     """
     holder = group.static_member(instance_id)
     if holder is None or holder.member_id == member_id:

@@ -25,10 +25,10 @@ class Answer(NamedTuple):
 
 
 class TimerKind(Enum):
-    """What a timer waits for."""
+    """The event that a timer waits for."""
 
     SESSION = auto()
-    """The next sign of life of a member (Kafka: ``DelayedHeartbeat``)."""
+    """The next request of a member that proves it alive (Kafka: ``DelayedHeartbeat``)."""
     PENDING_MEMBER = auto()
     """The second JoinGroup of a client that was given a member id (KIP-394)."""
     JOIN = auto()

@@ -1,7 +1,7 @@
 """A group: its members, its leader, its generation and its protocol (Kafka: ``GroupMetadata.scala``).
 
-Decisions change it; it keeps its own parts consistent and decides nothing. All runs on one event loop, so
-that it needs no lock.
+Decisions change it; it keeps its own parts consistent and decides nothing. Everything runs on one event loop,
+so there is no lock.
 """
 
 from __future__ import annotations
@@ -41,11 +41,12 @@ class Group:
     Attributes:
         group_id: The group.
         partition: The partition of ``__consumer_offsets`` that holds it.
-        state: Where it stands; `transition_to` changes it.
-        state_timestamp_ms: When it came there, milliseconds since 1970; None for a record older than 2.1.
+        state: The state of the group; `transition_to` changes it.
+        state_timestamp_ms: The time of the last transition in milliseconds since 1970; None if the group was
+            loaded from a record older than 2.1.
         protocol_type: The type of its last members; None if it never had members.
         protocol: The protocol of this generation; None before the first and in an empty group.
-        generation: Counts the join rounds that ended.
+        generation: The number of join rounds that have ended.
         assigned_generation: The last generation whose assignment was given to the log, -1 before the first.
         leader: The member that assigns; None without members.
         members: The members by their id, in the order of joining.
@@ -100,7 +101,7 @@ class Group:
         self._supported: Counter[str] = Counter()
 
     def transition_to(self, target: GroupState, now_ms: int) -> None:
-        """Change the state; a transition that the table does not hold is a bug."""
+        """Change the state; a transition that is not in the table is a bug."""
         assert (self.state, target) in GROUP_TRANSITIONS, f"{self.group_id}: {self.state} to {target}"
         self.state = target
         self.state_timestamp_ms = now_ms
@@ -116,12 +117,12 @@ class Group:
         return len(self.members) == self.awaiting_join and not self.pending_members
 
     def static_member(self, instance_id: str | None) -> Member | None:
-        """The member with a ``group.instance.id``, if there is one."""
+        """Return the member with a ``group.instance.id``, if there is one."""
         member_id = None if instance_id is None else self.static_members.get(instance_id)
         return None if member_id is None else self.members[member_id]
 
     def supports(self, protocol_type: str, protocols: Iterable[str]) -> bool:
-        """Whether a member with these protocols may join.
+        """Return whether a member with these protocols may join.
 
         An empty group takes any type and protocols, but neither may be missing. Otherwise the type must be
         the group's, and at least one protocol must be supported by all members.
@@ -155,7 +156,7 @@ class Group:
             self.leader = next(iter(self.members), None)
 
     def rename(self, member: Member, member_id: str) -> None:
-        """Give a static member another id; it stays leader, and stays obliged to sync."""
+        """Give a static member another member id; it stays leader, and a pending sync stays pending."""
         old = member.member_id
         del self.members[old]
         member.member_id = member_id
@@ -175,14 +176,14 @@ class Group:
         self._supported.update(member.protocol_names)
 
     def park_join(self, member: Member, token: Token | None) -> Token | None:
-        """Park a JoinGroup of a member, or with None take the parked one; returns the one before."""
+        """Set the parked JoinGroup of a member, or remove it with None; return the former one."""
         before = member.join_token
         member.join_token = token
         self.awaiting_join += (token is not None) - (before is not None)
         return before
 
     def select_protocol(self) -> str:
-        """The protocol with the most votes.
+        """Return the protocol with the most votes.
 
         Candidates are the protocols that all members support; each member votes for the one that it prefers.
         In a tie the protocol wins that was voted for first, in the order of joining.
@@ -200,7 +201,7 @@ class Group:
         self.pending_sync = set(self.members)
 
     def compute_subscribed_topics(self) -> frozenset[str] | None:
-        """The topics that the members' metadata names, None if it is not a consumer group's or unreadable."""
+        """Return the topics in the members' subscriptions; None if they are unreadable or no consumers'."""
         if self.protocol_type != CONSUMER:
             return None
         topics: frozenset[str] = frozenset()
@@ -213,7 +214,7 @@ class Group:
         return topics
 
     def stored(self, assignments: Mapping[str, bytes]) -> StoredGroup:
-        """The group as its record holds it, with the assignment of each member."""
+        """Return the group as its record holds it, with the assignment of each member."""
         return StoredGroup(
             self.protocol_type or "",
             self.generation,

@@ -20,7 +20,7 @@ class PartitionGroups:
     by_id: dict[str, Group] = field(default_factory=dict)
 
     def get_or_create(self, group_id: str, now_ms: int) -> Group:
-        """The group ``group_id``; an unknown one is created empty."""
+        """Return the group ``group_id``; an unknown one is created empty."""
         group = self.by_id.get(group_id)
         if group is None:
             group = self.by_id[group_id] = Group(group_id, self.partition, now_ms)

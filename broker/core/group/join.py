@@ -76,7 +76,7 @@ def join_group(
 
 
 def _has_room(config: GroupConfig, group: Group, member: Member | None) -> bool:
-    """Whether the group takes the client (``acceptJoiningMember``).
+    """Return whether the group takes the client (``acceptJoiningMember``).
 
     In a join round those count who have joined it, so that a group that is too large loses its last ones.
     """

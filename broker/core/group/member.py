@@ -66,15 +66,15 @@ class Member:
         )
 
     def metadata(self, protocol: str) -> bytes:
-        """The metadata for a protocol that it supports."""
+        """Return the metadata for a protocol that it supports."""
         return next(metadata for name, metadata in self.protocols if name == protocol)
 
     def vote(self, candidates: Collection[str]) -> str:
-        """The first of its protocols that is among ``candidates``; at least one is."""
+        """Return the first of its protocols that is among ``candidates``; at least one is."""
         return next(name for name, _ in self.protocols if name in candidates)
 
     def stored(self, protocol: str, assignment: bytes) -> StoredMember:
-        """The member as the group's record holds it."""
+        """Return the member as the group's record holds it."""
         return StoredMember(
             self.member_id,
             self.instance_id,

@@ -105,7 +105,7 @@ class GroupOffsets:
         return None if committed is None else committed.value
 
     def is_pending(self, topic_partition: TopicPartition) -> bool:
-        """Whether a commit of that partition, of a transaction or not, may still come (KIP-447)."""
+        """Return whether a commit of that partition, of a transaction or not, may still come (KIP-447)."""
         return topic_partition in self._pending or any(
             topic_partition in commits for commits in self._transactional.values()
         )

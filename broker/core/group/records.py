@@ -47,8 +47,12 @@ _INT16 = Struct(">h")
 _INT32 = Struct(">i")
 _INT64 = Struct(">q")
 _TWO_INT64 = Struct(">qq")
-_OFFSET_V3_HEAD = Struct(">hqih")
-"""Version, offset, leader epoch and length of the metadata."""
+_OFFSET_V3_PLAIN = Struct(">hqihq")
+"""All fields of a version-3 value without metadata."""
+
+_PLAIN_VERSION = _INT16.pack(OFFSET_VALUE_VERSION)
+_NO_METADATA = _INT16.pack(0)
+_METADATA_LENGTH_AT = 14
 
 _NULL = -1
 _MAX_VARINT_SHIFT = 28
@@ -72,7 +76,7 @@ class GroupKey(NamedTuple):
 
 
 class OffsetAndMetadata(NamedTuple):
-    """What a consumer committed for a partition (``OffsetAndMetadata.scala``).
+    """The offset that a consumer committed for a partition (``OffsetAndMetadata.scala``).
 
     Attributes:
         offset: The offset of the next record that the group will read.
@@ -155,21 +159,25 @@ def decode_key(key: bytes | None) -> OffsetKey | GroupKey:
     return _decoded("key", key, GROUP_KEY_VERSION, read)
 
 
+def is_plain_offset_value(value: bytes) -> bool:
+    """Return whether ``value`` is a version 3 without metadata, as most are, and so is certainly valid."""
+    return (
+        len(value) == _OFFSET_V3_PLAIN.size
+        and value.startswith(_PLAIN_VERSION)
+        and value.startswith(_NO_METADATA, _METADATA_LENGTH_AT)
+    )
+
+
 def decode_offset_value(value: bytes) -> OffsetAndMetadata:
     """Read the value of a committed offset, of any version.
 
     Raises:
         DamagedRecordError: The version is unknown, or the layout is wrong.
     """
-    try:
-        # Nearly all values are of version 3: a coordinator that loads a million of them has no time to lose.
-        version, offset, epoch, length = _OFFSET_V3_HEAD.unpack_from(value)
-        end = _OFFSET_V3_HEAD.size + length
-        if version == OFFSET_VALUE_VERSION and length >= 0 and end + _INT64.size == len(value):
-            metadata = value[_OFFSET_V3_HEAD.size : end].decode()
-            return OffsetAndMetadata(offset, epoch, metadata, _INT64.unpack_from(value, end)[0])
-    except (StructError, UnicodeDecodeError):
-        pass  # the general way finds what is wrong
+    if is_plain_offset_value(value):
+        _, offset, epoch, _, commit_ms = _OFFSET_V3_PLAIN.unpack(value)
+        # In a third of the time of the constructor, which is a function in Python.
+        return tuple.__new__(OffsetAndMetadata, (offset, epoch, "", commit_ms, None))
     return _decoded("offset value", value, _LAST_VERSION, _offset_value)
 
 
@@ -276,7 +284,7 @@ class _Fields:
         return data
 
     def count(self) -> int:
-        """The number of elements of an array, each of which takes a byte at least."""
+        """Return the number of elements of an array, each of which takes a byte at least."""
         count = self._length(_INT32)
         if not 0 <= count <= len(self._data) - self._at:
             raise DamagedRecordError(f"an array of {count} elements in {len(self._data)} bytes")

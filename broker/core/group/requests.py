@@ -76,7 +76,7 @@ class SyncGroup:
 
 @dataclass(frozen=True, slots=True)
 class MemberCall:
-    """What a Heartbeat or an OffsetCommit says about its sender.
+    """The fields of a Heartbeat or an OffsetCommit that name its sender.
 
     ``generation`` is negative, and ``member_id`` "", where a client commits without being a member.
     """

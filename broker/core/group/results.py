@@ -55,7 +55,7 @@ class SyncGroupResult:
 
 
 class LeftMember(NamedTuple):
-    """What LeaveGroup answers for one member."""
+    """The answer of LeaveGroup for one member."""
 
     member: LeavingMember
     error: ErrorCode

@@ -44,22 +44,22 @@ def scala_option(value: str | None) -> str:
 
 
 def session_timer(group: Group, member_id: str) -> TimerKey:
-    """The timer of a member's session."""
+    """Return the timer of a member's session."""
     return TimerKey(TimerKind.SESSION, group.group_id, member_id)
 
 
 def pending_timer(group: Group, member_id: str) -> TimerKey:
-    """The timer of a member id that its client has not used yet."""
+    """Return the timer of a member id that its client has not used yet."""
     return TimerKey(TimerKind.PENDING_MEMBER, group.group_id, member_id)
 
 
 def join_timer(group: Group) -> TimerKey:
-    """The timer of the join round."""
+    """Return the timer of the join round."""
     return TimerKey(TimerKind.JOIN, group.group_id)
 
 
 def sync_timer(group: Group) -> TimerKey:
-    """The timer of the syncs of a generation."""
+    """Return the timer of the syncs of a generation."""
     return TimerKey(TimerKind.SYNC, group.group_id)
 
 
@@ -97,7 +97,7 @@ def answer_sync(member: Member, result: SyncGroupResult, out: Effects) -> bool:
 
 
 def current_result(group: Group, member: Member) -> JoinGroupResult:
-    """The current generation as the answer to a member's JoinGroup; the leader gets all members."""
+    """Return the current generation as the answer to a member's JoinGroup; the leader gets all members."""
     assert group.protocol is not None
     assert group.leader is not None
     protocol = group.protocol

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60 * 1000
-"""How long a member may stay parked in its first join round (``GroupCoordinator.NewMemberJoinTimeoutMs``)."""
+"""The time that a member may wait in its first join round (``GroupCoordinator.NewMemberJoinTimeoutMs``)."""
 
 
 @dataclass(frozen=True, slots=True)

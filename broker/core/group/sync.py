@@ -28,9 +28,9 @@ from barnabas.cluster.model.errors import ErrorCode
 def sync_group(groups: PartitionGroups, request: SyncGroup, token: Token) -> Effects:
     """Give a member its assignment, or park its request until the leader's assignment is in the log.
 
-    A generation has one assignment. Where a leader syncs again before the first is in the log, Kafka writes
-    the second one as well, and a coordinator that loads the log later knows another assignment than the
-    members were given.
+    A generation has one assignment. If a leader syncs again before the first assignment is in the log, Kafka
+    writes the second one as well, and a coordinator that loads the log later knows another assignment than
+    the members got.
     """
     out: Effects = []
     group = groups.by_id.get(request.group_id)

@@ -19,7 +19,7 @@ from barnabas.broker.core.group.rounds import (
 
 
 def timer_expired(groups: PartitionGroups, key: TimerKey, now_ms: int) -> Effects:
-    """Take the end of a timer that `SetTimer` started and no `ClearTimer` stopped."""
+    """Handle the end of a timer that `SetTimer` started and no `ClearTimer` stopped."""
     out: Effects = []
     group = groups.by_id[key.group_id]
     match key.kind:
@@ -39,8 +39,8 @@ def timer_expired(groups: PartitionGroups, key: TimerKey, now_ms: int) -> Effect
 def _session_expired(group: Group, member_id: str, now_ms: int, out: Effects) -> None:
     """Remove a silent member.
 
-    One with a parked request is alive, and gets a new timer with the answer. That is not so in a member's
-    first round: whether its client is still there is unknown, so that the client has to try again.
+    One with a parked request is alive, and gets a new timer with the answer. In a member's first round, it is
+    unknown whether its client is still there, so the client has to try again.
     """
     member = group.members[member_id]
     if member.is_new or not member.is_parked:

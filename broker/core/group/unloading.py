@@ -19,7 +19,7 @@ from barnabas.cluster.model.errors import ErrorCode
 
 
 def unload_groups(groups: PartitionGroups, now_ms: int) -> Effects:
-    """Let all groups of a partition die here; parked requests are answered NOT_COORDINATOR."""
+    """Make all groups of a partition Dead here; parked requests are answered NOT_COORDINATOR."""
     out: Effects = []
     for group in groups.by_id.values():
         text = f"Unloading group metadata for {group.group_id} with generation {group.generation}"

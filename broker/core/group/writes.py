@@ -49,10 +49,9 @@ _ANSWERS: Mapping[ErrorCode, ErrorCode] = MappingProxyType(
 
 
 def group_written(write: GroupWrite, append_error: ErrorCode, now_ms: int) -> Effects:
-    """Take the result of the write that `PersistGroup` asked for; ``append_error`` is NONE if it succeeded.
+    """Handle the result of the write of `PersistGroup`; ``append_error`` is NONE if it succeeded.
 
-    It changes nothing if the group has gone on meanwhile: the join round that came after writes a record of
-    its own.
+    Nothing changes if the group has begun another join round meanwhile, which writes its own record.
     """
     out: Effects = []
     group = write.group

@@ -16,7 +16,7 @@ from barnabas.cluster.zk.errors import BadVersion, NodeExists, NoNode, ZooKeeper
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:
-    """Alter the quotas of each entity for itself; return the results in the order of the request."""
+    """Alter the quotas of each entity separately; return the results in the order of the request."""
     entries = [await _altered(context, request, entry) async for entry in paced(request.body.entries)]
     return request.answer("AlterClientQuotasResponse", throttle_time=NO_THROTTLE, entries=tuple(entries))
 
@@ -45,13 +45,13 @@ async def _altered(context: ServerContext, request: Request, entry: Any) -> Answ
 async def _alter(
     context: ServerContext, entity: QuotaEntity, operations: list[QuotaOperation], *, validate_only: bool
 ) -> None:
-    """Write what the operations make of the stored settings; read again if somebody else was quicker.
+    """Apply the operations to the stored settings and write the result; after a conflict, read again.
 
     Raises:
         QuotaError: An operation is invalid, or the stored settings cannot be read.
         ZooKeeperError: ZooKeeper did not answer.
     """
-    altered(entity, {}, operations)  # What is invalid needs no reading.
+    altered(entity, {}, operations)  # An invalid request needs no reading.
     while True:
         store = context.quota_store()
         stored = (await store.read([entity]))[entity]

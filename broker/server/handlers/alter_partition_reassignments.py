@@ -9,7 +9,7 @@ from collections import Counter
 
 from barnabas.broker.replicas.turn import freed_in_turns, paced
 from barnabas.broker.server.context import Answer, ServerContext
-from barnabas.broker.server.portions import Patience, submit
+from barnabas.broker.server.portions import RequestDeadline, submit
 from barnabas.broker.server.reassignment_answers import Names, reassignment_answer
 from barnabas.broker.wire.frames import Request, milliseconds
 from barnabas.cluster.model.commands.command import Refused
@@ -28,7 +28,7 @@ _NAMES = Names(
 async def handle(context: ServerContext, request: Request) -> Answer:
     """Return the result of each partition, or one error for all if this broker is not the controller."""
     body = request.body
-    patience = Patience(milliseconds(body.timeout))
+    deadline = RequestDeadline(milliseconds(body.timeout))
     times: Counter[TopicPartition] = Counter()
     targets: dict[TopicPartition, tuple[BrokerId, ...] | None] = {}
     async for name, partition in paced(
@@ -42,7 +42,7 @@ async def handle(context: ServerContext, request: Request) -> Answer:
         context.controller,
         [tp async for tp in paced(times) if times[tp] == 1],
         lambda some: AlterPartitionReassignments({tp: targets[tp] for tp in some}),
-        patience,
+        deadline,
     ):
         if not isinstance(outcome, Refused):
             results |= outcome.partitions

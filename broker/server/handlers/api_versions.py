@@ -1,4 +1,4 @@
-"""ApiVersions (18): what this broker serves; the first request of every client (KIP-35, KIP-511)."""
+"""ApiVersions (18): the APIs and versions that this broker serves (KIP-35, KIP-511)."""
 
 from __future__ import annotations
 

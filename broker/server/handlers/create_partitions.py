@@ -13,7 +13,7 @@ from typing import Any
 from barnabas.broker.replicas.turn import freed_in_turns, paced
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.handlers.delayed_topics import await_leaders
-from barnabas.broker.server.portions import Patience, submit
+from barnabas.broker.server.portions import RequestDeadline, submit
 from barnabas.broker.wire.frames import NO_THROTTLE, Request, milliseconds
 from barnabas.cluster.model.commands.command import Refused
 from barnabas.cluster.model.commands.topics import CreatePartitions, NewPartitions, TopicResult
@@ -24,14 +24,14 @@ from barnabas.cluster.model.ids import BrokerId
 async def handle(context: ServerContext, request: Request) -> Answer:
     """Return the result of each topic; a topic named more than once is refused once."""
     body = request.body
-    patience = Patience(milliseconds(body.timeout))
+    deadline = RequestDeadline(milliseconds(body.timeout))
     times: Counter[str] = Counter()
     async for topic in paced(body.topics):
         times[topic.name] += 1
     wanted = [_new_partitions(topic) async for topic in paced(body.topics) if times[topic.name] == 1]
     results: dict[str, TopicResult] = {}
     async for portion, outcome in submit(
-        context.controller, wanted, lambda some: CreatePartitions(tuple(some), body.validate_only), patience
+        context.controller, wanted, lambda some: CreatePartitions(tuple(some), body.validate_only), deadline
     ):
         if isinstance(outcome, Refused):
             results |= _all_refused(portion, outcome)
@@ -41,7 +41,7 @@ async def handle(context: ServerContext, request: Request) -> Answer:
         if times[name] > 1:
             results[name] = TopicResult(name, ErrorCode.INVALID_REQUEST, f"Duplicate topic name: {name}")
     if not body.validate_only:
-        results |= await await_leaders(context, results.values(), patience)
+        results |= await await_leaders(context, results.values(), deadline)
     answers = [
         request.answer(
             "CreatePartitionsTopicResult",

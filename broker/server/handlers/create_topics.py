@@ -13,7 +13,7 @@ from typing import Any
 from barnabas.broker.replicas.turn import freed_in_turns, paced
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.handlers.delayed_topics import await_leaders
-from barnabas.broker.server.portions import Patience, submit
+from barnabas.broker.server.portions import RequestDeadline, submit
 from barnabas.broker.wire.frames import NO_THROTTLE, Request, milliseconds
 from barnabas.cluster.model.commands.command import Refused
 from barnabas.cluster.model.commands.configs import MAX_SETTINGS
@@ -29,12 +29,12 @@ async def handle(context: ServerContext, request: Request) -> Answer:
     """Return the result of each topic, in the order of the request."""
     body = request.body
     validate_only = getattr(body, "validate_only", False)  # since version 1
-    patience = Patience(milliseconds(body.timeout))
+    deadline = RequestDeadline(milliseconds(body.timeout))
     contradictions = await _contradictions(body.topics)
     wanted = [_new_topic(topic) async for topic in paced(body.topics) if topic.name not in contradictions]
     results: dict[str, TopicResult] = {}
     async for portion, outcome in submit(
-        context.controller, wanted, lambda some: CreateTopics(tuple(some), validate_only), patience
+        context.controller, wanted, lambda some: CreateTopics(tuple(some), validate_only), deadline
     ):
         if isinstance(outcome, Refused) and outcome.error is ErrorCode.NOT_CONTROLLER:
             # Kafka checks for the controller before it checks the topics.
@@ -48,7 +48,7 @@ async def handle(context: ServerContext, request: Request) -> Answer:
         )
     results |= contradictions
     if not validate_only:
-        results |= await await_leaders(context, results.values(), patience)
+        results |= await await_leaders(context, results.values(), deadline)
     answers: dict[str, Answer] = {}
     described = _Described(context, request)
     async for topic in paced(body.topics):

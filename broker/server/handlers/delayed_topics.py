@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterable
 
 from barnabas.broker.server.context import ServerContext
 from barnabas.broker.server.metadata_purgatories import await_metadata
-from barnabas.broker.server.portions import Patience, portions
+from barnabas.broker.server.portions import RequestDeadline, portions
 from barnabas.cluster.model.commands.topics import TopicResult
 from barnabas.cluster.model.errors import ErrorCode
 
 
 async def await_leaders(
-    context: ServerContext, results: Iterable[TopicResult], patience: Patience
+    context: ServerContext, results: Iterable[TopicResult], deadline: RequestDeadline
 ) -> dict[str, TopicResult]:
     """Return ``REQUEST_TIMED_OUT`` for each created topic with a partition still without a leader."""
 
@@ -26,11 +26,11 @@ async def await_leaders(
         )
 
     late = "The leaders of topic '{}' were not known within {} ms; it is being created"
-    return await _await(context, results, patience, has_leaders, late)
+    return await _await(context, results, deadline, has_leaders, late)
 
 
 async def await_absence(
-    context: ServerContext, results: Iterable[TopicResult], patience: Patience
+    context: ServerContext, results: Iterable[TopicResult], deadline: RequestDeadline
 ) -> dict[str, TopicResult]:
     """Return ``REQUEST_TIMED_OUT`` for each deleted topic that is still known."""
 
@@ -38,13 +38,13 @@ async def await_absence(
         return not context.metadata.partitions(result.name)
 
     late = "Topic '{}' was still known after {} ms; it is being deleted"
-    return await _await(context, results, patience, is_gone, late)
+    return await _await(context, results, deadline, is_gone, late)
 
 
 async def _await(
     context: ServerContext,
     results: Iterable[TopicResult],
-    patience: Patience,
+    deadline: RequestDeadline,
     is_done: Callable[[TopicResult], bool],
     said: str,
 ) -> dict[str, TopicResult]:
@@ -52,10 +52,10 @@ async def _await(
     late: list[str] = []
     for names in portions(begun):
         late += await await_metadata(
-            context.purgatories.topics, names, lambda name: is_done(begun[name]), patience.left_ms
+            context.purgatories.topics, names, lambda name: is_done(begun[name]), deadline.left_ms
         )
     return {
-        name: TopicResult(name, ErrorCode.REQUEST_TIMED_OUT, said.format(name, patience.timeout_ms))
+        name: TopicResult(name, ErrorCode.REQUEST_TIMED_OUT, said.format(name, deadline.timeout_ms))
         # As in Kafka, a request without a timeout is not answered with success.
-        for name in (late if patience.timeout_ms > 0 else begun)
+        for name in (late if deadline.timeout_ms > 0 else begun)
     }

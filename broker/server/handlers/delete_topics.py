@@ -9,7 +9,7 @@ from __future__ import annotations
 from barnabas.broker.replicas.turn import freed_in_turns, paced
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.handlers.delayed_topics import await_absence
-from barnabas.broker.server.portions import Patience, submit
+from barnabas.broker.server.portions import RequestDeadline, submit
 from barnabas.broker.wire.frames import NO_THROTTLE, Request, milliseconds
 from barnabas.cluster.model.commands.command import Refused
 from barnabas.cluster.model.commands.topics import DeleteTopics, TopicResult
@@ -24,17 +24,17 @@ FIRST_WITH_DISABLED = 3
 
 async def handle(context: ServerContext, request: Request) -> Answer:
     """Return the result of each topic; a topic named more than once is answered once."""
-    patience = Patience(milliseconds(request.body.timeout))
+    deadline = RequestDeadline(milliseconds(request.body.timeout))
     names = await _names(request)
     results: dict[str, TopicResult] = {}
     async for portion, outcome in submit(
-        context.controller, names, lambda some: DeleteTopics(tuple(some)), patience
+        context.controller, names, lambda some: DeleteTopics(tuple(some)), deadline
     ):
         if isinstance(outcome, Refused):
             results |= {name: TopicResult(name, outcome.error, outcome.message) for name in portion}
         else:
             results |= {result.name: result for result in outcome.topics}
-    results |= await await_absence(context, results.values(), patience)
+    results |= await await_absence(context, results.values(), deadline)
     answers = [_result(request, result) async for result in paced(results.values())]
     await freed_in_turns(results)
     return request.answer(

@@ -12,13 +12,17 @@ from barnabas.cluster.model.client_quotas import FilterComponent, QuotaError, de
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.zk.errors import ZooKeeperError
 
+_MOST_COMPONENTS = 4
+"""The components of a filter that are read: of four, one must be repeated or of an unknown type."""
+
 
 async def handle(context: ServerContext, request: Request) -> Answer:
     """Return the quotas of the entities that match the filter, as ZooKeeper has them now."""
     body = request.body
-    components = [FilterComponent(each.entity_type, each.match_type, each.match) for each in body.components]
+    named = body.components[:_MOST_COMPONENTS]
+    components = [FilterComponent(each.entity_type, each.match_type, each.match) for each in named]
     try:
-        described({}, components, strict=body.strict)  # A filter that makes no sense needs no reading.
+        described({}, components, strict=body.strict)  # An invalid filter needs no reading.
         stored = await context.quota_store().read_all()
     except QuotaError as error:
         return _response(request, error.error, str(error), None)

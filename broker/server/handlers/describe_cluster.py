@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
-from barnabas.cluster.model.authorized_operations import ResourceKind, authorized_operations
+from barnabas.cluster.model.acls import ResourceType
+from barnabas.cluster.model.authorized_operations import authorized_operations
 from barnabas.cluster.model.errors import ErrorCode
 
 _NO_CONTROLLER = -1
@@ -41,5 +42,5 @@ def handle(context: ServerContext, request: Request) -> Answer:
         cluster_id=context.cluster_id,
         controller_id=_NO_CONTROLLER if metadata.controller is None else metadata.controller,
         brokers=tuple(brokers),
-        cluster_authorized_operations=authorized_operations(ResourceKind.CLUSTER, is_asked=is_asked),
+        cluster_authorized_operations=authorized_operations(ResourceType.CLUSTER, is_asked=is_asked),
     )

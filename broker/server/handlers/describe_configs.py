@@ -12,7 +12,7 @@ from typing import Any
 
 import structlog
 
-from barnabas.broker.replicas.turn import Turn, freed_in_turns, paced
+from barnabas.broker.replicas.turn import Turn, freed_in_turns, paced, unique
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.portions import portions
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
@@ -45,6 +45,7 @@ _TYPE_NUMBERS = {
     Type.LONG: 5,
     Type.DOUBLE: 6,
     Type.LIST: 7,
+    Type.PASSWORD: 9,
 }
 _UNKNOWN_TYPE = 0
 
@@ -84,7 +85,7 @@ async def _describe_all(context: ServerContext, request: Request, resources: Ite
         error, message = ErrorCode.NONE, None
         described: Iterable[DescribedConfig] = ()
         try:
-            described = _asked_keys(resource, _describe(context, resource, overrides))
+            described = await _asked_keys(resource, _describe(context, resource, overrides))
         except _RefusedError as refused:
             error, message = refused.error, refused.message
         results.append(
@@ -161,9 +162,9 @@ def _describe_broker(context: ServerContext, name: str) -> tuple[DescribedConfig
     return describe_broker(context.broker_settings())
 
 
-def _asked_keys(resource: Any, described: Iterable[DescribedConfig]) -> Iterable[DescribedConfig]:
+async def _asked_keys(resource: Any, described: Iterable[DescribedConfig]) -> Iterable[DescribedConfig]:
     """Return the requested keys; all if the request has none (release 2.8 treats [] as null)."""
-    keys = frozenset(resource.configuration_keys or ())
+    keys = await unique(resource.configuration_keys or ())
     return [each for each in described if not keys or each.name in keys]
 
 

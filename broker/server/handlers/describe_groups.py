@@ -8,25 +8,26 @@ from __future__ import annotations
 from functools import partial
 
 from barnabas.broker.core.group.results import GroupSummary
-from barnabas.broker.replicas.turn import paced
+from barnabas.broker.replicas.turn import paced, unique
 from barnabas.broker.server.context import Answer, Building, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
-from barnabas.cluster.model.authorized_operations import ResourceKind, authorized_operations
+from barnabas.cluster.model.acls import ResourceType
+from barnabas.cluster.model.authorized_operations import authorized_operations
 from barnabas.cluster.model.errors import ErrorCode
 
 FEW_GROUPS = 10
-"""So many groups are described at once."""
+"""The most groups that are described without waiting for other long answers."""
 
 
 async def handle(context: ServerContext, request: Request) -> Answer | Building:
-    """Answer for each group; for many of them when few other long answers are made."""
+    """Answer for each group; a long answer waits until few others are being built."""
     make = partial(_made, context, request)
     return await make() if len(request.body.groups) <= FEW_GROUPS else Building(make)
 
 
 async def _made(context: ServerContext, request: Request) -> Answer:
     described = []
-    async for group_id in paced(dict.fromkeys(request.body.groups)):
+    async for group_id in paced(await unique(request.body.groups)):
         found = context.groups.describe(group_id)
         described.append(await _group(request, group_id, found))
     return request.answer("DescribeGroupsResponse", throttle_time=NO_THROTTLE, groups=tuple(described))
@@ -55,5 +56,5 @@ async def _group(request: Request, group_id: str, found: GroupSummary | ErrorCod
         protocol_type="" if isinstance(found, ErrorCode) else found.protocol_type,
         protocol_data="" if isinstance(found, ErrorCode) else found.protocol,
         members=tuple(members),
-        authorized_operations=authorized_operations(ResourceKind.GROUP, is_asked=is_asked),
+        authorized_operations=authorized_operations(ResourceType.GROUP, is_asked=is_asked),
     )

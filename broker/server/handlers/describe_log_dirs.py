@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from barnabas.broker.replicas.interface import DescribedLog
-from barnabas.broker.replicas.turn import paced
+from barnabas.broker.replicas.turn import freed_in_turns, paced
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.ids import TopicPartition
@@ -33,6 +33,8 @@ async def handle(context: ServerContext, request: Request) -> Answer:
         )
         for described in context.log_dirs.describe()
     ]
+    if asked:
+        await freed_in_turns(asked)
     return request.answer("DescribeLogDirsResponse", throttle_time=NO_THROTTLE, results=tuple(results))
 
 

@@ -13,7 +13,7 @@ from barnabas.broker.replicas.turn import freed_in_turns, paced
 from barnabas.broker.server.by_topic import topic_answers
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.metadata_purgatories import await_metadata
-from barnabas.broker.server.portions import Patience, portions, submit
+from barnabas.broker.server.portions import RequestDeadline, portions, submit
 from barnabas.broker.wire.frames import NO_THROTTLE, Request, milliseconds
 from barnabas.cluster.model.commands.command import Refused
 from barnabas.cluster.model.commands.elections import ElectionResult, ElectionType, ElectLeaders
@@ -26,7 +26,7 @@ _TYPES = {int(kind): kind for kind in (ElectionType.PREFERRED, ElectionType.UNCL
 async def handle(context: ServerContext, request: Request) -> Answer:
     """Return the result of each partition; if all were requested, without those that needed no election."""
     body = request.body
-    patience = Patience(milliseconds(body.timeout))
+    deadline = RequestDeadline(milliseconds(body.timeout))
     tps = tuple({tp: None async for tp in paced(_partitions(context, body))})
     # Version 0 has preferred elections only.
     number = int(getattr(body, "election_type", ElectionType.PREFERRED))
@@ -38,13 +38,13 @@ async def handle(context: ServerContext, request: Request) -> Answer:
         return await _answer(request, dict.fromkeys(tps, refusal))
     results: dict[TopicPartition, ElectionResult] = {}
     async for portion, outcome in submit(
-        context.controller, tps, lambda some: ElectLeaders(kind, tuple(some)), patience
+        context.controller, tps, lambda some: ElectLeaders(kind, tuple(some)), deadline
     ):
         if isinstance(outcome, Refused):
             results |= dict.fromkeys(portion, ElectionResult(outcome.error, outcome.message))
         else:
             results |= outcome.elections
-    results |= await _await_leaders(context, results, patience)
+    results |= await _await_leaders(context, results, deadline)
     if body.topic_partitions is None:
         unneeded = ErrorCode.ELECTION_NOT_NEEDED
         results = {tp: results[tp] async for tp in paced(tps) if results[tp].error is not unneeded}
@@ -62,7 +62,7 @@ def _partitions(context: ServerContext, body: Any) -> Iterator[TopicPartition]:
 
 
 async def _await_leaders(
-    context: ServerContext, results: Mapping[TopicPartition, ElectionResult], patience: Patience
+    context: ServerContext, results: Mapping[TopicPartition, ElectionResult], deadline: RequestDeadline
 ) -> dict[TopicPartition, ElectionResult]:
     """Return ``REQUEST_TIMED_OUT`` for each partition whose new leader is still not known here."""
     elected = {tp: results[tp].leader async for tp in paced(results) if results[tp].error is ErrorCode.NONE}
@@ -73,7 +73,7 @@ async def _await_leaders(
 
     late: list[TopicPartition] = []
     for tps in portions(elected):
-        late += await await_metadata(context.purgatories.elections, tps, leads, patience.left_ms)
+        late += await await_metadata(context.purgatories.elections, tps, leads, deadline.left_ms)
     return dict.fromkeys(late, ElectionResult(ErrorCode.REQUEST_TIMED_OUT))
 
 

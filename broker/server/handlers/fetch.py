@@ -16,7 +16,7 @@ from barnabas.broker.core.fetch_sessions import (
     FINAL_EPOCH,
     NO_SESSION,
     FetchContext,
-    PartitionNews,
+    PartitionResult,
     SessionAnswer,
     SessionRequest,
 )
@@ -28,10 +28,12 @@ from barnabas.broker.replicas.interface import (
     FetchResults,
 )
 from barnabas.broker.replicas.turn import Turn, freed_in_turns, paced
+from barnabas.broker.server.access import access_of
 from barnabas.broker.server.by_topic import by_topic
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.portions import LOCAL_PORTION, portions
 from barnabas.broker.wire.frames import Body, Request, milliseconds
+from barnabas.cluster.model.acls import AclOperation, ResourceType
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
@@ -43,7 +45,9 @@ _DIVERGING_EPOCH_SINCE = 12
 _READ_COMMITTED = 1
 
 _PARTITION_BYTES = 60
-"""About what an answer takes for each partition beside its records."""
+"""The approximate bytes of an answer for each partition without its records."""
+
+_DENIED = Fetched(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 
 Context = FetchContext[FetchPartition]
 
@@ -61,22 +65,26 @@ def handle(context: ServerContext, request: Request) -> Answer | Awaitable[Answe
         return _refused(request, begun)
     if len(begun.wanted) > LOCAL_PORTION:
         return _read_many(context, request, begun)
+    denied = _denied(context, request, begun.wanted)
+    readable = {each: begun.wanted[each] for each in begun.wanted if each not in denied}
+    if denied and not readable:
+        return _answer(context, request, begun, denied)
     max_bytes = _max_bytes(context, request)
     results = context.reads.fetch(
-        begun.wanted,
+        readable if denied else begun.wanted,
         max_wait_ms=max(0, milliseconds(body.max_wait)),
         min_bytes=min(body.min_bytes, max_bytes),
         max_bytes=max_bytes,
     )
     if results.done():
-        return _answer(context, request, begun, results.result())
-    return _later(context, request, begun, results)
+        return _answer(context, request, begun, results.result() | denied)
+    return _later(context, request, begun, results, denied)
 
 
 def _begin(
     context: ServerContext, request: Request, named: Mapping[TopicPartition, FetchPartition]
 ) -> Context | ErrorCode:
-    """Find what the request wants: what it names, and in a session also what earlier requests named."""
+    """Find the partitions to read: those in the request, and in a session those of earlier requests."""
     body = request.body
     forgotten = (
         TopicPartition(topic.topic, number)
@@ -95,13 +103,38 @@ def _begin(
     )
     if isinstance(begun, ErrorCode) or begun.session is None:
         return begun
-    # Who asks, and how, may be another than when the session named the partition.
+    # The fields that describe the client may have changed since the session got the partition.
     asker = _asker(request)
     renewed = {
         topic_partition: wanted if _has(wanted, asker) else replace(wanted, **asker)
         for topic_partition, wanted in begun.wanted.items()
     }
     return replace(begun, wanted=renewed)
+
+
+def _denied(context: ServerContext, request: Request, wanted: Iterable[TopicPartition]) -> FetchResults:
+    """Return an error for each partition that the client may not read; partitions of a session count, too.
+
+    A follower needs CLUSTER_ACTION, a consumer READ of the topic.
+    """
+    if context.authorizer is None:
+        return {}
+    access = access_of(context, request)
+    if request.body.replica_id >= 0:
+        return {} if access.cluster(AclOperation.CLUSTER_ACTION) else dict.fromkeys(wanted, _DENIED)
+    denied = access.denied_of_few(AclOperation.READ, ResourceType.TOPIC, (each.topic for each in wanted))
+    return {each: _DENIED for each in wanted if each.topic in denied}
+
+
+async def _denied_of_many(
+    context: ServerContext, request: Request, wanted: Iterable[TopicPartition]
+) -> FetchResults:
+    """Return what `_denied` does; other work runs in between."""
+    if context.authorizer is None or request.body.replica_id >= 0:
+        return _denied(context, request, wanted)
+    names = (each.topic for each in wanted)
+    denied = await access_of(context, request).denied(AclOperation.READ, ResourceType.TOPIC, names)
+    return {each: _DENIED async for each in paced(wanted) if each.topic in denied}
 
 
 def _has(wanted: FetchPartition, asker: Mapping[str, Any]) -> bool:
@@ -145,7 +178,8 @@ async def _fetch_many(context: ServerContext, request: Request, asked: Iterable[
 
 async def _read_many(context: ServerContext, request: Request, begun: Context) -> Answer:
     """Wait until there is enough, then read in portions."""
-    body, wanted = request.body, dict(begun.wanted)
+    body, denied = request.body, await _denied_of_many(context, request, begun.wanted)
+    wanted = {each: begun.wanted[each] async for each in paced(begun.wanted) if each not in denied}
     left = _max_bytes(context, request)
     max_wait_ms = max(0, milliseconds(body.max_wait))
     await context.reads.wait(wanted, max_wait_ms=max_wait_ms, min_bytes=min(body.min_bytes, left))
@@ -158,26 +192,35 @@ async def _read_many(context: ServerContext, request: Request, begun: Context) -
         is_empty = is_empty and not read
         results |= some
         await turn.yield_if_long()
+    results |= denied
     wait_ms = _throttle_ms(context, request, results)
     if wait_ms > 0:
         return _response(request, (), context.fetch_sessions.throttled(begun), wait_ms)
-    news = {each: _news(fetched) async for each, fetched in paced(results.items())}
-    answer = context.fetch_sessions.finish(begun, news, monotonic_ms())
-    told = (
-        results if answer.told is None else {each: results[each] for each in results if each in answer.told}
+    async for each, fetched in paced(results.items()):
+        context.meter.fetched(each.topic, len(fetched.records), fetched.error)
+    session_results = {each: _session_result(fetched) async for each, fetched in paced(results.items())}
+    answer = context.fetch_sessions.finish(begun, session_results, monotonic_ms())
+    included = (
+        results
+        if answer.included is None
+        else {each: results[each] for each in results if each in answer.included}
     )
     topics = []
-    for name, of_topic in (await by_topic(told)).items():
-        partitions = [_partition(request, each.partition, told[each]) async for each in paced(of_topic)]
+    for name, of_topic in (await by_topic(included)).items():
+        partitions = [_partition(request, each.partition, included[each]) async for each in paced(of_topic)]
         topics.append(request.answer("FetchableTopicResponse", topic=name, partitions=tuple(partitions)))
     await freed_in_turns(wanted, results)
     return _response(request, tuple(topics), answer)
 
 
 async def _later(
-    context: ServerContext, request: Request, begun: Context, results: asyncio.Future[FetchResults]
+    context: ServerContext,
+    request: Request,
+    begun: Context,
+    results: asyncio.Future[FetchResults],
+    denied: FetchResults,
 ) -> Answer:
-    return _answer(context, request, begun, await results)
+    return _answer(context, request, begun, await results | denied)
 
 
 def _answer(context: ServerContext, request: Request, begun: Context, results: FetchResults) -> Answer:
@@ -185,9 +228,11 @@ def _answer(context: ServerContext, request: Request, begun: Context, results: F
     wait_ms = _throttle_ms(context, request, results)
     if wait_ms > 0:
         return _response(request, (), context.fetch_sessions.throttled(begun), wait_ms)
-    news = {each: _news(fetched) for each, fetched in results.items()}
-    answer = context.fetch_sessions.finish(begun, news, monotonic_ms())
-    told = (each for each in results.items() if answer.told is None or each[0] in answer.told)
+    for each, fetched in results.items():
+        context.meter.fetched(each.topic, len(fetched.records), fetched.error)
+    session_results = {each: _session_result(fetched) for each, fetched in results.items()}
+    answer = context.fetch_sessions.finish(begun, session_results, monotonic_ms())
+    included = (each for each in results.items() if answer.included is None or each[0] in answer.included)
     topics = [
         request.answer(
             "FetchableTopicResponse",
@@ -197,33 +242,37 @@ def _answer(context: ServerContext, request: Request, begun: Context, results: F
                 for topic_partition, fetched in of_topic
             ),
         )
-        for name, of_topic in groupby(told, key=lambda result: result[0].topic)
+        for name, of_topic in groupby(included, key=lambda result: result[0].topic)
     ]
     return _response(request, tuple(topics), answer)
 
 
 def _max_bytes(context: ServerContext, request: Request) -> int:
-    """Return the most bytes of the answer: of more a client with a quota would never get any."""
+    """Return the most bytes of the answer, so that a client with a quota can get it at all."""
     most = min(request.body.max_bytes, context.settings.fetch_max_bytes)
-    return context.quotas.most_fetched(request.client_id, most) if context.quotas.are_set else most
+    return (
+        context.quotas.most_fetched(request.principal.name, request.client_id, most)
+        if context.quotas.are_set
+        else most
+    )
 
 
 def _throttle_ms(context: ServerContext, request: Request, results: FetchResults) -> int:
-    """Count the answer as use of the client's quota; return how long it must wait, and get nothing."""
+    """Record the answer for the client's quota; return the throttle time, during which it gets no records."""
     if not context.quotas.are_set:
         return 0
     size = sum(_PARTITION_BYTES + len(fetched.records) for fetched in results.values())
-    return context.quotas.fetched(request.client_id, size)
+    return context.quotas.fetched(request.principal.name, request.client_id, size)
 
 
-def _news(fetched: Fetched) -> PartitionNews:
+def _session_result(fetched: Fetched) -> PartitionResult:
     is_due = (
         len(fetched.records) > 0
         or fetched.preferred_read_replica != NO_PREFERRED_REPLICA
         or fetched.diverging_epoch is not None
     )
     is_error = fetched.error is not ErrorCode.NONE
-    return PartitionNews(fetched.high_watermark, fetched.log_start_offset, is_error, is_due)
+    return PartitionResult(fetched.high_watermark, fetched.log_start_offset, is_error, is_due)
 
 
 def _refused(request: Request, error: ErrorCode) -> Answer:

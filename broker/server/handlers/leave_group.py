@@ -15,7 +15,7 @@ _SEVERAL_SINCE = 3
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:
-    """Answer what became of each member; before version 3 the error of the one is that of the request."""
+    """Answer an error for each member; before version 3 the one member's error is that of the request."""
     body = request.body
     if request.version < _SEVERAL_SINCE:
         members = [LeavingMember(body.member_id, None)]
@@ -28,7 +28,7 @@ async def handle(context: ServerContext, request: Request) -> Answer:
         return request.answer("LeaveGroupResponse", throttle_time=NO_THROTTLE, error_code=left, members=())
     if request.version < _SEVERAL_SINCE:
         return request.answer("LeaveGroupResponse", throttle_time=NO_THROTTLE, error_code=left[0].error)
-    told = [
+    members = [
         request.answer(
             "MemberResponse",
             member_id=member.member_id,
@@ -38,5 +38,5 @@ async def handle(context: ServerContext, request: Request) -> Answer:
         async for member, error in paced(left)
     ]
     return request.answer(
-        "LeaveGroupResponse", throttle_time=NO_THROTTLE, error_code=ErrorCode.NONE, members=tuple(told)
+        "LeaveGroupResponse", throttle_time=NO_THROTTLE, error_code=ErrorCode.NONE, members=tuple(members)
     )

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from barnabas.broker.replicas.turn import paced
+from barnabas.broker.replicas.turn import paced, unique
 from barnabas.broker.server.context import Answer, Building, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 
 FEW_GROUPS = 1_000
-"""So many groups are listed at once; more when few other long answers are made."""
+"""The most groups that are listed without waiting for other long answers."""
 
 
 async def handle(context: ServerContext, request: Request) -> Answer | Building:
@@ -22,7 +22,7 @@ async def handle(context: ServerContext, request: Request) -> Answer | Building:
 
 
 async def _made(context: ServerContext, request: Request) -> Answer:
-    states = frozenset(getattr(request.body, "states_filter", ()))
+    states = (await unique(getattr(request.body, "states_filter", ()))).keys()
     error, groups = await context.groups.list(states)
     listed = [
         request.answer(

@@ -12,9 +12,10 @@ from functools import partial
 from barnabas.broker.core.group.coordinator_partition import OFFSETS_TOPIC
 from barnabas.broker.replicas.turn import paced
 from barnabas.broker.server.context import Answer, Building, ServerContext
-from barnabas.broker.server.portions import Patience, submit
+from barnabas.broker.server.portions import RequestDeadline, submit
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
-from barnabas.cluster.model.authorized_operations import ResourceKind, authorized_operations
+from barnabas.cluster.model.acls import ResourceType
+from barnabas.cluster.model.authorized_operations import authorized_operations
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.commands.topics import CreateTopics, CreateTopicsResult, NewTopic
 from barnabas.cluster.model.errors import ErrorCode
@@ -60,7 +61,7 @@ async def _create(context: ServerContext, names: list[str]) -> dict[str, ErrorCo
         context.any_controller,
         names,
         lambda some: CreateTopics(tuple(_new_topic(context, name) for name in some)),
-        Patience(context.settings.request_timeout_ms),
+        RequestDeadline(context.settings.request_timeout_ms),
     ):
         errors |= dict.fromkeys(portion, ErrorCode.LEADER_NOT_AVAILABLE)
         if isinstance(outcome, CreateTopicsResult):
@@ -71,7 +72,7 @@ async def _create(context: ServerContext, names: list[str]) -> dict[str, ErrorCo
 
 
 def _new_topic(context: ServerContext, name: str) -> NewTopic:
-    """The topic with the cluster's defaults; ``__consumer_offsets`` has settings of its own."""
+    """Return the topic with the cluster's defaults; ``__consumer_offsets`` has settings of its own."""
     return context.groups.topic.creation if name == OFFSETS_TOPIC else NewTopic(name)
 
 
@@ -156,7 +157,7 @@ def _response(
         cluster_id=context.cluster_id,
         controller_id=_NO_CONTROLLER if metadata.controller is None else metadata.controller,
         topics=topics,
-        cluster_authorized_operations=_operations(request, ResourceKind.CLUSTER),
+        cluster_authorized_operations=_operations(request, ResourceType.CLUSTER),
     )
 
 
@@ -168,16 +169,16 @@ def _topic(request: Request, name: str, error: ErrorCode, partitions: tuple[Answ
         topic_id=None,
         is_internal=name in INTERNAL_TOPICS,
         partitions=partitions,
-        topic_authorized_operations=_operations(request, ResourceKind.TOPIC),
+        topic_authorized_operations=_operations(request, ResourceType.TOPIC),
     )
 
 
-def _operations(request: Request, kind: ResourceKind) -> int:
+def _operations(request: Request, kind: ResourceType) -> int:
     """Return the operations that the client may do, if it asked for them.
 
     Versions 8 and later ask; 11 no longer asks about the cluster.
     """
-    is_asked = getattr(request.body, f"include_{kind.value.lower()}_authorized_operations", False)
+    is_asked = getattr(request.body, f"include_{kind.name.lower()}_authorized_operations", False)
     return authorized_operations(kind, is_asked=is_asked)
 
 

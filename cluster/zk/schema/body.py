@@ -13,6 +13,10 @@ INT64_MAX = 2**63 - 1
 _INT32_DIGITS = 10
 
 
+_SENSITIVE = ("/config/users/", "/config/brokers/")
+"""The znodes that may hold credentials (``ZkData.SensitiveRootPaths``)."""
+
+
 class ZnodeDecodeError(ValueError):
     """An error for a znode with unexpected content.
 
@@ -23,7 +27,8 @@ class ZnodeDecodeError(ValueError):
     """
 
     def __init__(self, path: str, content: bytes, expected: str) -> None:
-        super().__init__(f"{path} holds {content[:200]!r}, expected {expected}")
+        shown = "content that is not shown" if path.startswith(_SENSITIVE) else repr(content[:200])
+        super().__init__(f"{path} holds {shown}, expected {expected}")
         self.path = path
         self.content = content
         self.expected = expected

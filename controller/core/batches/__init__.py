@@ -1,1 +1,1 @@
-"""Control requests: one batch for each change of state, and the queue of each broker."""
+"""Control requests: the batch of a change of state, and the queue of each broker."""

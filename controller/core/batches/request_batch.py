@@ -1,4 +1,4 @@
-"""Kafka's ``ControllerBrokerRequestBatch``: the requests of one change of state, one of a kind per broker.
+"""Kafka's ``ControllerBrokerRequestBatch``: at most one request of each kind per broker.
 
 Source: docs/kafka/state-machines.md, Batches (``AbstractControllerBrokerRequestBatch``).
 """
@@ -32,10 +32,10 @@ from barnabas.controller.core.protocol.effects import (
 
 @dataclass(slots=True)
 class RequestBatch:
-    """Collects the requests to brokers, and sends them with `flush`.
+    """The requests of one change of state: collected first, then sent by `flush`.
 
     Attributes:
-        context: Where brokers, assignments and leaderships are looked up.
+        context: The controller context.
     """
 
     context: ControllerContext
@@ -57,26 +57,26 @@ class RequestBatch:
 
         A later state replaces an earlier one; ``is_new`` stays once it is set.
         """
-        partition = self._said(tp, state, self.context.assignment(tp), is_new=is_new)
+        partition = self._shared_state(tp, state, self.context.assignment(tp), is_new=is_new)
         for broker in brokers:
             _put(self._leader_and_isr[broker], partition)
         self._metadata_to_all = True
         self._metadata_partitions[tp] = None
 
     def add_known_leadership(self, broker: BrokerId, tps: Collection[TopicPartition]) -> None:
-        """As `add_leader_and_isr`, to one broker of those of many partitions that have a leadership."""
+        """Add those of ``tps`` that have a leadership, for one broker, as `add_leader_and_isr` does."""
         leaderships = self.context.leaderships
         for tp, assignment in zip(tps, self.context.assigned(tps), strict=True):
             state = leaderships.get(tp)
             if state is not None:
-                _put(self._leader_and_isr[broker], self._said(tp, state, assignment, is_new=False))
+                _put(self._leader_and_isr[broker], self._shared_state(tp, state, assignment, is_new=False))
                 self._metadata_partitions[tp] = None
                 self._metadata_to_all = True
 
-    def _said(
+    def _shared_state(
         self, tp: TopicPartition, state: PartitionState, assignment: Assignment, *, is_new: bool
     ) -> LeaderAndIsrPartition:
-        """The state of ``tp`` to send: one object for all brokers that get the same."""
+        """Return the state of ``tp`` to send, one object for all brokers that get the same state."""
         latest = self._latest.get(tp)
         if (
             latest is None
@@ -108,7 +108,7 @@ class RequestBatch:
     ) -> None:
         """Add the live brokers, and those of ``tps`` with a leader, to the UpdateMetadata of ``brokers``.
 
-        ``is_complete`` says that they know of all partitions then.
+        ``is_complete`` says that the brokers then have the state of all partitions.
         """
         self._metadata_is_complete |= is_complete
         self._metadata_brokers.update(dict.fromkeys(brokers))
@@ -118,7 +118,8 @@ class RequestBatch:
         """Send LeaderAndIsr, then UpdateMetadata, then StopReplica; brokers that are gone are skipped.
 
         Args:
-            full_to: The brokers for which this is all that they host; they are sent it also if it is nothing.
+            full_to: The brokers for which the request lists all replicas that they host. They get one even if
+                it is empty.
         """
         for broker in full_to:
             self._leader_and_isr.setdefault(broker, {})
@@ -178,7 +179,9 @@ class RequestBatch:
             if state is not None:
                 replicas = assignment.replicas
                 offline = liveness.offline(tp, replicas)
-                partitions.append(UpdateMetadataPartition(tp, self._told(tp, state), replicas, offline))
+                partitions.append(
+                    UpdateMetadataPartition(tp, self._update_metadata_state(tp, state), replicas, offline)
+                )
         if self._metadata_to_all:
             self._metadata_brokers.update(dict.fromkeys(context.brokers))
         live = [broker for broker in self._metadata_brokers if broker in context.brokers]
@@ -197,8 +200,8 @@ class RequestBatch:
                 ),
             )
 
-    def _told(self, tp: TopicPartition, state: PartitionState) -> PartitionState:
-        """Return ``state`` as UpdateMetadata sends it."""
+    def _update_metadata_state(self, tp: TopicPartition, state: PartitionState) -> PartitionState:
+        """Return ``state`` as UpdateMetadata sends it: without a leader if the topic is being deleted."""
         if self.context.is_being_deleted(tp.topic):
             return replace(state, leader_and_isr=replace(state.leader_and_isr, leader=LEADER_DURING_DELETE))
         return state
@@ -236,10 +239,10 @@ def update_metadata(
     """Send ``brokers`` the live brokers and the state of ``tps``, in a batch of its own.
 
     Args:
-        context: What is known.
+        context: The controller context.
         brokers: The receivers.
         tps: The partitions; those without a leadership are left out.
-        is_complete: Whether ``brokers`` know of all partitions then.
+        is_complete: Whether ``brokers`` then have the state of all partitions.
     """
     batch = RequestBatch(context)
     batch.add_update_metadata(brokers, tps, is_complete=is_complete)

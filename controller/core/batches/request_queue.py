@@ -32,7 +32,7 @@ from barnabas.cluster.model.requests import (
 
 
 class Queue:
-    """Requests of one controller to one life of one broker."""
+    """The requests of one controller to one incarnation of one broker."""
 
     def __init__(self) -> None:
         self._waiting: list[ControlRequest] = []
@@ -41,11 +41,11 @@ class Queue:
         return len(self._waiting)
 
     def take(self) -> ControlRequest | None:
-        """The request to send next; None where none waits."""
+        """Remove and return the request to send next; None if none waits."""
         return self._waiting.pop(0) if self._waiting else None
 
     def put(self, request: ControlRequest) -> None:
-        """Queue ``request`` behind, or merged with, what waits."""
+        """Queue ``request``, merged with the waiting requests where the rules above allow it."""
         match request:
             case LeaderAndIsrRequest():
                 self._put_leader_and_isr(request)
@@ -95,9 +95,9 @@ class Queue:
 
 
 def merge_leader_and_isr(earlier: LeaderAndIsrRequest, later: LeaderAndIsrRequest) -> LeaderAndIsrRequest:
-    """Both in one; ``is_new`` stays once it is set, because a replica not created yet still has to be.
+    """Merge two requests; ``is_new`` stays once it is set, because the replica is still to be created.
 
-    A full list and what follows it are together all that the receiver hosts, so the result is a full list.
+    If the earlier request is a full list, so is the result: both together list all that the receiver hosts.
     """
     partitions = {p.topic_partition: p for p in earlier.partitions}
     for partition in later.partitions:
@@ -117,9 +117,9 @@ def merge_leader_and_isr(earlier: LeaderAndIsrRequest, later: LeaderAndIsrReques
 def merge_update_metadata(
     earlier: UpdateMetadataRequest, later: UpdateMetadataRequest
 ) -> UpdateMetadataRequest:
-    """Both in one, with the later list of live brokers; complete if one of them is.
+    """Merge two requests, with the later list of live brokers; complete if one of them is.
 
-    The later state of a partition always stays: that of a topic that was deleted and made again is lower.
+    The later state of a partition always stays, even with a lower leader epoch: its topic was created again.
     """
     return replace(
         later,
@@ -129,7 +129,7 @@ def merge_update_metadata(
 
 
 def merge_stop_replica(earlier: StopReplicaRequest, later: StopReplicaRequest) -> StopReplicaRequest:
-    """Both in one; ``delete`` stays once it is set."""
+    """Merge two requests; ``delete`` stays once it is set."""
     partitions = {p.topic_partition: p for p in earlier.partitions}
     for partition in later.partitions:
         waiting = partitions.get(partition.topic_partition)
@@ -139,7 +139,7 @@ def merge_stop_replica(earlier: StopReplicaRequest, later: StopReplicaRequest) -
 
 
 def _supersedes(later: LeaderAndIsrPartition, earlier: LeaderAndIsrPartition) -> bool:
-    """Whether ``later`` takes the place of ``earlier``: of one topic, the higher leader epoch stays."""
+    """Return whether ``later`` replaces ``earlier``; for one topic, the higher leader epoch stays."""
     if later.topic_identity != earlier.topic_identity:
         return True
     return later.state.leader_and_isr.leader_epoch >= earlier.state.leader_and_isr.leader_epoch
@@ -153,5 +153,5 @@ def _latest(partitions: Iterable[UpdateMetadataPartition]) -> tuple[UpdateMetada
 
 
 def _is_void(stop: StopReplicaPartition, leader_epoch: int | None) -> bool:
-    """Whether a LeaderAndIsr in ``leader_epoch`` undoes ``stop``; the epoch of a deletion is never undone."""
+    """Return whether a LeaderAndIsr in ``leader_epoch`` voids ``stop``; a deletion is never voided."""
     return leader_epoch is not None and INITIAL_LEADER_EPOCH <= stop.leader_epoch < leader_epoch

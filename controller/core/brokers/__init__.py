@@ -1,1 +1,1 @@
-"""Brokers: start, failure (Kafka: ``onBrokerFailure``), controlled shutdown, and what they report."""
+"""Brokers: start, failure (Kafka: ``onBrokerFailure``), controlled shutdown, notifications and responses."""

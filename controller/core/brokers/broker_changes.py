@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.controller.core.batches.request_batch import update_metadata
-from barnabas.controller.core.brokers.offline_replicas import lose_replicas
+from barnabas.controller.core.brokers.offline_replicas import on_replicas_become_offline
 from barnabas.controller.core.context.controller_context import ControllerContext
 from barnabas.controller.core.context.machines import ReplicaMachineState
 from barnabas.controller.core.election import bounces
@@ -28,11 +28,11 @@ from barnabas.controller.core.replicas.replica_state_machine import change_repli
 from barnabas.controller.core.topics import topic_deletion
 
 
-def compare_brokers(context: ControllerContext) -> Decision[None]:
-    """Read the registered brokers and deal with every difference.
+def process_broker_change(context: ControllerContext) -> Decision[None]:
+    """Read the registered brokers and handle those that are new, bounced or dead.
 
-    A broker whose registration has a later czxid than the one known has died and come back in between: it is
-    taken down and up again, because it has lost the state it was sent (KIP-380).
+    A broker whose registration has a later czxid than the known one has died and returned in between. It is
+    handled as failed and started, because it has lost the state that it was sent (KIP-380).
     """
     registered = yield from ask(ReadBrokers())
     known = context.brokers
@@ -54,35 +54,35 @@ def compare_brokers(context: ControllerContext) -> Decision[None]:
         yield CloseChannel(id_)
     if new:
         context.brokers.update((id_, registered[id_]) for id_ in new)
-        yield from _started(context, new)
+        yield from _on_broker_startup(context, new)
     if bounced:
         for id_ in bounced:
             del context.brokers[id_]
-        yield from _failed(context, bounced)
+        yield from _on_broker_failure(context, bounced)
         context.brokers.update((id_, registered[id_]) for id_ in bounced)
-        yield from _started(context, bounced)
+        yield from _on_broker_startup(context, bounced)
     if dead:
         for id_ in dead:
             del context.brokers[id_]
-        yield from _failed(context, dead)
+        yield from _on_broker_failure(context, dead)
     if new or bounced:
         yield from bounces.settle(context, (*new, *bounced))
 
 
-def update_broker(context: ControllerContext, broker_id: BrokerId) -> Decision[None]:
+def process_broker_modification(context: ControllerContext, broker_id: BrokerId) -> Decision[None]:
     """Read a broker's registration; if its endpoints have changed, notify all brokers."""
     registered = (yield from ask(ReadBrokers())).get(broker_id)
     known = context.brokers.get(broker_id)
     if registered is None or known is None or registered.epoch != known.epoch or registered == known:
-        # Gone, new or bounced: the change of the list tells of that.
+        # A broker that is gone, new or bounced is handled by the change of the list of brokers.
         return
     context.brokers[broker_id] = registered
     yield LogInfo(f"broker {broker_id} has other endpoints now")
     yield from update_metadata(context, context.brokers)
 
 
-def _started(context: ControllerContext, ids: Collection[BrokerId]) -> Decision[None]:
-    """Kafka: ``onBrokerStartup``."""
+def _on_broker_startup(context: ControllerContext, ids: Collection[BrokerId]) -> Decision[None]:
+    """Send the new brokers all state, and continue what waited for them (Kafka: ``onBrokerStartup``)."""
     for id_ in ids:
         context.offline_dirs.pop(id_, None)
     context.unproven.update(ids)
@@ -93,16 +93,16 @@ def _started(context: ControllerContext, ids: Collection[BrokerId]) -> Decision[
     replicas = context.replicas_on(ids)
     yield from change_replicas(context, replicas, ReplicaMachineState.ONLINE, full_to=ids)
     yield from bring_online(context)
-    yield from partition_reassignment.advance_those_to(context, ids)
-    yield from topic_deletion.resume(context, {one.partition.topic for one in replicas})
+    yield from partition_reassignment.continue_reassignments_to(context, ids)
+    yield from topic_deletion.resume_deletion_for_topics(context, {one.partition.topic for one in replicas})
 
 
-def _failed(context: ControllerContext, ids: Collection[BrokerId]) -> Decision[None]:
-    """Kafka: ``onBrokerFailure``; the brokers are no longer among those registered."""
+def _on_broker_failure(context: ControllerContext, ids: Collection[BrokerId]) -> Decision[None]:
+    """Take the replicas of brokers that are no longer registered offline (Kafka: ``onBrokerFailure``)."""
     for id_ in ids:
         context.offline_dirs.pop(id_, None)
         context.shutting_down.discard(id_)
         context.unproven.discard(id_)
         context.new_replicas.died(id_, lambda tp: len(context.assignment(tp).replicas) > 1)
         context.failures.forget_broker(id_)
-    yield from lose_replicas(context, context.replicas_on(ids))
+    yield from on_replicas_become_offline(context, context.replicas_on(ids))

@@ -1,7 +1,7 @@
-"""Kafka's ``doControlledShutdown``: moves the leaders of a stopping broker and removes it from all ISRs.
+"""Controlled shutdown: moves the leaders of a stopping broker and removes it from all ISRs.
 
-From then on, until its registration is gone, the broker counts as dead and is elected nowhere. Source:
-docs/kafka/topics.md, Controlled shutdown.
+From then on, until its registration is gone, the broker counts as dead and is not elected. Source:
+``doControlledShutdown`` of ``KafkaController``; docs/kafka/topics.md, Controlled shutdown.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from barnabas.controller.core.protocol.inputs import CommandReceived
 from barnabas.controller.core.replicas.replica_state_machine import change_replicas
 
 
-def shut_down_broker(
+def do_controlled_shutdown(
     context: ControllerContext, request: CommandReceived[ControlledShutdown]
 ) -> Decision[ControlledShutdownResult | Refused]:
-    """Move the leaders off the broker, take it out of the ISRs, and say what it still leads.
+    """Move the broker's leaders, remove it from the ISRs, and return the partitions that it still leads.
 
-    Partitions of one replica stay: there is nobody to hand them over to.
+    Partitions with one replica stay, because no other broker can lead them.
     """
     broker = request.command.broker_id
     refusal = _refusal(context, request)
@@ -62,7 +62,7 @@ def _refusal(context: ControllerContext, request: CommandReceived[ControlledShut
 
 
 def _held(context: ControllerContext, broker: BrokerId) -> list[TopicPartition]:
-    """The partitions with a leadership that have a replica on ``broker``, but for topics being deleted."""
+    """Return the partitions with a leadership and a replica on ``broker``, without topics being deleted."""
     return [
         tp
         for tp, _ in context.replicas_on((broker,))

@@ -12,13 +12,14 @@ from barnabas.controller.core.context.controller_context import ControllerContex
 from barnabas.controller.core.partitions.effects import ReadPartitionStates
 from barnabas.controller.core.protocol.broker_znodes import DeleteIsrChanges, ReadIsrChanges
 from barnabas.controller.core.protocol.effects import Decision, LogInfo, ask, listed
-from barnabas.controller.core.reassignment.partition_reassignment import advance_if_complete
+from barnabas.controller.core.reassignment.partition_reassignment import complete_if_in_sync
 
 
-def take_notes(context: ControllerContext) -> Decision[None]:
-    """Read the notes, then the states they point to; notify all brokers; then delete the notes.
+def process_isr_change_notification(context: ControllerContext) -> Decision[None]:
+    """Read the notifications, send the states of their partitions to all brokers, delete them.
 
-    A note is deleted last, so that a controller that fails in between leaves it to its successor.
+    The notifications are deleted last, so that a controller that fails in between leaves them to the next
+    one.
     """
     changes = yield from ask(ReadIsrChanges())
     if not changes.notes:
@@ -29,5 +30,5 @@ def take_notes(context: ControllerContext) -> Decision[None]:
         context.leaderships.update(states)
         yield LogInfo(f"ISR changes noted by leaders: {listed(known)}")
         yield from update_metadata(context, context.brokers, known)
-        yield from advance_if_complete(context, known)
+        yield from complete_if_in_sync(context, known)
     yield from ask(DeleteIsrChanges(changes.notes, context.fence))

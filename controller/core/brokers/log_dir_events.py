@@ -1,4 +1,4 @@
-"""Failed log directories that brokers report (Kafka: ``onBrokerLogDirFailure``).
+"""Failed log directories that brokers report (Kafka: ``processLogDirEventNotification``).
 
 The notification does not say whose replicas are lost. So the controller sends the broker the state of all its
 replicas again, and the broker answers ``KAFKA_STORAGE_ERROR`` for those (`brokers.responses`). Source:
@@ -14,10 +14,11 @@ from barnabas.controller.core.protocol.effects import Decision, LogInfo, ask, li
 from barnabas.controller.core.replicas.replica_state_machine import change_replicas
 
 
-def take_log_dir_events(context: ControllerContext) -> Decision[None]:
-    """Read the notes, ask the brokers that they name, then delete the notes.
+def process_log_dir_event_notification(context: ControllerContext) -> Decision[None]:
+    """Read the notifications, send the brokers they name all state again, and delete the notifications.
 
-    A note is deleted last, so that a controller that fails in between leaves it to its successor.
+    The notifications are deleted last, so that a controller that fails in between leaves them to the next
+    one.
     """
     events = yield from ask(ReadLogDirEvents())
     if not events.notes:
@@ -25,7 +26,7 @@ def take_log_dir_events(context: ControllerContext) -> Decision[None]:
     named = tuple(broker for broker in events.brokers if broker in context.brokers)
     if named:
         yield LogInfo(f"log directories failed on brokers: {listed(named)}")
-        # Those known to be offline stay so: only a restart of the broker can bring them back.
+        # Replicas that are known to be offline stay so: only a restart of the broker can bring them back.
         asked = [one for one in context.replicas_on(named) if context.is_online(one.replica, one.partition)]
         yield from change_replicas(context, asked, ReplicaMachineState.ONLINE)
     yield from ask(DeleteLogDirEvents(events.notes, context.fence))

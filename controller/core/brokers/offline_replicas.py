@@ -1,4 +1,4 @@
-"""Kafka's ``onReplicasBecomeOffline``: leaders and ISRs when replicas are lost with a broker or a directory.
+"""Replicas that go offline with a broker or a log directory (Kafka: ``onReplicasBecomeOffline``).
 
 Source: docs/kafka/controller.md, Broker changes.
 """
@@ -16,10 +16,12 @@ from barnabas.controller.core.replicas.replica_state_machine import change_repli
 from barnabas.controller.core.topics import topic_deletion
 
 
-def lose_replicas(context: ControllerContext, replicas: Collection[PartitionReplica]) -> Decision[None]:
-    """Elect new leaders where the leader is lost, then take ``replicas`` out of their ISRs.
+def on_replicas_become_offline(
+    context: ControllerContext, replicas: Collection[PartitionReplica]
+) -> Decision[None]:
+    """Elect new leaders for partitions whose leader is offline, then remove ``replicas`` from their ISRs.
 
-    ``context`` holds them as offline already. The deletion of those whose topic is queued for it has failed.
+    In ``context`` the replicas are offline already. If their topic is being deleted, their deletion fails.
     """
     leaderless = [
         tp
@@ -30,7 +32,7 @@ def lose_replicas(context: ControllerContext, replicas: Collection[PartitionRepl
     came_online = yield from bring_online(context)
     stopped = [one for one in replicas if not context.is_being_deleted(one.partition.topic)]
     yield from change_replicas(context, stopped, ReplicaMachineState.OFFLINE)
-    yield from topic_deletion.fail_replicas(context, replicas)
+    yield from topic_deletion.fail_replica_deletion(context, replicas)
     if not stopped and not came_online:
-        # No request went out above, and the brokers must still get the list of live brokers.
+        # No request was sent above, but the brokers must still get the list of live brokers.
         yield from update_metadata(context, context.brokers)

@@ -1,8 +1,8 @@
 """Requests that brokers failed to carry out with an unexpected error are sent again (not in Kafka).
 
 Kafka's controller logs such an answer and goes on: the replica never leads or follows, the topic is never
-deleted. Here the failure is remembered. After a pause that doubles each time, the broker gets the state as it
-is then; what has changed meanwhile stays changed, and what is settled otherwise is left out.
+deleted. Here the failure is remembered. After a pause that doubles each time, the broker is sent the state as
+it is then. What no longer needs to be sent is left out.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from barnabas.controller.core.topics import topic_deletion
 
 @dataclass(frozen=True, slots=True)
 class ScheduleResend(Effect):
-    """Have `ResendRequests` come in ``delay_s`` seconds."""
+    """The effect that puts `ResendRequests` into the mailbox after ``delay_s`` seconds."""
 
     delay_s: float
 
 
 UNFORESEEN = ErrorCode.UNKNOWN_SERVER_ERROR
-"""A broker's answer for a partition that failed with an unexpected error."""
+"""The error code in a broker's response for a partition that failed with an unexpected error."""
 
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 60.0
@@ -38,9 +38,9 @@ def fail_leaderships(
     """Remember which partitions of a LeaderAndIsr failed on ``broker``.
 
     Args:
-        context: What is known.
-        broker: Who answered.
-        errors: Its answer by partition; another one than `UNFORESEEN` settles what was noted before.
+        context: The controller context.
+        broker: The broker that answered.
+        errors: Its answer for each partition; any other than `UNFORESEEN` ends an earlier failure.
     """
     if broker not in context.failures.leaderships and UNFORESEEN not in errors.values():
         return
@@ -57,7 +57,7 @@ def fail_leaderships(
 
 
 def fail_metadata(context: ControllerContext, broker: BrokerId) -> Decision[None]:
-    """Note that ``broker`` failed at an UpdateMetadata: it is sent all metadata again."""
+    """Remember that ``broker`` failed at an UpdateMetadata: it is sent all metadata again."""
     context.failures.metadata.add(broker)
     yield from _schedule(context)
 
@@ -77,9 +77,9 @@ def fail_deletions(
 
 
 def resend(context: ControllerContext) -> Decision[None]:
-    """Send again what failed, as it stands now.
+    """Send the failed requests again, with the state as it is now.
 
-    A failure that is answered again is remembered again; only then the pause goes on doubling.
+    A request that fails again is remembered again; only then the next pause is twice as long.
     """
     failures = context.failures
     failures.is_scheduled = False
@@ -111,8 +111,8 @@ def resend(context: ControllerContext) -> Decision[None]:
     if metadata:
         led = [tp for tp in context.leaderships if not context.is_being_deleted(tp.topic)]
         yield from update_metadata(context, metadata, led, is_complete=True)
-    yield from topic_deletion.resume(context, topics)
-    # Where nothing fails any more, this look finds that, and the next failure begins with the first pause.
+    yield from topic_deletion.resume_deletion_for_topics(context, topics)
+    # If nothing has failed by then, the next failure starts with the first pause again.
     yield from _schedule(context)
 
 

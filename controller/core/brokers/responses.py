@@ -1,11 +1,9 @@
-"""Brokers' answers to control requests.
+"""The responses of brokers to control requests.
 
 The cause of most errors arrives as an event of its own. Beyond Kafka, a request that failed with an
-unexpected error is sent again (`brokers.resends`). A controller that a broker answers with
-``STALE_CONTROLLER_EPOCH`` steps down; if ``/controller_epoch`` was lowered, it is elected with a later epoch,
-which brokers accept.
-Source: docs/kafka/controller.md, Events (``LeaderAndIsrResponseReceived``,
-``UpdateMetadataResponseReceived``).
+unexpected error is sent again (`brokers.resends`). A controller that gets ``STALE_CONTROLLER_EPOCH`` resigns;
+if ``/controller_epoch`` was lowered, it is elected again with a later epoch, which brokers accept. Source:
+docs/kafka/controller.md, Events (``LeaderAndIsrResponseReceived``, ``UpdateMetadataResponseReceived``).
 """
 
 from __future__ import annotations
@@ -13,7 +11,7 @@ from __future__ import annotations
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.controller.core.brokers import resends
-from barnabas.controller.core.brokers.offline_replicas import lose_replicas
+from barnabas.controller.core.brokers.offline_replicas import on_replicas_become_offline
 from barnabas.controller.core.context.controller_context import ControllerContext, PartitionReplica
 from barnabas.controller.core.context.machines import ReplicaMachineState
 from barnabas.controller.core.election import bounces, controller_election
@@ -30,14 +28,15 @@ from barnabas.controller.core.topics import topic_deletion
 def process_leader_and_isr_response(
     context: ControllerContext, received: LeaderAndIsrResponseReceived
 ) -> Decision[None]:
-    """Note which replicas lie in a failed log directory, and which do so no longer."""
+    """Update which replicas lie in a failed log directory."""
     broker, response = received.broker_id, received.response
     if response.error is not ErrorCode.NONE:
         yield LogStateChange(context.lines.leader_and_isr_error(response.error, response, broker))
         yield LogInfo(f"broker {broker} answered LeaderAndIsr with {response.error.name}")
     known = context.brokers.get(broker)
     if known is None or known.epoch != received.broker_epoch:
-        # From an earlier broker epoch: its next incarnation reports its disks itself.
+        # The response is from an earlier broker epoch; the next incarnation reports its log directories
+        # itself.
         return
     if response.error is ErrorCode.STALE_CONTROLLER_EPOCH:
         yield from _yield_to_a_later(context, broker)
@@ -60,20 +59,21 @@ def process_leader_and_isr_response(
     if new:
         yield LogStateChange(context.lines.replicas_offline(new, broker))
         lost = [PartitionReplica(tp, broker) for tp in new]
-        # A replica whose deletion has started meanwhile answers that by itself.
+        # If a replica's deletion has started meanwhile, the response to that counts.
         deleting = ReplicaMachineState.DELETION_STARTED
-        yield from lose_replicas(
+        yield from on_replicas_become_offline(
             context, [one for one in lost if context.replica_states.get(one) != deleting]
         )
     if broker in context.unproven and resends.UNFORESEEN not in response.partition_errors.values():
-        # The first request to a registration names all that the broker hosts, so this answer does.
+        # The first request to a broker epoch names all replicas that the broker hosts, so its response covers
+        # all.
         context.unproven.discard(broker)
         yield from _lose_the_kept(context)
         yield from bounces.settle(context, (broker,))
 
 
 def _lose_the_kept(context: ControllerContext) -> Decision[None]:
-    """Take the dead out of the ISRs in which a live member is known by now to have its log."""
+    """Remove dead members from the ISRs in which a live member is now known to have its log."""
     gone: list[PartitionReplica] = []
     for tp, state in list(context.leaderships.items()):
         isr = state.leader_and_isr.isr
@@ -87,10 +87,11 @@ def _lose_the_kept(context: ControllerContext) -> Decision[None]:
 def process_stop_replica_response(
     context: ControllerContext, received: TopicDeletionStopReplicaResponseReceived
 ) -> Decision[None]:
-    """Note which replicas a broker has deleted, and which it could not."""
+    """Handle which replicas a broker has deleted, and which it could not delete."""
     known = context.brokers.get(received.broker_id)
     if known is None or known.epoch != received.broker_epoch:
-        # From an earlier broker epoch, whose end failed these deletions; they are sent to the next one again.
+        # The response is from an earlier broker epoch. Its end failed these deletions; the next one gets them
+        # again.
         return
     yield from topic_deletion.process_deletions(context, received.broker_id, received.partition_errors)
     yield from resends.fail_deletions(context, received.broker_id, received.partition_errors)
@@ -99,7 +100,7 @@ def process_stop_replica_response(
 def process_update_metadata_response(
     context: ControllerContext, received: UpdateMetadataResponseReceived
 ) -> Decision[None]:
-    """Log a refusal, and deal with it."""
+    """Log an error, and resign or send the metadata again."""
     error, broker = received.response.error, received.broker_id
     if error is not ErrorCode.NONE:
         yield LogStateChange(context.lines.update_metadata_error(error, received.response, broker))

@@ -1,8 +1,8 @@
 """The AlterConfigs (33) and IncrementalAlterConfigs (44) requests (Kafka: ``ZkAdminManager.alterConfigs``).
 
-Every broker reads what is written here through ``/config/changes``, as if a person had written it. Source:
-``AdminZkClient.changeEntityConfig`` of release 2.8. Unlike there, settings and notification are one
-transaction, and a concurrent change is never overwritten unseen.
+Brokers read the settings written here after a notification in ``/config/changes``, as those written by a
+tool. Source: ``AdminZkClient.changeEntityConfig`` of release 2.8. Unlike there, settings and notification are
+one transaction, and a concurrent change is never overwritten unseen.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from barnabas.controller.core.protocol.effects import (
 from barnabas.controller.core.protocol.inputs import CommandReceived
 
 _Change = Callable[[StoredConfigs], Mapping[str, str]]
-"""From what a resource sets itself to what it shall; raises ``ConfigRefusedError``."""
+"""A function from the present settings of a resource to the new ones; raises ``ConfigRefusedError``."""
 
 
 def alter_configs(
     context: ControllerContext, request: CommandReceived[AlterConfigs | IncrementalAlterConfigs]
 ) -> Decision[AlterConfigsResult]:
-    """Check and write the settings of each resource for itself, and answer when all are through."""
+    """Check and write the settings of each resource separately, and return the result of each."""
     command = request.command
     results = []
     for resource in command.resources:
@@ -73,7 +73,7 @@ def _readable(resource: ConfigResource, stored: StoredConfigs) -> Mapping[str, s
 def _alter(
     context: ControllerContext, resource: ConfigResource, change: _Change, *, validate_only: bool
 ) -> Decision[None]:
-    """Write what ``change`` makes of what is stored; read again where somebody else was quicker."""
+    """Apply ``change`` to the stored settings and write the result; after a conflict, read again."""
     if resource.type is ConfigResourceType.TOPIC and resource.name not in context.assignments:
         raise ConfigRefusedError(
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The topic '{resource.name}' does not exist."

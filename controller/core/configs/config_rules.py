@@ -1,12 +1,12 @@
-"""What an alteration makes of settings, and which settings a topic or a broker may hold.
+"""The rules of altering settings: the resulting settings, and those that a topic or broker may have.
 
 Source: ``ZkAdminManager.alterConfigs``, ``prepareIncrementalConfigs``, ``LogConfig.validate`` and
 ``DynamicBrokerConfig.validate`` of release 2.8, with its error codes: ``INVALID_CONFIG`` for a topic setting
 that is unknown, contradicts another or is not served here, ``INVALID_REQUEST`` for a bad value and for a
 broker setting that may not be altered.
 
-As in Kafka, a broker setting that the table does not have is taken and means nothing here. Other than Kafka's
-brokers, ours cannot change their listeners while they run, and refuse that.
+As in Kafka, a broker setting that is not in the table is accepted and has no effect. Unlike Kafka's brokers,
+ours cannot change their listeners while they run, and refuse that.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from barnabas.cluster.model.commands.configs import (
 from barnabas.cluster.model.configs import Config, ConfigError, Type, Value
 from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
 from barnabas.cluster.model.configs_described import DYNAMIC_BROKER_CONFIGS, LISTENER_CONFIGS
+from barnabas.cluster.model.configs_security import LISTENER_PREFIX
 from barnabas.cluster.model.configs_topic import TOPIC_CONFIGS, conflict, parse_topic
 from barnabas.cluster.model.configs_unserved import unserved
 from barnabas.cluster.model.errors import ErrorCode
@@ -45,10 +46,10 @@ MAX_SETTINGS_BYTES = 900_000
 
 
 class ConfigRefusedError(Exception):
-    """Settings that may not be.
+    """An error for settings that are refused.
 
     Attributes:
-        error: Kafka's code for it.
+        error: Kafka's error code.
     """
 
     def __init__(self, error: ErrorCode, message: str) -> None:
@@ -59,7 +60,7 @@ class ConfigRefusedError(Exception):
 def altered(
     resource: ConfigResource, settings: Mapping[str, str], alterations: Iterable[ConfigAlteration]
 ) -> dict[str, str]:
-    """What ``settings`` become by ``alterations``, in their order.
+    """Apply ``alterations`` to ``settings`` in their order.
 
     A list that is not set is appended to, and subtracted from, as if it were set to its default.
 
@@ -85,10 +86,11 @@ def altered(
 
 
 def subtracted(items: Iterable[T], taken: Iterable[T]) -> list[T]:
-    """``items`` in their order, without the first occurrence of each of ``taken``.
+    """Return ``items`` in order, without the first occurrence of each of ``taken``.
 
-    What is taken twice loses two occurrences. The time grows with the lengths, not with their product:
-    a list of throttled replicas may have 100,000 items, and this is one turn of the controller's loop.
+    An item that is taken twice loses two occurrences. The time grows with the lengths, not with their
+    product: a list of throttled replicas may have 100,000 items, and this is one turn of the controller's
+    loop.
     """
     left = Counter(taken)
     kept: list[T] = []
@@ -103,18 +105,18 @@ def subtracted(items: Iterable[T], taken: Iterable[T]) -> list[T]:
 def check(
     resource: ConfigResource, settings: Mapping[str, str], standing: Mapping[str, str] | None = None
 ) -> None:
-    """See whether ``resource`` may set these settings itself.
+    """Check whether ``resource`` may override these settings.
 
-    What is not served here is refused where somebody asks for it, and let stand where it stands already: a
-    topic that Kafka has left must be able to change its other settings.
+    A setting that is not served here is refused if it is new, and accepted if it is stored already: a topic
+    that Kafka has left must be able to change its other settings.
 
     Args:
-        resource: Whose settings.
-        settings: All that it is to set itself.
-        standing: What it sets itself now; None where that cannot be read.
+        resource: The topic or broker.
+        settings: All settings that it is to override.
+        standing: The settings that it overrides now; None if they cannot be read.
 
     Raises:
-        ConfigRefusedError: It may not.
+        ConfigRefusedError: A setting is refused.
     """
     try:
         if resource.type is ConfigResourceType.TOPIC:
@@ -128,7 +130,7 @@ def check(
 
 
 def _items(resource: ConfigResource, settings: Mapping[str, str], step: ConfigAlteration) -> list[str]:
-    """The names that the list holds that ``step`` is about."""
+    """Return the items of the list setting that ``step`` appends to or subtracts from."""
     config = _TABLES[resource.type].get(step.name)
     if config is None:
         raise _unknown(resource, step.name)
@@ -176,6 +178,8 @@ def _refuse_large(resource: ConfigResource, settings: Mapping[str, str]) -> None
 def _check_broker(resource: ConfigResource, settings: Mapping[str, str]) -> Mapping[str, Value]:
     known = settings.keys() & BROKER_CONFIGS.keys()
     _refuse_any(resource, known - DYNAMIC_BROKER_CONFIGS, "Cannot update these configs dynamically")
+    of_listeners = {name for name in settings if name.startswith(LISTENER_PREFIX)}
+    _refuse_any(resource, of_listeners, "This broker reads these configs at its start alone")
     if resource.is_default:
         message = "Cannot update these configs at default cluster level, broker id must be specified"
         _refuse_any(resource, known & LISTENER_CONFIGS, message)

@@ -14,8 +14,8 @@ class StoredConfigs:
     """The settings of one resource in ``/config``.
 
     Attributes:
-        settings: The text of each setting; None where the node cannot be read as settings.
-        version: The data version of its node, None where it has none.
+        settings: The text of each setting; None if the node cannot be decoded.
+        version: The data version of the node; None if there is no node.
     """
 
     settings: Mapping[str, str] | None
@@ -24,21 +24,21 @@ class StoredConfigs:
 
 @dataclass(frozen=True, slots=True)
 class ReadConfigs(Ask[Mapping[ConfigResource, StoredConfigs]]):
-    """Read the settings that these resources override; each is in the answer."""
+    """Read the settings that these resources override; the answer has an entry for each resource."""
 
     resources: tuple[ConfigResource, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class WriteConfigs(Ask[bool]):
-    """Write the settings of a resource and the notification of the brokers, both or neither.
+    """Write the settings of a resource and the notification for the brokers in one transaction.
 
-    The answer is False where the node no longer stands under ``version``.
+    The answer is False if the node has no longer this ``version``.
 
     Attributes:
-        resource: Whose.
-        settings: All that it sets itself from now on.
-        version: The version that its node had when it was read; None where there was none.
+        resource: The topic or broker.
+        settings: All settings that it overrides from now on.
+        version: The version of its node when it was read; None if there was no node.
         fence: The fence.
     """
 

@@ -1,6 +1,6 @@
-"""Kafka's ``ControllerContext``: what the controller knows of the cluster, as read, decided and written.
+"""Kafka's ``ControllerContext``: what the controller knows about the cluster.
 
-It changes in place, and only decisions change it. On a broker that is not the controller it is empty but for
+Only decisions change it, in place. On a broker that is not the controller it is empty except for
 ``active_controller_id`` and the epochs.
 """
 
@@ -29,7 +29,7 @@ _NO_STATES: Mapping[TopicPartition, ReplicaMachineState] = MappingProxyType({})
 
 
 class PartitionReplica(NamedTuple):
-    """One replica of one partition; prints as Kafka prints it."""
+    """A replica of a partition; its text is Kafka's."""
 
     partition: TopicPartition
     replica: BrokerId
@@ -46,11 +46,11 @@ class ReplicaStates(MutableMapping[PartitionReplica, ReplicaMachineState]):
         self._by_broker: dict[BrokerId, dict[TopicPartition, ReplicaMachineState]] = {}
 
     def on(self, broker: BrokerId) -> dict[TopicPartition, ReplicaMachineState]:
-        """The states of the replicas that lie on ``broker``, to read and to write."""
+        """Return the states of the replicas on ``broker``, which the caller may change."""
         return self._by_broker.setdefault(broker, {})
 
     def clear(self) -> None:
-        """Forget all, however many they are."""
+        """Remove all states."""
         self._by_broker.clear()
 
     def __getitem__(self, one: PartitionReplica) -> ReplicaMachineState:
@@ -77,10 +77,10 @@ class ReplicaStates(MutableMapping[PartitionReplica, ReplicaMachineState]):
 
 
 class Liveness:
-    """The online replicas at one time: `ControllerContext.is_online` for many partitions.
+    """A snapshot of which replicas are online, for checks of many partitions.
 
     Args:
-        live: The brokers that are live.
+        live: The live brokers.
         offline_dirs: The replicas that a live broker has reported as lying in a failed log directory.
     """
 
@@ -92,14 +92,14 @@ class Liveness:
         self._by_replicas: dict[tuple[BrokerId, ...], tuple[BrokerId, ...]] = {}
 
     def offline(self, partition: TopicPartition, replicas: tuple[BrokerId, ...]) -> tuple[BrokerId, ...]:
-        """Return those of ``replicas``, all of ``partition``, that are not online."""
+        """Return the offline ones of ``replicas``, which are those of ``partition``."""
         if self._failed:
             return tuple(
                 replica
                 for replica in replicas
                 if replica not in self._live or partition in self._failed.get(replica, ())
             )
-        # Of very many partitions, many have the same replicas.
+        # Among many partitions, many have the same replicas.
         known = self._by_replicas.get(replicas)
         if known is None:
             known = tuple(replica for replica in replicas if replica not in self._live)
@@ -116,8 +116,8 @@ class Facts:
         num_partitions: ``num.partitions``.
         default_replication_factor: ``default.replication.factor``.
         unclean_leader_election: ``unclean.leader.election.enable``, which a topic may override.
-        traces: Whether lines of level TRACE are wanted: there is one for each replica of each request, which
-            is most of the work of a large failover.
+        traces: Whether state-change.log has the level TRACE. These lines, one for each replica of each
+            request, would be most of the work of a large failover.
         delete_topic_enable: ``delete.topic.enable``.
         auto_leader_rebalance: ``auto.leader.rebalance.enable``.
         leader_imbalance_percentage: ``leader.imbalance.per.broker.percentage``.
@@ -137,34 +137,33 @@ class Facts:
 
 @dataclass(slots=True)
 class ControllerContext:
-    """The state of one broker's controller.
+    """The controller context of one broker.
 
     Attributes:
-        facts: What hardly ever changes.
-        active_controller_id: Who is the controller, as far as this broker knows.
+        facts: The broker's settings.
+        active_controller_id: The controller's broker id as far as this broker knows.
         fence: The fence of its writes; `NO_FENCE` while it is not the controller.
         latest_epoch: The latest controller epoch that this broker knows.
-        contests: How often this broker has contested ``/controller`` of late.
-        pauses: How often in a row it has paused because its contests led to nothing.
-        settled: The broker epochs that a controller has dealt with, by broker (`election.bounces`).
-        is_resting: Whether it failed to take the cluster over, or contested in vain, and leaves the race to
-            others for a pause.
-        brokers: The registered brokers, those that are shutting down included.
-        unproven: Those of ``brokers`` that have started since a controller last knew what logs they have, and
-            have answered no LeaderAndIsr since. Each may have lost its logs.
-        shutting_down: Those of ``brokers`` that have asked for a controlled shutdown.
+        contests: The recent attempts of this broker to be elected.
+        pauses: The pauses in a row after attempts without a result.
+        settled: The broker epochs that a controller has handled, by broker (`election.bounces`).
+        is_resting: Whether this broker makes no attempt until a pause ends, because its failover failed or
+            its attempts led to nothing.
+        brokers: The registered brokers, including those that are shutting down.
+        unproven: The ``brokers`` that have started since a controller last knew their logs, and have answered
+            no LeaderAndIsr since. Each may have lost its logs.
+        shutting_down: The ``brokers`` that have requested a controlled shutdown.
         offline_dirs: The replicas that a live broker has reported as lying in a failed log directory.
         assignments: Topic to partition number to replicas.
-        identities: The identity of each topic, which differs from that of former topics of its name; known
-            ones only.
+        identities: The known identities of topics; earlier topics of the same name have others.
         leaderships: The leadership of each partition that has one, as last read or written.
-        partition_states: Where each partition stands.
-        replica_states: Where each replica stands.
+        partition_states: The state of each partition.
+        replica_states: The state of each replica.
         new_replicas: The replicas that their brokers have not confirmed.
-        failures: What brokers failed at, to be said again.
+        failures: The requests that failed on brokers and are to be sent again.
         topics_to_delete: Topics queued for deletion.
-        topics_ineligible_for_deletion: Those of them whose deletion has to wait for something.
-        topics_with_deletion_started: Those of them whose partitions are NonExistent already.
+        topics_ineligible_for_deletion: The queued topics whose deletion must wait.
+        topics_with_deletion_started: The queued topics whose partitions are NonExistent already.
     """
 
     facts: Facts
@@ -194,7 +193,7 @@ class ControllerContext:
     topics_ineligible_for_deletion: set[str] = field(default_factory=set)
     topics_with_deletion_started: set[str] = field(default_factory=set)
 
-    # Who we are
+    # The controllership
 
     @property
     def is_active(self) -> bool:
@@ -241,7 +240,7 @@ class ControllerContext:
         return self.brokers.keys() - self.shutting_down
 
     def is_online(self, replica: BrokerId, partition: TopicPartition) -> bool:
-        """Whether that replica lies on a live broker, in a log directory that works."""
+        """Return whether the replica is on a live broker, in a log directory that has not failed."""
         return (
             replica in self.brokers
             and replica not in self.shutting_down
@@ -249,14 +248,14 @@ class ControllerContext:
         )
 
     def online_replicas(self, partition: TopicPartition) -> tuple[BrokerId, ...]:
-        """The online replicas of ``partition`` in the order of its assignment."""
+        """Return the online replicas of ``partition`` in the order of its assignment."""
         return tuple(r for r in self.assignment(partition).replicas if self.is_online(r, partition))
 
     def refused_replicas(self, partition: TopicPartition) -> tuple[BrokerId, ...]:
-        """The replicas of ``partition`` on live brokers that have answered KAFKA_STORAGE_ERROR for it.
+        """Return the replicas of ``partition`` on live brokers that have answered KAFKA_STORAGE_ERROR for it.
 
-        A replica that lost its log while it was in sync is one of them. Out of the ISR it may begin with an
-        empty log, so it gets each election.
+        A replica that lost its log while it was in sync is one of them. Once it is out of the ISR it may
+        start with an empty log, so it is sent the result of each election.
         """
         return tuple(
             broker
@@ -267,7 +266,7 @@ class ControllerContext:
         )
 
     def kept_in_sync(self, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> tuple[BrokerId, ...]:
-        """The members of ``isr`` on dead brokers that stay in it.
+        """Return the members of ``isr`` on dead brokers that stay in the ISR.
 
         They stay as long as they are replicas and no live member is known to have its log. Every member of an
         ISR has all that is committed. If all but one left it, and the last one turned out to have lost it,
@@ -275,7 +274,7 @@ class ControllerContext:
 
         Args:
             partition: The partition.
-            isr: Its ISR, as it stands.
+            isr: Its present ISR.
         """
         for member in isr:
             if (
@@ -288,44 +287,44 @@ class ControllerContext:
         return tuple(member for member in isr if member in replicas and member not in self.brokers)
 
     def liveness(self) -> Liveness:
-        """Return the online replicas, for checks of many partitions; later changes are not seen."""
+        """Return a snapshot of the online replicas, for checks of many partitions."""
         return Liveness(self.live_brokers, self.offline_dirs)
 
     # Partitions
 
     def partitions(self) -> Iterator[TopicPartition]:
-        """All partitions, by topic."""
+        """Return all partitions, by topic."""
         for topic, numbers in self.assignments.items():
             for number in numbers:
                 yield TopicPartition(topic, number)
 
     def assignment(self, partition: TopicPartition) -> Assignment:
-        """The replicas of ``partition``; none where it is not known."""
+        """Return the assignment of ``partition``, which is empty if the partition is unknown."""
         numbers = self.assignments.get(partition.topic)
         return _NO_ASSIGNMENT if numbers is None else numbers.get(partition.partition, _NO_ASSIGNMENT)
 
     def assigned(self, partitions: Iterable[TopicPartition]) -> list[Assignment]:
-        """The replicas of each of ``partitions``, as `assignment`; in less time where they are many."""
+        """Return the `assignment` of each of ``partitions``, faster than one by one."""
         topics = self.assignments
         return [topics.get(topic, _NO_NUMBERS).get(number, _NO_ASSIGNMENT) for topic, number in partitions]
 
     def assign(self, partition: TopicPartition, assignment: Assignment) -> None:
-        """Remember the replicas of ``partition``."""
+        """Set the assignment of ``partition``."""
         self.assignments.setdefault(partition.topic, {})[partition.partition] = assignment
-        # Who leads it may be the preferred replica now, or be it no more.
+        # The leader may have become the preferred replica, or no longer be it.
         self.leaderships.mark_changed(partition)
 
     def identify(self, topic: str, identity: TopicIdentity | None) -> None:
-        """Remember what was read of the identity of ``topic``; None leaves what is known."""
+        """Set the identity of ``topic``; None leaves a known identity."""
         if identity is not None:
             self.identities[topic] = identity
 
     def replicas(self, partitions: Iterable[TopicPartition]) -> list[PartitionReplica]:
-        """All replicas of ``partitions``."""
+        """Return all replicas of ``partitions``."""
         return [PartitionReplica(p, r) for p in partitions for r in self.assignment(p).replicas]
 
     def replicas_on(self, brokers: Iterable[BrokerId]) -> list[PartitionReplica]:
-        """All replicas that lie on ``brokers``."""
+        """Return all replicas that lie on ``brokers``."""
         wanted = frozenset(brokers)
         return [
             PartitionReplica(partition, replica)
@@ -335,20 +334,20 @@ class ControllerContext:
         ]
 
     def is_leader_offline(self, partition: TopicPartition) -> bool:
-        """Whether the leader that ``partition`` is known to have is not online; False where none is known."""
+        """Return whether ``partition`` has a leader that is not online."""
         known = self.leaderships.get(partition)
         return known is not None and not self.is_online(known.leader_and_isr.leader, partition)
 
     def is_being_deleted(self, topic: str) -> bool:
-        """Whether ``topic`` is queued for deletion."""
+        """Return whether ``topic`` is queued for deletion."""
         return topic in self.topics_to_delete
 
     def is_being_reassigned(self, topic: str) -> bool:
-        """Whether a partition of ``topic`` is being reassigned."""
+        """Return whether a partition of ``topic`` is being reassigned."""
         return any(assignment.is_being_reassigned for assignment in self.assignments.get(topic, {}).values())
 
     def forget_topic(self, topic: str) -> None:
-        """Drop all that is known of ``topic``."""
+        """Remove everything about ``topic``."""
         for number, assignment in self.assignments.pop(topic, {}).items():
             partition = TopicPartition(topic, number)
             self.leaderships.pop(partition, None)

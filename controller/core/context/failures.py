@@ -1,4 +1,4 @@
-"""The failures that brokers answered unexpectedly, kept until the requests are sent again."""
+"""The requests that failed on brokers with unexpected errors, kept until they are sent again."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ class Failures:
     """The requests to send again.
 
     Attributes:
-        leaderships: By broker, the partitions of which it carried out no LeaderAndIsr.
-        metadata: The brokers that may not know all metadata.
-        deletions: The topics of which a broker has not deleted a replica.
-        removals: By broker, the partitions whose replicas it was to delete because they were moved away.
-        rounds: How often in a row something was said again.
-        is_scheduled: Whether a `ResendRequests` is to come.
+        leaderships: By broker, the partitions whose LeaderAndIsr failed.
+        metadata: The brokers that may lack metadata.
+        deletions: The topics of which a broker failed to delete a replica.
+        removals: By broker, the partitions whose replicas it failed to delete after a reassignment.
+        rounds: The repetitions in a row.
+        is_scheduled: Whether a `ResendRequests` is scheduled.
     """
 
     leaderships: dict[BrokerId, set[TopicPartition]] = field(default_factory=dict)
@@ -29,11 +29,11 @@ class Failures:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is to be said again."""
+        """Whether no request is to be sent again."""
         return not (self.leaderships or self.metadata or self.deletions or self.removals)
 
     def forget_broker(self, broker: BrokerId) -> None:
-        """Drop the failures of a broker epoch that is over: the next one gets everything."""
+        """Drop the failures of a broker epoch that has ended; the next one is sent all state."""
         self.leaderships.pop(broker, None)
         self.removals.pop(broker, None)
         self.metadata.discard(broker)

@@ -26,10 +26,10 @@ class PartitionMachineState(StrEnum):
 
 
 class PartitionAction(Enum):
-    """What entering a state takes."""
+    """The actions that entering a state takes."""
 
     NOTE = auto()
-    """Nothing but to remember it."""
+    """Only record the state."""
     INITIALIZE = auto()
     """Write the first leadership: leader, ISR, leader epoch 0."""
     ELECT = auto()
@@ -40,15 +40,15 @@ class ReplicaMachineState(StrEnum):
     """The state of a replica; the values are the words that Kafka logs."""
 
     NEW = "NewReplica"
-    """Assigned, and to be created on its broker."""
+    """Assigned, and not yet created on its broker."""
     ONLINE = "OnlineReplica"
-    """Leading or following on a live broker."""
+    """Leader or follower on a live broker."""
     OFFLINE = "OfflineReplica"
     """Stopped, or on a broker that is gone."""
     DELETION_STARTED = "ReplicaDeletionStarted"
-    """Its deletion was sent to its broker."""
+    """The request to delete it was sent to its broker."""
     DELETION_SUCCESSFUL = "ReplicaDeletionSuccessful"
-    """Has deleted its log."""
+    """Its broker has deleted it."""
     DELETION_INELIGIBLE = "ReplicaDeletionIneligible"
     """Cannot be deleted now."""
     NON_EXISTENT = "NonExistentReplica"
@@ -56,22 +56,22 @@ class ReplicaMachineState(StrEnum):
 
 
 class ReplicaAction(Enum):
-    """What entering a state takes."""
+    """The actions that entering a state takes."""
 
     NOTE = auto()
-    """Nothing but to remember it."""
+    """Only record the state."""
     CREATE = auto()
-    """LeaderAndIsr with ``isNew`` to it, once a leadership is known."""
+    """Send its broker LeaderAndIsr with ``isNew``, once the partition has a leadership."""
     JOIN = auto()
-    """Make sure that it stands in the assignment; no request."""
+    """Make sure that the assignment contains it; no request."""
     RESUME = auto()
-    """LeaderAndIsr to it, if a leadership is known."""
+    """Send its broker LeaderAndIsr, if the partition has a leadership."""
     STOP = auto()
-    """StopReplica to it, out of the ISR with it, and the new ISR to the others."""
+    """Send its broker StopReplica, remove it from the ISR, and send the new ISR to the others."""
     DELETE = auto()
-    """StopReplica with delete to it."""
+    """Send its broker StopReplica with the flag to delete."""
     FORGET = auto()
-    """Out of the assignment and out of memory with it."""
+    """Remove it from the assignment and from the context."""
 
 
 def _partition_table() -> Mapping[tuple[PartitionMachineState, PartitionMachineState], PartitionAction]:
@@ -118,5 +118,5 @@ StateT = TypeVar("StateT", PartitionMachineState, ReplicaMachineState)
 
 
 def valid_previous(table: Mapping[tuple[StateT, StateT], object], target: StateT) -> tuple[StateT, ...]:
-    """The states of ``table`` from which ``target`` may be entered, in the order of the table."""
+    """Return the states of ``table`` from which ``target`` may be entered, in the order of the table."""
     return tuple(source for source, reached in table if reached == target)

@@ -1,7 +1,7 @@
 """The controller's gauges, computed from the context (``updateMetrics`` of ``KafkaController``).
 
-Two dictionaries of the context track their changed keys. So an update of the gauges costs what has changed
-since the last event, not what there is.
+Two dictionaries of the context track their changed keys. So the cost of an update depends on what has changed
+since the last event, not on the size of the cluster.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from barnabas.controller.core.context.machines import PartitionMachineState, Rep
 from barnabas.controller.core.protocol.inputs import ControllerState
 
 _RENAMED = {"BROKER_CHANGE": "LeaderElection", "ALTER_PARTITION_REASSIGNMENT": "PartitionReassignment"}
-"""The two names that differ from the state's: they are older."""
+"""The two metric names that differ from the state's name; they are older than the states."""
 
 
 def rate_and_time(state: ControllerState) -> str:
-    """Return the one of ``TIMED_EVENTS`` that counts the time of what happens in ``state``.
+    """Return the name in ``TIMED_EVENTS`` under which the time in ``state`` is counted.
 
-    Source: Kafka's ``ControllerState.rateAndTimeMetricName``, which leaves out Idle, in which nothing happens
-    there, and UpdateMetadataResponseReceived.
+    Source: Kafka's ``ControllerState.rateAndTimeMetricName``, which leaves out Idle and
+    UpdateMetadataResponseReceived.
     """
     return _RENAMED.get(state.name, "".join(word.capitalize() for word in state.name.split("_")))
 
@@ -41,7 +41,7 @@ class Measures:
         global_partition_count: Partitions.
         topics_to_delete_count: Topics queued for deletion.
         replicas_to_delete_count: Their replicas that are not deleted yet.
-        topics_ineligible_to_delete_count: Those of them whose deletion has to wait.
+        topics_ineligible_to_delete_count: The queued topics whose deletion must wait.
         replicas_ineligible_to_delete_count: Their replicas that cannot be deleted now.
     """
 

@@ -1,19 +1,18 @@
-"""Replicas that no broker has confirmed yet: which are sent as new, and which may have a log or not.
+"""New replicas: which are sent as new, and which may or may not have a log already.
 
 A replica is sent ``isNew`` once. If that request is lost, with its broker or with the controller, the broker
 finds no log of a partition that is not new. A broker that leads such a partition, or is in its ISR, refuses
 it (`broker.core.log_expectation`), because it looks like an emptied disk. So the controller remembers what it
 created until the broker answers:
 
-* unsent: no request has named the replica yet. Its first one is sent as new, and what log lies there is a
-  stray.
-* unconfirmed: the request that created it is not answered. A log may be there or not; both are right.
+* unsent: no request has named the replica yet. The first one is sent as new, so a log that exists is a stray.
+* unconfirmed: the request that created it was not answered. A log may or may not exist.
 
-Both say that the broker may begin with nothing although it leads or is in sync. That is safe only for a
-process that was there when the partition was created: it knows by itself what it hosts. A process that
-started later may find an emptied disk where its predecessor had a log, and acknowledged records from it. So
-its replicas must have their logs, whatever was answered. A partition with one replica is the exception under
-a controller that knows that its request was not answered: there is no other log that could be erased.
+In both states the broker may start with an empty log although it leads or is in sync. That is safe only for a
+process that has run since the partition was created: it knows what it hosts. A process that started later may
+find an emptied disk where its predecessor had a log, and acknowledged records from it. So its replicas must
+have their logs, even if a request was not answered. A partition with one replica is the exception under a
+controller that knows that its request was not answered: there is no other log that could be erased.
 
 A new controller knows nothing of the requests of others, but a state of version 0 shows it. The state has
 never changed since it was created. A member of its ISR that no controller has missed since
@@ -38,8 +37,8 @@ from barnabas.cluster.model.requests import LeaderAndIsrPartition
 CONFIRMED = frozenset({ErrorCode.NONE, ErrorCode.STALE_CONTROLLER_EPOCH})
 """The answers of a broker that hosts the replica: it obeyed, or it is in that leader epoch or a later one.
 
-A broker that hosts a former topic's replica under the same name puts it aside before it compares leader
-epochs (``broker.replicas.leadership``), so the second answer speaks of this topic, too.
+A broker that hosts a replica of a former topic of the same name removes it before it compares leader epochs
+(``broker.replicas.control_requests``), so the second answer is about this topic, too.
 """
 
 
@@ -62,15 +61,15 @@ class NewReplicas:
         assignment: Assignment,
         alive_since: Iterable[BrokerId],
     ) -> None:
-        """Remember what ``state``, as a former controller left it, says of the replicas of ``tp``.
+        """Derive which replicas of ``tp`` are unconfirmed from the ``state`` that a former controller wrote.
 
         Args:
             tp: The partition.
             state: Its state.
-            assignment: Its replicas. One that is being added may have a log; it begins empty as long as it is
-                not in sync.
-            alive_since: The brokers that are live and have not restarted since the former controllers dealt
-                with them. Another ISR member may have a log, and is neither unsent nor unconfirmed.
+            assignment: Its replicas. A replica that is being added may have a log; it may start empty as long
+                as it is not in sync.
+            alive_since: The live brokers that have not restarted since former controllers handled them.
+                Another ISR member may have a log, and is neither unsent nor unconfirmed.
         """
         known = state.leader_and_isr
         if known.version != INITIAL_VERSION or known.leader_epoch:
@@ -86,13 +85,13 @@ class NewReplicas:
         partitions: Iterable[LeaderAndIsrPartition],
         shared: dict[tuple[int, bool], LeaderAndIsrPartition],
     ) -> tuple[LeaderAndIsrPartition, ...]:
-        """Return ``partitions`` as they are sent to ``broker``; those sent as new become unconfirmed.
+        """Set the flags of ``partitions`` for ``broker``; those sent as new become unconfirmed.
 
         Args:
             broker: The receiver.
             partitions: The states for it, before the flags are set.
-            shared: What other brokers were sent, by the id of the partition and whether it is new: brokers
-                that get the same share it.
+            shared: The objects sent to other brokers, by the id of the partition and whether it is new.
+                Brokers that get the same state share one object.
         """
         unsent, unconfirmed = self._unsent.get(broker, set()), self._unconfirmed.setdefault(broker, set())
         flagged: list[LeaderAndIsrPartition] = []
@@ -118,7 +117,7 @@ class NewReplicas:
             unconfirmed.difference_update(tp for tp, error in errors.items() if error in CONFIRMED)
 
     def died(self, broker: BrokerId, has_others: Callable[[TopicPartition], bool]) -> None:
-        """Take the unconfirmed replicas of ``broker``, which is gone, for created.
+        """Take the unconfirmed replicas of a dead ``broker`` for created.
 
         Args:
             broker: Whose process has ended. What it did not answer it may have carried out.
@@ -133,6 +132,6 @@ class NewReplicas:
             kind.get(broker, set()).discard(tp)
 
     def clear(self) -> None:
-        """Forget all."""
+        """Forget all replicas."""
         self._unsent.clear()
         self._unconfirmed.clear()

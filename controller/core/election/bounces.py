@@ -1,20 +1,21 @@
-"""Brokers that restarted while no controller was active to see it (not in Kafka).
+"""Brokers that restarted while no controller was active to notice it (not in Kafka).
 
-Such a broker is back with what its disk kept, perhaps without its last records. A place in the ISR that was
-earned before means nothing any more. And where it leads, its leader epoch must rise: it would append other
-records at the offsets of those that it has lost, in the same epoch, and no follower that still holds the old
-ones would ever truncate (KIP-101 compares epochs).
+Such a broker has only what its disk kept, perhaps without its last records. So its place in the ISR is no
+longer justified. And if it leads, its leader epoch must rise: otherwise it would append other records at the
+offsets of those that it has lost, in the same epoch, and no follower that still has the old ones would
+truncate them (KIP-101 compares epochs).
 
-A state in ZooKeeper does not show it: the time of its last write says nothing of what its writer knew, and an
-election or a change of the ISR hides every bounce before it. So the evidence is one-sided. A controller deals
-with each registration that it finds, and records its broker epoch, the czxid, only when that is done and the
-broker has answered LeaderAndIsr (`ControllerRecord`). Its successor takes for bounced each broker whose
-registration is not the recorded one: a restart always makes another czxid, so none is missed. A controller
-that ends between the two, a deleted record, and a controller of Kafka's own in between cost a leader epoch or
-a place in the ISR without need; both are harmless.
+The partition states in ZooKeeper do not show a bounce: the time of a write does not say what its writer knew,
+and an election or a change of the ISR hides every bounce before it. So controllers keep a record. A
+controller handles each registration that it finds, and records its broker epoch, the czxid, only when that is
+done and the broker has answered LeaderAndIsr (`ControllerRecord`). The next controller takes each broker
+whose registration is not the recorded one for bounced: every restart has another czxid, so none is missed. A
+controller that ends before it has recorded an epoch, a deleted record, or a Kafka controller in between costs
+an unneeded leader epoch or a place in the ISR; both are harmless.
 
-Such a broker may even be back without its logs, and reports that only when it should lead or follow. Until it
-has answered it is unproven: its place in an ISR takes nobody else's (`ControllerContext.kept_in_sync`).
+A bounced broker may even have lost its logs, and reports that only when it should lead or follow. Until it
+has answered it is unproven: it does not count as the live member that has the log
+(`ControllerContext.kept_in_sync`).
 """
 
 from __future__ import annotations
@@ -36,18 +37,18 @@ from barnabas.controller.core.protocol.effects import (
 )
 
 
-def deal_with_unseen(
+def handle_unseen_bounces(
     context: ControllerContext, tps: Sequence[TopicPartition], settled: Mapping[BrokerId, BrokerEpoch]
 ) -> Decision[None]:
-    """Take brokers that bounced unseen out of the ISRs, and out of the lead, as their death would have.
+    """Remove brokers that bounced unseen from ISRs and leaderships, as their failure would have.
 
-    Where all live members have bounced none is better than the others: all stay, and a leader among them
-    begins a new leader epoch. An election, where the leader is not live, begins one anyway.
+    If all live members have bounced, none is better than the others: all stay, and a leader among them gets a
+    new leader epoch. If the leader is not live, the election raises it anyway.
 
     Args:
-        context: What is known.
+        context: The controller context.
         tps: All partitions.
-        settled: The broker epochs that the controllers before have dealt with.
+        settled: The broker epochs that former controllers have handled.
     """
     live = context.brokers.keys()
     bounced = {id_ for id_, broker in context.brokers.items() if settled.get(id_) != broker.epoch}
@@ -78,15 +79,15 @@ def deal_with_unseen(
 
 
 def settle(context: ControllerContext, brokers: Iterable[BrokerId]) -> Decision[None]:
-    """Record that the registrations of ``brokers``, as they are known, have been dealt with.
+    """Record that the present broker epochs of ``brokers`` have been handled.
 
-    An unproven one is not recorded before it has answered: the next controller must not believe in its logs.
+    An unproven broker is not recorded before it has answered: the next controller must not rely on its logs.
     """
     known = (id_ for id_ in brokers if id_ not in context.unproven)
     context.settled.update((id_, context.brokers[id_].epoch) for id_ in known)
     settled = {id_: context.settled[id_] for id_ in sorted(context.settled.keys() & context.brokers.keys())}
     context.settled = settled
-    # Without a record the next controller takes them for bounced, which is safe.
+    # If the write fails, the next controller takes them for bounced, which is safe.
     yield from attempt("the record of brokers", ask(RecordBrokers(settled, context.fence)))
 
 

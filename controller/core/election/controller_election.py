@@ -18,7 +18,7 @@ from barnabas.controller.core.election.effects import (
     ReadController,
     ScheduleReelection,
 )
-from barnabas.controller.core.election.failover import fail_over
+from barnabas.controller.core.election.failover import on_controller_failover
 from barnabas.controller.core.leader_elections.effects import CancelLeaderRebalance
 from barnabas.controller.core.protocol.effects import (
     NO_CONTROLLER,
@@ -31,17 +31,21 @@ from barnabas.controller.core.protocol.effects import (
 )
 
 CONTESTS = 3
-"""How often a broker contests the node before it pauses: the winner's node comes into sight after the first;
-more are needed only where somebody writes ``/controller_epoch`` or takes registrations away meanwhile. Each
-look at the race after a pause gives one back."""
+"""The number of elections that a broker takes part in before it pauses.
+
+The first shows the winner's node. More are needed only if somebody writes ``/controller_epoch`` or deletes
+registrations meanwhile. Each check after a pause gives one attempt back.
+"""
 
 
 REELECTION_PAUSE_S = 2.0
 """The pause after elections that nobody won: no watch reports what would change its outcome."""
 
 LONGEST_PAUSE_S = 30.0
-"""What the pause grows to, by doubling, where contest after contest leads to nothing: brokers whose
-registrations are gone would take ``/controller`` from each other many times a second."""
+"""The longest pause; the pause doubles while elections stay without a result.
+
+Brokers whose registrations are gone would otherwise take ``/controller`` from each other many times a second.
+"""
 
 
 class Verdict(Enum):
@@ -76,7 +80,7 @@ def judge(claim: Claim | None, own: BrokerId, *, acts: bool) -> Verdict:
         case Owner.THIS_SESSION:
             return Verdict.STAY if acts and claim.named == own else Verdict.GIVE_UP
         case Owner.NAMED_BROKER:
-            # Named, and registered in another session: a former life, whose node goes with that session.
+            # The node is of an earlier incarnation of this broker, and is deleted when that session expires.
             return Verdict.WAIT if claim.named == own else Verdict.FOLLOW
         case Owner.OTHER_BROKER:
             return Verdict.WAIT
@@ -87,23 +91,23 @@ def judge(claim: Claim | None, own: BrokerId, *, acts: bool) -> Verdict:
 
 
 def start(context: ControllerContext) -> Decision[None]:
-    """Take part in the race, in a new session."""
+    """Take part in elections in a new session (Kafka: ``Startup``)."""
     context.contests = context.pauses = 0
     yield from run(context)
 
 
 def run(context: ControllerContext) -> Decision[None]:
-    """Take part in the race, also after a failure: the pause is over."""
+    """Take part in elections again after a pause (Kafka: ``Reelect``)."""
     context.is_resting = False
     context.contests = max(context.contests - 1, 0)
     was_active = context.is_active
-    yield from follow_controller(context)
+    yield from process_controller_change(context)
     if was_active and context.is_active:
         yield from _calm_down(context)
 
 
 def _calm_down(context: ControllerContext) -> Decision[None]:
-    """Look at the race again until every contest is forgotten: somebody is the controller."""
+    """Schedule checks until the count of attempts is 0 again, because there is a controller now."""
     if context.contests:
         yield ScheduleReelection(REELECTION_PAUSE_S)
     else:
@@ -111,16 +115,16 @@ def _calm_down(context: ControllerContext) -> Decision[None]:
 
 
 def _pause(context: ControllerContext) -> Decision[None]:
-    """Look at the race again after a pause, a longer one each time that contests have led to nothing."""
+    """Schedule the next check after a pause, which is longer each time that attempts led to nothing."""
     yield ScheduleReelection(min(REELECTION_PAUSE_S * 2**context.pauses, LONGEST_PAUSE_S))
     if context.contests >= CONTESTS:
         context.pauses += 1
 
 
 def rest(context: ControllerContext, because: str) -> Decision[None]:
-    """Step down after a takeover that failed, and leave the race to the others for a pause.
+    """Resign after a failed failover, and take part in no election for a pause.
 
-    What it failed at may well be there yet: who contests at once reads the whole cluster again and again.
+    The cause of the failure may persist, so trying again at once would read the whole cluster over and over.
     """
     context.is_resting = True
     yield from _pause(context)
@@ -128,17 +132,17 @@ def rest(context: ControllerContext, because: str) -> Decision[None]:
 
 
 def await_zookeeper(context: ControllerContext, because: str) -> Decision[None]:
-    """Resign without a word to ZooKeeper, which gave no answer, and look at the race once it may give one.
+    """Resign without writing to ZooKeeper, which does not answer, and schedule the next check.
 
-    The session may go on as if nothing had happened: then this broker's own node stands, nobody else
-    contests it, and no watch reports anything.
+    The session may survive. Then this broker's own node remains, no other broker tries to be elected, and no
+    watch reports anything.
     """
-    yield from resign(context, because)
+    yield from on_controller_resignation(context, because)
     yield from _pause(context)
 
 
-def follow_controller(context: ControllerContext) -> Decision[None]:
-    """Read which broker is the controller: resign if it is another one, try to be elected if it is none."""
+def process_controller_change(context: ControllerContext) -> Decision[None]:
+    """Read ``/controller``; resign if another broker is named, try to be elected if none is."""
     while True:
         found = yield from ask(ReadController())
         context.latest_epoch = max(context.latest_epoch, found.epoch)
@@ -146,7 +150,7 @@ def follow_controller(context: ControllerContext) -> Decision[None]:
         if verdict is Verdict.STAY:
             return
         if context.is_active:
-            yield from resign(context, _what_it_says(found.claim))
+            yield from on_controller_resignation(context, _what_it_says(found.claim))
         if verdict is Verdict.GIVE_UP:
             yield from ask(GiveUpController())
         elif verdict is Verdict.CONTEST and context.contests < CONTESTS and not context.is_resting:
@@ -163,18 +167,18 @@ def follow_controller(context: ControllerContext) -> Decision[None]:
 
 
 def step_down(context: ControllerContext, because: str) -> Decision[None]:
-    """Resign, and give ``/controller`` up so that the others need not wait for the session to end."""
+    """Resign, and delete ``/controller``, so that the others need not wait for the session to end."""
     was_active = context.is_active
-    yield from resign(context, because)
+    yield from on_controller_resignation(context, because)
     if was_active:
         yield from ask(GiveUpController())
 
 
-def resign(context: ControllerContext, because: str) -> Decision[None]:
-    """Cease to act as the controller; needs no ZooKeeper, so it also serves when the session is gone."""
+def on_controller_resignation(context: ControllerContext, because: str) -> Decision[None]:
+    """Stop acting as the controller (Kafka: ``onControllerResignation``); this works without a session."""
     if context.is_active:
         yield LogInfo(f"resigned as the controller with epoch {context.epoch}, because {because}")
-    # From here on its port refuses, before anything is taken down.
+    # From here on the port for commands refuses, before anything else stops.
     context.active_controller_id = NO_CONTROLLER
     yield AnnounceController(NO_CONTROLLER)
     yield CancelLeaderRebalance()
@@ -184,7 +188,7 @@ def resign(context: ControllerContext, because: str) -> Decision[None]:
 
 
 def _contest(context: ControllerContext, seen: Claim | None) -> Decision[bool]:
-    """Try to be elected in the place of ``seen``, and take the cluster over; False where that failed."""
+    """Try to be elected in the place of ``seen`` and run the failover; return False if one failed."""
     if seen is not None:
         yield LogInfo(f"{_what_it_says(seen)}: it is contested")
     outcome = yield from ask(ContestController(seen, context.latest_epoch))
@@ -195,7 +199,7 @@ def _contest(context: ControllerContext, seen: Claim | None) -> Decision[bool]:
     context.active_controller_id = context.facts.broker_id
     yield LogInfo(f"elected controller with epoch {outcome.epoch}")
     yield AnnounceController(context.facts.broker_id, outcome.epoch)
-    later = yield from fail_over(context)
+    later = yield from on_controller_failover(context)
     if later is not None:
         context.latest_epoch = later
         yield from step_down(context, "its epoch is not the latest")
@@ -204,10 +208,10 @@ def _contest(context: ControllerContext, seen: Claim | None) -> Decision[bool]:
 
 
 def _accept(context: ControllerContext, elected: BrokerId) -> Decision[None]:
-    """Remember the broker that was elected as the controller.
+    """Record which broker was elected as the controller.
 
-    Where there is none for now (`NO_CONTROLLER`) the race is looked at again, until there is one: what it
-    waits for, such as a new ``/controller_epoch``, may be nothing that is watched.
+    If there is none (`NO_CONTROLLER`), the next check is scheduled, because no watch may report what has to
+    change, such as ``/controller_epoch``.
     """
     context.active_controller_id = elected
     if elected == NO_CONTROLLER:
@@ -218,7 +222,7 @@ def _accept(context: ControllerContext, elected: BrokerId) -> Decision[None]:
     if elected != NO_CONTROLLER:
         yield from _calm_down(context)
     elif not context.is_resting:
-        # Out of contests, it lets no change of the node put off the next look.
+        # After the last attempt, changes of the node must not postpone the next check.
         context.is_resting = context.contests >= CONTESTS
         yield from _pause(context)
 

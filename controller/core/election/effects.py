@@ -18,16 +18,17 @@ class ReadController(Ask[Controllership]):
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """Another broker was quicker."""
+    """The answer if another broker was elected."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContestController(Ask[ControllerFence | Lost]):
-    """Delete the claim that was ``seen``, create ``/controller`` and raise its epoch in one transaction.
+    """Delete the claim that was ``seen``, create ``/controller`` and raise the epoch in one transaction.
 
     Attributes:
-        seen: The claim to replace; None where there was none.
-        above: The latest known controller epoch: the new one is later, even if the node was lowered.
+        seen: The claim to replace; None if there was none.
+        above: The latest known controller epoch. The new one is later, even if ``/controller_epoch`` was
+            lowered.
     """
 
     seen: Claim | None
@@ -38,7 +39,7 @@ class ContestController(Ask[ControllerFence | Lost]):
 class RecordEpoch(Ask[Mapping[BrokerId, BrokerEpoch]]):
     """Record the controller epoch; the answer: the broker epochs that earlier controllers have handled.
 
-    It comes before anything is sent or written in this epoch, so that none below it is ever used again.
+    This happens before anything is sent or written in this epoch, so that no earlier epoch is used again.
     """
 
     fence: ControllerFence
@@ -46,7 +47,7 @@ class RecordEpoch(Ask[Mapping[BrokerId, BrokerEpoch]]):
 
 @dataclass(frozen=True, slots=True)
 class RecordBrokers(Ask[None]):
-    """Record the broker epochs that the controllers have dealt with (`ControllerRecord`)."""
+    """Record the broker epochs that controllers have handled (`ControllerRecord`)."""
 
     broker_epochs: Mapping[BrokerId, BrokerEpoch]
     fence: ControllerFence
@@ -54,16 +55,16 @@ class RecordBrokers(Ask[None]):
 
 @dataclass(frozen=True, slots=True)
 class GiveUpController(Ask[None]):
-    """Delete ``/controller`` if this session owns it, so that all brokers contest it."""
+    """Delete ``/controller`` if this session owns it, so that all brokers can be elected."""
 
 
 @dataclass(frozen=True, slots=True)
 class AnnounceController(Effect):
-    """Pass the controller's id, as far as known, to this broker; `NO_CONTROLLER` for none.
+    """Pass the controller's id to this broker.
 
     Attributes:
-        controller_id: Who.
-        epoch: The latest known controller epoch; from now on this broker obeys no earlier one.
+        controller_id: The controller's broker id; `NO_CONTROLLER` if none is known.
+        epoch: The latest known controller epoch; from now on this broker refuses requests of earlier ones.
     """
 
     controller_id: BrokerId
@@ -72,6 +73,6 @@ class AnnounceController(Effect):
 
 @dataclass(frozen=True, slots=True)
 class ScheduleReelection(Effect):
-    """Have `Reelect` come in ``delay_s`` seconds, instead of when it was due."""
+    """Put `Reelect` into the mailbox after ``delay_s`` seconds; an earlier schedule is dropped."""
 
     delay_s: float

@@ -35,12 +35,12 @@ LAST_EPOCH = 2**31 - 1
 """The largest controller epoch; a state that names it was written by a person."""
 
 
-def fail_over(context: ControllerContext) -> Decision[ControllerEpoch | None]:
-    """Take the cluster over.
+def on_controller_failover(context: ControllerContext) -> Decision[ControllerEpoch | None]:
+    """Become the active controller: read the cluster, start both state machines, resume what was begun.
 
     Returns:
-        None; or the controller epoch that a state was written in if it is later than this one, which then is
-        not to be used: nothing was sent or written.
+        None; or the controller epoch of a partition state if that is later than this controller's. Then this
+        epoch must not be used, and nothing was sent or written.
     """
     settled = yield from ask(RecordEpoch(context.fence))
     yield from attempt("the notes of failed log directories", _drop_log_dir_events(context))
@@ -54,28 +54,37 @@ def fail_over(context: ControllerContext) -> Decision[ControllerEpoch | None]:
         return latest
     for broker in context.brokers.values():
         yield OpenChannel(broker)
-    yield from attempt("the marks of topics to be deleted", topic_deletion.take_marks_over(context))
+    yield from attempt(
+        "the marks of topics to be deleted", topic_deletion.fetch_topic_deletions_in_progress(context)
+    )
     # Brokers must know each other before any LeaderAndIsr names one as leader.
     yield from update_metadata(context, context.brokers)
-    yield from bounces.deal_with_unseen(context, tps, settled)
+    yield from bounces.handle_unseen_bounces(context, tps, settled)
     yield from replica_state_machine.start_up(context, tps)
     yield from partition_state_machine.start_up(context, tps)
-    # A broker that has just started serves no client before it knows of all topics that anybody can tell of.
-    yield from update_metadata(context, context.brokers, is_complete=True)
+    # A starting broker serves no client before it has all metadata, and others forget the partitions that no
+    # request has named. Those with an online replica were sent above; here are the others.
+    liveness = context.liveness()
+    unreachable = [
+        tp
+        for tp, assignment in zip(tps, context.assigned(tps), strict=True)
+        if len(liveness.offline(tp, assignment.replicas)) == len(assignment.replicas)
+    ]
+    yield from update_metadata(context, context.brokers, unreachable, is_complete=True)
     yield from bounces.settle(context, context.brokers)
     yield LogInfo(
         f"ready to serve as the controller with epoch {context.epoch}: {len(context.brokers)} brokers, "
         f"{len(context.assignments)} topics, {len(tps)} partitions"
     )
-    yield from attempt("the reassignments", reassignment_requests.take_over(context))
-    yield from attempt("the deletions", topic_deletion.resume_all(context))
+    yield from attempt("the reassignments", reassignment_requests.initialize_partition_reassignments(context))
+    yield from attempt("the deletions", topic_deletion.resume_deletions(context))
     yield from attempt("the elections of preferred replicas", replica_elections.elect_by_znode(context))
     yield from replica_elections.schedule_first_rebalance(context)
     return None
 
 
 def _drop_log_dir_events(context: ControllerContext) -> Decision[None]:
-    """Watch the notes, and delete those that a new controller finds: it asks every broker anyway."""
+    """Watch and delete the notifications: a new controller sends every broker all state anyway."""
     events = yield from ask(ReadLogDirEvents())
     if events.notes:
         yield from ask(DeleteLogDirEvents(events.notes, context.fence))
@@ -84,14 +93,14 @@ def _drop_log_dir_events(context: ControllerContext) -> Decision[None]:
 def _drop_isr_changes(context: ControllerContext) -> Decision[None]:
     changes = yield from ask(ReadIsrChanges())
     if changes.notes:
-        # All states are read later: what the notes point to is known then.
+        # All states are read afterwards, including those that the notifications name.
         yield from ask(DeleteIsrChanges(changes.notes, context.fence))
 
 
 def _read_cluster(
     context: ControllerContext,
 ) -> Decision[tuple[Sequence[TopicPartition], ControllerEpoch]]:
-    """Read everything; all partitions, and the latest controller epoch in which a state was written."""
+    """Read the cluster; return all partitions and the latest controller epoch of their states."""
     context.brokers.update((yield from ask(ReadBrokers())))
     topics = yield from leave_out_illegal((yield from ask(ReadTopics())))
     assignments = yield from ask(ReadAssignments(topics))
@@ -99,8 +108,8 @@ def _read_cluster(
         context.assignments[topic] = dict(sorted(assignments[topic].partitions.items()))
         context.identify(topic, assignments[topic].identity)
     tps = list(context.partitions())
-    # The answer, and all that is kept by partition from now on, has these objects for its keys: what is the
-    # same is found without being compared.
+    # These objects are the keys of the answer and of all dictionaries by partition from now on, so that
+    # look-ups find the same object without comparing fields.
     states = yield from ask(ReadPartitionStates(tuple(tps)))
     context.leaderships.update(states)
     return tps, max((state.controller_epoch for state in states.values()), default=context.epoch)

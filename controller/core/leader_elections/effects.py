@@ -1,4 +1,4 @@
-"""Effects of leader elections that a znode asks for, or that come by the clock."""
+"""Effects of leader elections that a znode requests or that are scheduled."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from barnabas.controller.core.protocol.effects import Ask, ControllerFence, Effe
 
 @dataclass(frozen=True, slots=True)
 class ReadPreferredReplicaElection(Ask[tuple[TopicPartition, ...] | None]):
-    """The partitions in ``/admin/preferred_replica_election``; watches it.
+    """Read the partitions in ``/admin/preferred_replica_election``, and watch it.
 
-    None where there is no such node; no partitions where it cannot be read.
+    The answer is None if the node is missing, and has no partitions if the node cannot be decoded.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class DeletePreferredReplicaElection(Ask[None]):
-    """Delete ``/admin/preferred_replica_election``; that it is gone already is no failure."""
+    """Delete ``/admin/preferred_replica_election``; a missing node is no failure."""
 
     fence: ControllerFence
 
 
 @dataclass(frozen=True, slots=True)
 class ScheduleLeaderRebalance(Effect):
-    """Have `AutoPreferredReplicaLeaderElection` come in ``delay_s`` seconds, instead of when it was due."""
+    """Schedule `AutoPreferredReplicaLeaderElection` in ``delay_s`` seconds, replacing any schedule."""
 
     delay_s: float
 
 
 @dataclass(frozen=True, slots=True)
 class CancelLeaderRebalance(Effect):
-    """Let `AutoPreferredReplicaLeaderElection` not come any more."""
+    """Cancel the schedule of `AutoPreferredReplicaLeaderElection`."""

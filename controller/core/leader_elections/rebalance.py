@@ -1,4 +1,4 @@
-"""The partitions that an automatic rebalance returns to their preferred replicas; a function of facts alone.
+"""The partitions whose leadership an automatic rebalance returns to the preferred replicas.
 
 Source: docs/kafka/topics.md, Rebalance (``checkAndTriggerAutoLeaderRebalance``).
 """
@@ -14,12 +14,12 @@ from barnabas.cluster.model.partition import Assignment, LeaderAndIsr
 
 @dataclass(frozen=True, slots=True)
 class Led:
-    """A partition as the rebalance sees it.
+    """A partition and its leadership.
 
     Attributes:
-        partition: Which.
+        partition: The partition.
         assignment: Its replicas, the preferred one first.
-        leadership: Who leads it; None where nobody ever did.
+        leadership: Its leader and ISR; None if it never had a leader.
     """
 
     partition: TopicPartition
@@ -29,11 +29,11 @@ class Led:
 
 @dataclass(frozen=True, slots=True)
 class Imbalance:
-    """A broker of whose partitions too many are led by others.
+    """A broker that is the preferred replica of too many partitions that others lead.
 
     Attributes:
         broker_id: The broker.
-        preferred: How many partitions it is the preferred replica of.
+        preferred: The number of partitions of which it is the preferred replica.
         imbalanced: Those of them that another broker leads, or none.
         candidates: Those of ``imbalanced`` that it could lead now.
     """
@@ -47,10 +47,10 @@ class Imbalance:
 def find_imbalances(
     partitions: Iterable[Led], percentage: int, is_online: Callable[[BrokerId, TopicPartition], bool]
 ) -> list[Imbalance]:
-    """The brokers with more than ``percentage`` percent of their partitions in other hands, by number.
+    """Return the brokers with more than ``percentage`` percent of imbalanced partitions, by id.
 
     Args:
-        partitions: All that an election may move: those of topics being deleted are left out.
+        partitions: All partitions but those of topics being deleted.
         percentage: ``leader.imbalance.per.broker.percentage``.
         is_online: Whether that replica of that partition is live.
     """
@@ -63,7 +63,7 @@ def find_imbalances(
 
 
 def is_any_reassigned(assignments: Mapping[str, Mapping[int, Assignment]]) -> bool:
-    """Whether any partition is being reassigned: release 2.8 rebalances no leaders meanwhile."""
+    """Return whether any partition is being reassigned; release 2.8 then rebalances no leaders."""
     return any(each.is_being_reassigned for numbers in assignments.values() for each in numbers.values())
 
 

@@ -1,4 +1,4 @@
-"""Leader elections without a failure: by request, by znode, by the clock, by a changed setting.
+"""Leader elections without a failure: by request, by znode, by schedule, by a changed setting.
 
 Source: docs/kafka/topics.md, Rebalance (``processReplicaLeaderElection``, ``onReplicaElection``,
 ``checkAndTriggerAutoLeaderRebalance``, ``processTopicUncleanLeaderElectionEnable`` of release 2.8).
@@ -33,7 +33,7 @@ from barnabas.controller.core.protocol.effects import Decision, LogInfo, ask, li
 from barnabas.controller.core.protocol.inputs import CommandReceived, UncleanLeaderElectionEnable
 
 FIRST_REBALANCE_S = 5.0
-"""How long after a failover the leaders are first looked at; in Kafka too no setting says it."""
+"""The seconds from a failover to the first check of the leaders; as in Kafka, there is no setting."""
 
 _STRATEGIES: Mapping[ElectionType, Strategy] = {
     ElectionType.PREFERRED: OtherElection.PREFERRED,
@@ -59,7 +59,7 @@ class Trigger(Enum):
 def elect_on_request(
     context: ControllerContext, requested: CommandReceived[ElectLeaders]
 ) -> Decision[ElectLeadersResult]:
-    """Elect leaders where another than the right one leads, and return the result of each."""
+    """Elect leaders by the strategy of the command, and return the result for each partition."""
     command = requested.command
     results = yield from _elect(
         context, command.partitions, command.election_type, Trigger.REQUEST, command.damaged
@@ -68,10 +68,10 @@ def elect_on_request(
 
 
 def elect_by_znode(context: ControllerContext) -> Decision[None]:
-    """Have the preferred replicas lead what ``/admin/preferred_replica_election`` names, if it is there.
+    """Elect the preferred replicas of the partitions in ``/admin/preferred_replica_election``.
 
-    It is deleted when they do or cannot, so that a controller that fails in between leaves it to its
-    successor; and read again, because the next one may have been written at once.
+    The node is deleted after the elections, so that a controller that fails in between leaves it to the next
+    one. Then it is read again, because the next request may have been written at once.
     """
     while (named := (yield from ask(ReadPreferredReplicaElection()))) is not None:
         results = yield from _elect(context, named, ElectionType.PREFERRED, Trigger.ZNODE)
@@ -79,8 +79,8 @@ def elect_by_znode(context: ControllerContext) -> Decision[None]:
         yield from ask(DeletePreferredReplicaElection(context.fence))
 
 
-def rebalance(context: ControllerContext) -> Decision[None]:
-    """Have the preferred replicas lead again where too many of a broker's partitions have gone astray."""
+def check_and_trigger_auto_leader_rebalance(context: ControllerContext) -> Decision[None]:
+    """Elect the preferred replicas of brokers with too many partitions that others lead."""
     if not is_any_reassigned(context.assignments):
         percentage = context.facts.leader_imbalance_percentage
         led = _list_led(context)
@@ -103,13 +103,13 @@ def _remedy(candidates: int) -> str:
 
 
 def schedule_first_rebalance(context: ControllerContext) -> Decision[None]:
-    """Look at the leaders soon after a failover, if ``auto.leader.rebalance.enable`` says so."""
+    """Schedule the first check of the leaders, if ``auto.leader.rebalance.enable`` is true."""
     if context.facts.auto_leader_rebalance:
         yield ScheduleLeaderRebalance(FIRST_REBALANCE_S)
 
 
 def schedule_next_rebalance(context: ControllerContext) -> Decision[None]:
-    """Look at the leaders again after ``leader.imbalance.check.interval.seconds``."""
+    """Schedule the next check after ``leader.imbalance.check.interval.seconds``."""
     yield ScheduleLeaderRebalance(context.facts.leader_imbalance_check_interval_s)
 
 
@@ -122,10 +122,12 @@ def _list_led(context: ControllerContext) -> list[Led]:
     return led
 
 
-def enable_unclean(context: ControllerContext, change: UncleanLeaderElectionEnable) -> Decision[None]:
-    """The broker's setting has changed; where it allows more, try again what failed for want of it.
+def process_unclean_leader_election_enable(
+    context: ControllerContext, change: UncleanLeaderElectionEnable
+) -> Decision[None]:
+    """Apply the changed setting of this broker; if it now allows unclean elections, try those that failed.
 
-    Every broker remembers it, for the day when it is the controller.
+    Every broker records it, because it may become the controller.
     """
     context.facts = replace(context.facts, unclean_leader_election=change.enabled)
     if change.enabled and context.is_active:
@@ -133,8 +135,8 @@ def enable_unclean(context: ControllerContext, change: UncleanLeaderElectionEnab
         yield from bring_online(context)
 
 
-def enable_unclean_for(context: ControllerContext, topic: str) -> Decision[None]:
-    """A topic's setting allows unclean elections now: try again what failed for want of it."""
+def process_topic_unclean_leader_election_enable(context: ControllerContext, topic: str) -> Decision[None]:
+    """Try the failed elections of a topic that now allows unclean ones."""
     yield LogInfo(f"unclean leader election is enabled now for {topic}")
     yield from bring_online(context, topic)
 
@@ -146,7 +148,7 @@ def _elect(
     trigger: Trigger,
     damaged: BrokerId = NO_LEADER,
 ) -> Decision[dict[TopicPartition, ElectionResult]]:
-    """Kafka: ``processReplicaLeaderElection`` and ``onReplicaElection``; the result of each of ``tps``."""
+    """Run elections, and return the result for each of ``tps`` (Kafka: ``onReplicaElection``)."""
     results = {tp: _refusal(context, tp, kind, damaged) for tp in tps}
     electable = tuple(tp for tp, refusal in results.items() if refusal is None)
     for refusal in dict.fromkeys(refusal for refusal in results.values() if refusal is not None):
@@ -170,7 +172,7 @@ def _elect(
 def _refusal(
     context: ControllerContext, tp: TopicPartition, kind: ElectionType, damaged: BrokerId
 ) -> ElectionResult | None:
-    """Return why no election is tried, or None if one is."""
+    """Return why the partition has no election, or None if it has one."""
     replicas = context.assignment(tp).replicas
     if not replicas:
         return ElectionResult(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "The partition does not exist.")
@@ -198,7 +200,7 @@ def _result(
 
 
 def _ended(results: Mapping[TopicPartition, ElectionResult]) -> LogInfo:
-    """The log line of elections that no caller waits for."""
+    """Return the log line about elections that no caller waits for."""
     right = {ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED}
     completed = tuple(tp for tp, result in results.items() if result.error in right)
     failed = tuple(tp for tp, result in results.items() if result.error not in right)

@@ -18,27 +18,27 @@ _ILLEGAL = "java.lang.IllegalStateException: "
 
 
 def is_failed_change(cause: str) -> bool:
-    """Whether ``cause`` is one of those below that a partition can help, and no illegal move or ZooKeeper."""
+    """Return whether ``cause`` is neither an invalid transition nor an error of ZooKeeper."""
     return cause.startswith(_FAILED)
 
 
 def message_of(cause: str) -> str:
-    """``cause`` without the class of its exception."""
+    """Return ``cause`` without the class of its exception."""
     return cause.partition(": ")[2]
 
 
 def no_leader(tp: TopicPartition, strategy: Strategy) -> str:
-    """An election chose nobody."""
+    """Return the cause: an election found no leader."""
     return f"{_FAILED}Failed to elect leader for partition {tp} under strategy {strategy}"
 
 
 def no_leadership(tp: TopicPartition, state: PartitionMachineState) -> str:
-    """A partition that is to elect has no state in ZooKeeper."""
+    """Return the cause: a partition to elect a leader for has no state in ZooKeeper."""
     return f"{_FAILED}LeaderAndIsr information doesn't exist for partition {tp} in {state} state"
 
 
 def other_controller(ours: ControllerEpoch, theirs: ControllerEpoch) -> str:
-    """The state in ZooKeeper was written by a later controller."""
+    """Return the cause: a later controller wrote the state in ZooKeeper."""
     return (
         f"{_FAILED}Leader and isr path written by another controller. This probably means the current "
         f"controller "
@@ -49,7 +49,7 @@ def other_controller(ours: ControllerEpoch, theirs: ControllerEpoch) -> str:
 
 
 def no_isr(replica: BrokerId, tp: TopicPartition) -> str:
-    """A replica is to leave the ISR of a partition that has no state in ZooKeeper."""
+    """Return the cause: a replica is to leave the ISR of a partition without a state in ZooKeeper."""
     return (
         f"{_FAILED}Failed to change state of replica {replica} for partition {tp} since the leader and isr "
         f"path in "
@@ -64,7 +64,7 @@ def no_replica_alive(
     controller_id: BrokerId,
     epoch: ControllerEpoch,
 ) -> str:
-    """A new partition has no live replica to lead it."""
+    """Return the cause: a new partition has no live replica to lead it."""
     return (
         f"{_FAILED}Controller {controller_id} epoch {epoch} encountered error during state change of "
         f"partition {tp} "
@@ -74,7 +74,7 @@ def no_replica_alive(
 
 
 def new_replica_leads(replica: BrokerId, tp: TopicPartition) -> str:
-    """A replica that is said to lead is to be created."""
+    """Return the cause: a replica to be created is the leader already."""
     return (
         f"{_FAILED}Replica {replica} for partition {tp} cannot be moved to NewReplica state as it is being "
         "requested to become leader"
@@ -87,7 +87,7 @@ def invalid_partition_move(
     target: PartitionMachineState,
     allowed: Iterable[PartitionMachineState],
 ) -> str:
-    """The partition state machine has no such move."""
+    """Return the cause: the partition state machine has no such transition."""
     return (
         f"{_ILLEGAL}Partition {tp} should be in one of {_join(allowed)} states before moving to {target} "
         f"state. "
@@ -101,7 +101,7 @@ def invalid_replica_move(
     target: ReplicaMachineState,
     allowed: Iterable[ReplicaMachineState],
 ) -> str:
-    """The replica state machine has no such move."""
+    """Return the cause: the replica state machine has no such transition."""
     return (
         f"{_ILLEGAL}Replica {replica} should be in the {_join(allowed)} states before moving to {target} "
         f"state. "

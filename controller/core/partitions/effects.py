@@ -13,14 +13,14 @@ from barnabas.controller.core.protocol.effects import Ask, ControllerFence
 
 @dataclass(frozen=True, slots=True)
 class ReadPartitionStates(Ask[Mapping[TopicPartition, PartitionState]]):
-    """The leaderships as they stand; a partition without a readable one is not in the answer."""
+    """Read the states; a partition without a readable state is not in the answer."""
 
     partitions: tuple[TopicPartition, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ReadTopicConfigs(Ask[Mapping[str, Mapping[str, str]]]):
-    """The settings that these topics override; a topic whose settings cannot be read is not in the answer."""
+    """Read the settings that these topics override; topics with unreadable settings are not in the answer."""
 
     topics: tuple[str, ...]
 
@@ -30,9 +30,9 @@ class StatesWritten:
     """The outcome of a write of partition states.
 
     Attributes:
-        versions: The partitions that were written, each with the version it stands under now.
-        conflicts: Those whose state had another version than expected.
-        failures: Those that could not be written, each with why.
+        versions: The partitions that were written, each with its new version.
+        conflicts: The partitions whose state had another version than expected.
+        failures: The partitions that could not be written, each with the cause.
     """
 
     versions: Mapping[TopicPartition, PartitionVersion]
@@ -42,7 +42,7 @@ class StatesWritten:
 
 @dataclass(frozen=True, slots=True)
 class WritePartitionStates(Ask[StatesWritten]):
-    """Write each state if it still stands under the version it carries."""
+    """Write each state if the znode still has the version that the state carries."""
 
     states: Mapping[TopicPartition, PartitionState]
     fence: ControllerFence
@@ -50,7 +50,7 @@ class WritePartitionStates(Ask[StatesWritten]):
 
 @dataclass(frozen=True, slots=True)
 class CreatePartitionStates(Ask[Mapping[TopicPartition, str | None]]):
-    """Create the nodes of new partitions; the answer holds None for each one created, else why not."""
+    """Create the nodes of new partitions; the answer has None for each one created, else the cause."""
 
     states: Mapping[TopicPartition, PartitionState]
     fence: ControllerFence

@@ -1,8 +1,8 @@
 """The five ways to elect a partition's leader (Kafka: ``PartitionLeaderElectionAlgorithms``).
 
-Each is a function of the facts passed in. Every success raises the leader epoch by one, also when the same
-broker leads on. A failure names its cause and changes nothing. Source: docs/kafka/state-machines.md,
-Elections (``Election``).
+Each is a function of the facts passed in. Every success raises the leader epoch by one, even if the leader
+stays the same. A failure names its cause and changes nothing. Source: docs/kafka/state-machines.md, Elections
+(``Election``).
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from barnabas.cluster.model.partition import Assignment, LeaderAndIsr
 
 @dataclass(frozen=True, slots=True)
 class OfflineElection:
-    """Give a partition without a live leader a new one.
+    """The strategy for a partition without a live leader.
 
     Attributes:
-        allow_unclean: Whether a request of its own allows a leader from outside the ISR, whatever the
-            settings.
+        allow_unclean: Whether the request allows a leader from outside the ISR, whatever the settings.
     """
 
     allow_unclean: bool = False
@@ -80,13 +79,13 @@ def offline(
     unclean_allowed: bool,
     kept: Collection[BrokerId] = (),
 ) -> Elected | NoLeader:
-    """The first live replica that is in sync, in the order of the assignment; else, if allowed, the first.
+    """Elect the first replica that is live and in sync; else, if allowed, the first live one.
 
     Args:
-        known: The leadership as it stands.
-        assignment: The partition's replicas.
-        online: Those of its replicas that are live; brokers that are shutting down are not.
-        unclean_allowed: Whether a leader from outside the ISR is better than none.
+        known: The present leadership.
+        assignment: The partition's replicas, in whose order candidates are tried.
+        online: The live replicas, without those on brokers that are shutting down.
+        unclean_allowed: Whether a replica outside the ISR may become leader if nobody in it is live.
         kept: The members of the ISR that stay in it although they are not live
             (`ControllerContext.kept_in_sync`); an unclean election keeps none.
     """
@@ -103,7 +102,7 @@ def offline(
 
 
 def reassign(known: LeaderAndIsr, assignment: Assignment, online: Collection[BrokerId]) -> Elected | NoLeader:
-    """The first target replica that is live and in sync; the ISR stays."""
+    """Elect the first target replica that is live and in sync; the ISR stays."""
     for replica in assignment.target:
         if replica in online and replica in known.isr:
             return Elected(known.new_leader(replica, known.isr), assignment.target)
@@ -113,7 +112,7 @@ def reassign(known: LeaderAndIsr, assignment: Assignment, online: Collection[Bro
 def preferred(
     known: LeaderAndIsr, assignment: Assignment, online: Collection[BrokerId]
 ) -> Elected | NoLeader:
-    """The first replica of the assignment and no other; the ISR stays."""
+    """Elect the first replica of the assignment and no other; the ISR stays."""
     for replica in assignment.replicas[:1]:
         if replica in online and replica in known.isr:
             return Elected(known.new_leader(replica, known.isr), assignment.replicas)
@@ -123,7 +122,7 @@ def preferred(
 def damaged_leader(
     known: LeaderAndIsr, assignment: Assignment, online: Collection[BrokerId]
 ) -> Elected | NoLeader:
-    """The first replica that is live and in sync and is not the leader; the ISR stays.
+    """Elect the first replica that is live, in sync and not the leader; the ISR stays.
 
     Kafka has no such election: its leaders never find out that their logs are damaged. The damaged replica
     has all that is committed but the damaged range, so it stays in the ISR while it fetches that again.
@@ -140,14 +139,13 @@ def controlled_shutdown(
     online: Collection[BrokerId],
     shutting_down: Collection[BrokerId],
 ) -> Elected | NoLeader:
-    """The first replica that is in sync and stays; the ISR loses all who leave.
+    """Elect the first replica in sync whose broker is not shutting down; the others leave the ISR.
 
     Args:
-        known: The leadership as it stands.
+        known: The present leadership.
         assignment: The partition's replicas.
-        online: Those of its replicas that are live or shutting down; all of them get LeaderAndIsr, also the
-            stopping broker.
-        shutting_down: The brokers that are leaving.
+        online: The replicas that are live or shutting down. All of them get LeaderAndIsr.
+        shutting_down: The brokers that are shutting down.
     """
     reachable = tuple(replica for replica in assignment.replicas if replica in online)
     isr = tuple(member for member in known.isr if member not in shutting_down)

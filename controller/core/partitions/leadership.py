@@ -2,9 +2,10 @@
 
 The state of a partition has two writers, the controller and the partition's leader, so the controller may
 know an older state than ZooKeeper holds. A write expects the version that the controller knows. If the leader
-wrote meanwhile, the write fails; the controller reads the state and decides again. Where an election fails by
-what is known, the state is read once before that counts. Kafka: ``doElectLeaderForPartitions`` of
-``PartitionStateMachine``, ``doRemoveReplicasFromIsr`` of ``ReplicaStateMachine``.
+wrote meanwhile, the write fails; the controller reads the state and decides again. If an election fails by
+the known state, the state is read once, and the election is tried again. Kafka:
+``doElectLeaderForPartitions`` of ``PartitionStateMachine``, ``doRemoveReplicasFromIsr`` of
+``ReplicaStateMachine``.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class Elections:
 def elect_leaders(
     context: ControllerContext, tps: Iterable[TopicPartition], strategy: Strategy
 ) -> Decision[Elections]:
-    """Elect a leader for each of ``tps`` and write it; a partition that fails stays as it is."""
+    """Elect a leader for each of ``tps`` and write it; a partition that fails is unchanged."""
     result = Elections()
     remaining = [tp for tp in tps if tp in context.leaderships]
     doubtful = [tp for tp in tps if tp not in context.leaderships]
@@ -90,15 +91,14 @@ def elect_leaders(
 def remove_from_isr(
     context: ControllerContext, replica: BrokerId, tps: Collection[TopicPartition]
 ) -> Decision[tuple[dict[TopicPartition, PartitionState], dict[TopicPartition, str]]]:
-    """Take ``replica`` out of the ISR of each of ``tps``, and out of the lead where it leads.
+    """Remove ``replica`` from the ISR of each of ``tps``, and from the leadership where it leads.
 
-    The last member of an ISR stays in it, so that its return makes the partition whole. So does each dead
-    member as long as no live one is known to have its log (`ControllerContext.kept_in_sync`). Where the
-    replica is in no ISR nothing is written.
+    The last member of an ISR stays in it, so that the partition has a leader again when it returns. So does
+    each dead member as long as no live one is known to have its log (`ControllerContext.kept_in_sync`). If
+    the replica is not in an ISR, nothing is written.
 
     Returns:
-        The state of each partition as it stands now, and for the others the cause as state-change.log prints
-        it.
+        The present state of each partition, or the cause of the failure as state-change.log prints it.
     """
     states: dict[TopicPartition, PartitionState] = {}
     failed: dict[TopicPartition, str] = {}
@@ -133,7 +133,7 @@ def remove_from_isr(
 def raise_epochs(
     context: ControllerContext, tps: Collection[TopicPartition]
 ) -> Decision[set[TopicPartition]]:
-    """Write the next leader epoch of ``tps``, leader and ISR as they are; returns those that were written."""
+    """Raise the leader epoch of ``tps``, without other changes, and return those that were written."""
     done: set[TopicPartition] = set()
     remaining = list(tps)
     while remaining:
@@ -146,7 +146,7 @@ def raise_epochs(
 
 
 def without(known: LeaderAndIsr, replica: BrokerId, *, is_kept: bool = False) -> LeaderAndIsr:
-    """``known`` in the next leader epoch without ``replica``, which stays in the ISR if alone or kept."""
+    """Return ``known`` in the next leader epoch without ``replica``, unless that is the last or kept."""
     leader = NO_LEADER if known.leader == replica else known.leader
     stays = is_kept or known.isr == (replica,)
     isr = known.isr if stays else tuple(member for member in known.isr if member != replica)
@@ -158,9 +158,9 @@ class Written:
     """The outcome of a write.
 
     Attributes:
-        done: The partitions that were written and are remembered.
-        conflicts: Those that somebody else changed meanwhile.
-        failed: Those that cannot be written, each with the cause.
+        done: The partitions that were written.
+        conflicts: The partitions that somebody else changed meanwhile.
+        failed: The partitions that cannot be written, each with the cause.
     """
 
     done: list[TopicPartition] = field(default_factory=list)
@@ -169,7 +169,7 @@ class Written:
 
 
 def write(context: ControllerContext, changes: Mapping[TopicPartition, LeaderAndIsr]) -> Decision[Written]:
-    """Write ``changes``, fenced, each under the version it carries, and update the context."""
+    """Write ``changes``, fenced and each conditional on the version it carries; update the context."""
     result = Written()
     if not changes:
         return result
@@ -192,7 +192,7 @@ def write(context: ControllerContext, changes: Mapping[TopicPartition, LeaderAnd
 def refresh(
     context: ControllerContext, tps: Collection[TopicPartition]
 ) -> Decision[dict[TopicPartition, str]]:
-    """Read the states of ``tps`` and remember them.
+    """Read the states of ``tps`` into the context.
 
     Returns:
         The partitions without a state that this controller may change, each with the cause.
@@ -216,11 +216,11 @@ def refresh(
 def _choose(
     context: ControllerContext, tps: Iterable[TopicPartition], strategy: Strategy
 ) -> Decision[dict[TopicPartition, Elected | NoLeader]]:
-    """Choose by ``strategy``, from what is known."""
+    """Elect by ``strategy``, from the known states."""
     chosen = {tp: _choose_one(context, tp, strategy) for tp in tps}
     if not isinstance(strategy, OfflineElection):
         return chosen
-    # The settings of a topic matter only where nobody in the ISR is live, and are read only then.
+    # The settings of a topic are read only if no member of the ISR is live.
     stuck = [tp for tp, choice in chosen.items() if choice is NoLeader.NO_LIVE_ISR_MEMBER]
     if stuck:
         configs = yield from ask(ReadTopicConfigs(tuple(dict.fromkeys(tp.topic for tp in stuck))))

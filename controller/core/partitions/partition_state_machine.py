@@ -36,13 +36,13 @@ def change_partitions(
 ) -> Decision[set[TopicPartition]]:
     """Take ``tps`` to ``target`` and notify the brokers, in one batch of requests.
 
-    A partition that may not go there, or cannot, is logged and stays where it is; the others go.
+    A partition whose transition is invalid or fails is logged and keeps its state.
 
     Args:
-        context: What is known.
+        context: The controller context.
         tps: The partitions.
-        target: Where to.
-        strategy: How leaders are elected on the way to OnlinePartition; the offline strategy if None.
+        target: The state to reach.
+        strategy: The election strategy for OnlinePartition; the offline strategy if None.
 
     Returns:
         The partitions that have reached ``target``.
@@ -57,7 +57,7 @@ def try_partitions(
     target: PartitionMachineState,
     strategy: Strategy | None = None,
 ) -> Decision[Mapping[TopicPartition, str | None]]:
-    """As `change_partitions`; for each of ``tps`` the cause that was logged, None where it has got there."""
+    """Do as `change_partitions`; return the logged cause for each of ``tps``, None for a success."""
     batch = RequestBatch(context)
     by_action: dict[PartitionAction, list[TopicPartition]] = {}
     outcomes: dict[TopicPartition, str | None] = {}
@@ -84,19 +84,19 @@ def try_partitions(
 
 
 def bring_online(context: ControllerContext, topic: str | None = None) -> Decision[set[TopicPartition]]:
-    """Try to bring every New and Offline partition Online, but for topics that are queued for deletion.
+    """Try to bring New and Offline partitions Online, but not those of topics queued for deletion.
 
     Args:
-        context: What is known.
-        topic: The one whose partitions are meant; None means all.
+        context: The controller context.
+        topic: Only partitions of this topic; None for all topics.
 
     Returns:
-        Those that came Online.
+        The partitions that are Online now.
     """
     waiting = [
         tp
         for tp, state in context.partition_states.items()
-        if (state is _NEW or state is _OFFLINE)  # few are, of very many
+        if (state is _NEW or state is _OFFLINE)  # tested first, because few of many partitions are
         and topic in {None, tp.topic}
         and not context.is_being_deleted(tp.topic)
     ]
@@ -104,10 +104,10 @@ def bring_online(context: ControllerContext, topic: str | None = None) -> Decisi
 
 
 def start_up(context: ControllerContext, tps: Iterable[TopicPartition]) -> Decision[None]:
-    """Place every partition by its leadership, then bring Online what can be.
+    """Set the state of every partition by its leadership, then bring Online what can be (``startup``).
 
     Args:
-        context: What is known.
+        context: The controller context.
         tps: All partitions.
     """
     liveness = context.liveness()

@@ -12,7 +12,7 @@ from barnabas.controller.core.protocol.effects import Ask, ControllerFence
 
 @dataclass(frozen=True, slots=True)
 class ReadBrokers(Ask[Mapping[BrokerId, Broker]]):
-    """All registered brokers; watches the list and each broker."""
+    """Read all registered brokers; watch the list and each broker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +20,8 @@ class IsrChanges:
     """The ISR changes that leaders have announced.
 
     Attributes:
-        notes: The names of the notes, to delete them by.
-        partitions: The partitions they name, each once.
+        notes: The names of the notifications' nodes.
+        partitions: The partitions that they name, each once.
     """
 
     notes: tuple[str, ...]
@@ -30,7 +30,7 @@ class IsrChanges:
 
 @dataclass(frozen=True, slots=True)
 class ReadIsrChanges(Ask[IsrChanges]):
-    """All notes under ``/isr_change_notification``; watches the list."""
+    """Read all notifications in ``/isr_change_notification``; watch the list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +46,8 @@ class LogDirEvents:
     """The failures of log directories that brokers have announced.
 
     Attributes:
-        notes: The names of the notes, to delete them by.
-        brokers: The brokers that say one of their log directories failed, each once.
+        notes: The names of the notifications' nodes.
+        brokers: The brokers that report a failed log directory, each once.
     """
 
     notes: tuple[str, ...]
@@ -56,7 +56,7 @@ class LogDirEvents:
 
 @dataclass(frozen=True, slots=True)
 class ReadLogDirEvents(Ask[LogDirEvents]):
-    """All notes under ``/log_dir_event_notification``; watches the list."""
+    """Read all notifications in ``/log_dir_event_notification``; watch the list."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,9 @@
-"""Effects: what a decision asks to be done, and the only way in which the core acts.
+"""Effects: the actions that decisions yield, by which alone the core acts.
 
 A decision is a generator of effects. An ``Ask`` is answered before the next entry of the mailbox is taken,
-and the answer goes back into the same decision; every other effect is answered by nothing. Three answers fit
-every ``Ask`` and end the decision: the session has expired, ZooKeeper is silent, or another controller has
-been elected (`Interruption`).
+and the answer goes back into the same decision; other effects have no answer. Three answers are possible for
+every ``Ask`` and end the decision: the session has expired, ZooKeeper does not answer, or another controller
+has been elected (`Interruption`).
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from barnabas.cluster.model.statechange import StateChange
 A = TypeVar("A")
 
 Token = int
-"""Names a caller who waits for a ``Reply``."""
+"""The id of a caller that waits for a ``Reply``."""
 
 NO_CONTROLLER = BrokerId(-1)
-"""The active controller where there is none."""
+"""The broker id of the active controller if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """Something to do."""
+    """An action for a shell to perform."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Ask(Effect, Generic[A]):
 
 
 Decision = Generator[Effect, object, A]
-"""A part of a decision: yields effects, takes answers, and comes to a result of type ``A``."""
+"""A decision or a part of one: it yields effects, takes answers, and returns a result of type ``A``."""
 
 
 class Interruption(Enum):
@@ -61,7 +61,7 @@ class InterruptedDecisionError(Exception):
     """Raised inside a decision in place of an answer.
 
     Attributes:
-        interruption: What ended it.
+        interruption: The answer that ended the decision.
     """
 
     def __init__(self, interruption: Interruption) -> None:
@@ -70,7 +70,7 @@ class InterruptedDecisionError(Exception):
 
 
 def ask(effect: Ask[A]) -> Decision[A]:
-    """Yield ``effect`` and come to its answer.
+    """Yield ``effect`` and return its answer.
 
     Raises:
         InterruptedDecisionError: The answer is an `Interruption`.
@@ -97,8 +97,8 @@ class ControllerFence:
 
     Attributes:
         epoch: The controller epoch.
-        epoch_version: The data version of ``/controller_epoch`` in that epoch; a write fails if it is another
-            one by now.
+        epoch_version: The data version of ``/controller_epoch`` in that epoch. A write fails if the version
+            has changed.
     """
 
     epoch: ControllerEpoch
@@ -114,26 +114,26 @@ class StopWatching(Effect):
     """Remove all watches but that of ``/controller``."""
 
 
-# Speaking to brokers
+# Requests to brokers
 
 
 @dataclass(frozen=True, slots=True)
 class OpenChannel(Effect):
-    """Begin to send to this life of a broker."""
+    """Open the channel to this incarnation of a broker."""
 
     broker: Broker
 
 
 @dataclass(frozen=True, slots=True)
 class CloseChannel(Effect):
-    """Stop sending to a broker, and drop what waits for it."""
+    """Close the channel to a broker, and drop its waiting requests."""
 
     broker_id: BrokerId
 
 
 @dataclass(frozen=True, slots=True)
 class CloseAllChannels(Effect):
-    """Stop sending to all brokers."""
+    """Close all channels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class SendUpdateMetadata(Effect):
 
     Attributes:
         recipients: Each broker with the epoch that its copy of the request carries.
-        request: What they have in common; its own broker epoch is unknown.
+        request: The common part, whose broker epoch is unknown.
     """
 
     recipients: Mapping[BrokerId, BrokerEpoch]
@@ -165,7 +165,7 @@ class SendStopReplica(Effect):
     request: StopReplicaRequest
 
 
-# Telling people and callers
+# Log lines and replies
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,12 +177,12 @@ class LogStateChange(Effect):
 
 @dataclass(frozen=True, slots=True)
 class LogInfo(Effect):
-    """Write a line to the controller's log at INFO: what was decided, and why.
+    """Write a line about a decision and its reason to the controller's log at INFO.
 
     Attributes:
         line: The line.
-        client_kind: For a line that each request of a client can cause: names its kind, of which few are
-            written in a minute. None for all others.
+        client_kind: The kind of a line that each request of a client can cause; few lines of a kind are
+            written in a minute. None for all other lines.
     """
 
     line: str
@@ -191,12 +191,12 @@ class LogInfo(Effect):
 
 @dataclass(frozen=True, slots=True)
 class LogElection(Effect):
-    """Count an elected leader, and log it at DEBUG: state-change.log has a line for each at INFO.
+    """Count an elected leader, and log it at DEBUG (state-change.log has it at INFO).
 
     Attributes:
-        partition: Its partition.
-        strategy: How it was chosen, by the name of Kafka's strategy.
-        leader_and_isr: The leadership as it was written.
+        partition: The partition.
+        strategy: The name of Kafka's strategy.
+        leader_and_isr: The leadership that was written.
         unclean: Whether the leader comes from outside the ISR.
     """
 

@@ -1,6 +1,6 @@
 """The inputs of the controller: the entries of its mailbox (Kafka's ``ControllerEvent``).
 
-How each is handled stands in `controller.core.decide.EVENTS`. Source: docs/kafka/controller.md, Events.
+`controller.core.decide.EVENTS` says how each is handled. Source: docs/kafka/controller.md, Events.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class ControllerState(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Input:
-    """Something that happened."""
+    """An input of the controller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,17 +59,17 @@ class ControllerChange(Input):
 
 @dataclass(frozen=True, slots=True)
 class Reelect(Input):
-    """The race that was left without a controller is to be looked at again: a pause is over."""
+    """The pause after an election without a winner is over (Kafka: Reelect)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expire(Input):
-    """The session is gone, and with it this broker's claim to be the controller."""
+    """The session has expired, and with it this broker's claim to be the controller."""
 
 
 @dataclass(frozen=True, slots=True)
 class ShutdownEventThread(Input):
-    """This broker stops: resign in order, give the node up, contest no more."""
+    """This broker stops: resign, delete ``/controller``, take part in no more elections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +118,13 @@ class ZkPartitionReassignment(Input):
 
 @dataclass(frozen=True, slots=True)
 class PartitionReassignmentIsrChange(Input):
-    """The state of a partition that is, or was, being reassigned changed."""
+    """The states of partitions that are or were being reassigned changed.
 
-    partition: TopicPartition
+    Partitions whose states change while the input waits are added to it. Kafka has an event for each, and
+    each event writes the znode of the whole topic.
+    """
+
+    partitions: tuple[TopicPartition, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +134,7 @@ class ReplicaLeaderElection(Input):
 
 @dataclass(frozen=True, slots=True)
 class AutoPreferredReplicaLeaderElection(Input):
-    """The time has come to check whether the preferred replicas lead."""
+    """The next check whether preferred replicas lead is due."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +153,7 @@ class TopicUncleanLeaderElectionEnable(Input):
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """The dice of one topic's placement, each uniform in [0, 1)."""
+    """The random numbers of one topic's placement, each uniform in [0, 1)."""
 
     start: float
     shift: float
@@ -157,11 +161,11 @@ class Draw:
 
 @dataclass(frozen=True, slots=True)
 class CommandReceived(Input, Generic[C]):
-    """A broker's handler asks something of the controller and waits for a reply.
+    """A command from a broker's handler, which waits for the reply.
 
     Attributes:
-        token: Names the waiting caller.
-        command: What it asks for.
+        token: The id of the waiting caller.
+        command: The command.
         draws: The random numbers of placement, one `Draw` for each topic to create; none for other commands.
     """
 
@@ -175,7 +179,7 @@ class TopicDeletionStopReplicaResponseReceived(Input):
     """A broker answered a StopReplica that deletes replicas.
 
     Attributes:
-        broker_epoch: The life of the broker that was asked.
+        broker_epoch: The incarnation of the broker that got the request.
         partition_errors: The answer for each replica that it was to delete.
     """
 
@@ -189,7 +193,7 @@ class LeaderAndIsrResponseReceived(Input):
     """A broker answered LeaderAndIsr.
 
     Attributes:
-        broker_epoch: The life of the broker that was asked.
+        broker_epoch: The incarnation of the broker that got the request.
         requested: The partitions of the request.
     """
 
@@ -201,7 +205,7 @@ class LeaderAndIsrResponseReceived(Input):
 
 @dataclass(frozen=True, slots=True)
 class UpdateMetadataResponseReceived(Input):
-    """A broker answered UpdateMetadata; ``broker_epoch`` is the life of the broker that was asked."""
+    """A broker answered the UpdateMetadata request that its incarnation ``broker_epoch`` got."""
 
     broker_id: BrokerId
     broker_epoch: BrokerEpoch
@@ -210,4 +214,4 @@ class UpdateMetadataResponseReceived(Input):
 
 @dataclass(frozen=True, slots=True)
 class ResendRequests(Input):
-    """The time has come to send again the requests that failed at brokers."""
+    """The requests that failed on brokers are to be sent again now."""

@@ -1,18 +1,16 @@
-"""Kafka's ``onPartitionReassignment``: the phases in which one partition moves to other brokers (KIP-455).
+"""Kafka's ``onPartitionReassignment``: the phases in which partitions move to other brokers (KIP-455).
 
 The topic's znode holds all that a new controller needs: the replicas, those being added and those being
 removed. So every phase can be repeated. Phase U writes the reassignment. Phase A sends leader and new
 replicas their state. When every target replica is in sync, phase B moves the leader and deletes the old
-replicas.
-
-Beyond Kafka: replicas that a new target or a cancellation leaves out are removed before the znode is written,
-not after, and never all that are in sync; and phase B waits where no target replica can lead.
-Source: docs/kafka/topics.md, Reassignment.
+replicas. Unlike Kafka, it removes replicas that a new target or a cancellation leaves out before it writes
+the znode, and never all that are in sync; and phase B waits if no target replica can lead. Source:
+docs/kafka/topics.md, Reassignment.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
@@ -24,7 +22,7 @@ from barnabas.controller.core.partitions.effects import WatchPartitionStates
 from barnabas.controller.core.partitions.elections import OfflineElection, OtherElection
 from barnabas.controller.core.partitions.leadership import raise_epochs
 from barnabas.controller.core.partitions.partition_state_machine import change_partitions
-from barnabas.controller.core.protocol.attempts import attempt
+from barnabas.controller.core.protocol.attempts import attempt_together
 from barnabas.controller.core.protocol.effects import Decision, LogInfo, LogStateChange, ask, listed
 from barnabas.controller.core.replicas.replica_state_machine import change_replicas
 from barnabas.controller.core.topics import topic_deletion
@@ -32,69 +30,84 @@ from barnabas.controller.core.topics.effects import NO_TOPIC, ReadAssignments, W
 from barnabas.controller.core.topics.requested_reassignments import withdraw
 from barnabas.controller.core.topics.topic_validation import Refusal
 
+REASSIGNMENT = "the reassignment of"
+"""The name of a step in the log line of its failure; its partitions follow."""
 
-def reassign(context: ControllerContext, tp: TopicPartition, wanted: Assignment) -> Decision[Refusal | None]:
-    """Take up the reassignment of ``tp`` to ``wanted``, whatever runs, and go on as far as it goes now.
+
+def reassign(
+    context: ControllerContext, wanted: Mapping[TopicPartition, Assignment]
+) -> Decision[Mapping[TopicPartition, Refusal]]:
+    """Start the reassignments to ``wanted``, replacing running ones, and do their first phases.
+
+    Each phase is done for all partitions before the next phase begins, because no phase depends on another
+    partition. Kafka does one partition after the other, each with several round trips to ZooKeeper and two
+    requests to each broker.
 
     Returns:
-        Why it was not taken up; then nothing has changed.
+        The partitions that were refused, each with the reason; nothing has changed for them.
     """
-    if wanted != context.assignment(tp):
-        refusal = yield from _update(context, tp, wanted)
-        if refusal is not None:
-            return refusal
-    yield from advance(context, tp)
-    return None
+    changed = {tp: after for tp, after in wanted.items() if after != context.assignment(tp)}
+    refused = yield from _update(context, changed)
+    yield from on_partition_reassignment(context, [tp for tp in wanted if tp not in refused])
+    return refused
 
 
-def advance(context: ControllerContext, tp: TopicPartition) -> Decision[None]:
-    """Do what the reassignment of ``tp`` needs next: phase B if every target replica is in sync, else A."""
-    if not (yield from _is_complete(context, tp)):
-        yield from _tell(context, tp)
-        if tp in context.leaderships or not (yield from _initialize(context, tp)):
-            return
-    yield from _complete(context, tp)
+def on_partition_reassignment(context: ControllerContext, tps: Collection[TopicPartition]) -> Decision[None]:
+    """Run phase B for each of ``tps`` whose target replicas are all in sync, and phase A for the others."""
+    complete = yield from _which_are_complete(context, tps)
+    incomplete = [tp for tp in tps if tp not in complete]
+    if incomplete:
+        yield from _send_new_assignments(context, incomplete)
+        complete += yield from _initialize(
+            context, [tp for tp in incomplete if tp not in context.leaderships]
+        )
+    yield from _complete(context, complete)
 
 
-def advance_if_complete(context: ControllerContext, tps: Iterable[TopicPartition]) -> Decision[None]:
-    """Complete those of ``tps`` that are being reassigned and whose last target replica has caught up."""
-    for tp in tps:
-        if may_go_on(context, tp):
-            yield from attempt(f"the reassignment of {tp}", _complete_if_so(context, tp))
+def complete_if_in_sync(context: ControllerContext, tps: Iterable[TopicPartition]) -> Decision[None]:
+    """Complete the reassignments of ``tps`` whose target replicas are all in sync."""
+    yield from _attempt(context, tps, _complete_if_in_sync)
 
 
-def _complete_if_so(context: ControllerContext, tp: TopicPartition) -> Decision[None]:
-    if (yield from _is_complete(context, tp)):
-        yield from _complete(context, tp)
+def _complete_if_in_sync(context: ControllerContext, tps: Collection[TopicPartition]) -> Decision[None]:
+    yield from _complete(context, (yield from _which_are_complete(context, tps)))
 
 
-def advance_those_to(context: ControllerContext, brokers: Collection[BrokerId]) -> Decision[None]:
-    """Go on with every reassignment that has one of ``brokers``, which have just come, for a target."""
+def continue_reassignments_to(context: ControllerContext, brokers: Collection[BrokerId]) -> Decision[None]:
+    """Continue the reassignments that have a target replica on ``brokers``, which have just started."""
     arrived = [
         tp for tp in running(context) if any(broker in context.assignment(tp).target for broker in brokers)
     ]
-    yield from advance_all(context, arrived)
+    yield from continue_reassignments(context, arrived)
 
 
-def advance_all(context: ControllerContext, tps: Iterable[TopicPartition]) -> Decision[None]:
-    """Go on with those of ``tps`` that are being reassigned; what one fails at keeps no other."""
-    for tp in tps:
-        if may_go_on(context, tp):
-            yield from attempt(f"the reassignment of {tp}", advance(context, tp))
+def continue_reassignments(context: ControllerContext, tps: Iterable[TopicPartition]) -> Decision[None]:
+    """Continue the reassignments of ``tps``, even if one of them fails."""
+    yield from _attempt(context, tps, on_partition_reassignment)
+
+
+def _attempt(
+    context: ControllerContext,
+    tps: Iterable[TopicPartition],
+    step: Callable[[ControllerContext, Collection[TopicPartition]], Decision[None]],
+) -> Decision[None]:
+    """Run ``step`` with those of ``tps`` that `may_go_on`."""
+    going = [tp for tp in tps if may_go_on(context, tp)]
+    yield from attempt_together(REASSIGNMENT, going, lambda some: step(context, some))
 
 
 def may_go_on(context: ControllerContext, tp: TopicPartition) -> bool:
-    """Whether ``tp`` is being reassigned and still to be kept.
+    """Return whether ``tp`` is being reassigned, and the deletion of its topic has not started.
 
-    A deletion waits for a reassignment, but the return of any broker with a replica lets it begin all the
-    same; from then on no replica may be sent the partition.
+    A deletion waits for a reassignment, but the return of any broker with a replica starts it nevertheless.
+    From then on the partition may be sent to no replica.
     """
     is_going = tp.topic in context.topics_with_deletion_started
     return context.assignment(tp).is_being_reassigned and not is_going
 
 
 def running(context: ControllerContext) -> list[TopicPartition]:
-    """The partitions that are being reassigned, by topic and number."""
+    """Return the partitions that are being reassigned, by topic and number."""
     return sorted(
         TopicPartition(topic, number)
         for topic, numbers in context.assignments.items()
@@ -106,121 +119,178 @@ def running(context: ControllerContext) -> list[TopicPartition]:
 # Phase U
 
 
-def _update(context: ControllerContext, tp: TopicPartition, wanted: Assignment) -> Decision[Refusal | None]:
-    """Let go what ``wanted`` leaves out, then write ``wanted``.
+def _update(
+    context: ControllerContext, wanted: Mapping[TopicPartition, Assignment]
+) -> Decision[dict[TopicPartition, Refusal]]:
+    """Remove the replicas that are not in ``wanted``, then write ``wanted``; return what was refused.
 
-    In this order a controller that fails in between leaves the former reassignment, which its successor
-    resumes; in the other it would leave an ISR member, even a leader, that nobody knows to be a replica.
+    In this order, a controller that fails in between leaves the former reassignment, which the next one
+    resumes. In the other order, it would leave an ISR member, or even a leader, that is not in the
+    assignment.
     """
-    before = context.assignment(tp)
-    yield from _read_state(context, tp)
-    left_out = tuple(replica for replica in before.replicas if replica not in wanted.replicas)
-    context.assign(tp, wanted)
-    if left_out and not (yield from _move_off(context, tp, left_out)):
-        context.assign(tp, before)
-        return Refusal(
-            ErrorCode.INVALID_REPLICA_ASSIGNMENT,
-            f"None of the replicas {_join(wanted.replicas)} of partition {tp} is online and in sync; its "
-            f"records are on {_join(left_out)} alone, expected there until another has caught up",
-        )
-    yield from _let_go(context, tp, left_out)
-    if not (yield from _write(context, tp, before, wanted)):
-        return Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The partition {tp} does not exist any more.")
-    return None
+    before = {tp: context.assignment(tp) for tp in wanted}
+    left_out = {
+        tp: tuple(replica for replica in before[tp].replicas if replica not in after.replicas)
+        for tp, after in wanted.items()
+    }
+    left_out = {tp: replicas for tp, replicas in left_out.items() if replicas}
+    yield from _read_states(context, left_out)
+    for tp, after in wanted.items():
+        context.assign(tp, after)
+    taken: set[TopicPartition] = set()
+    refused: dict[TopicPartition, Refusal] = {}
+    try:
+        for tp in (yield from _cannot_move_leaders_off(context, left_out)):
+            refused[tp] = Refusal(
+                ErrorCode.INVALID_REPLICA_ASSIGNMENT,
+                f"None of the replicas {_join(wanted[tp].replicas)} of partition {tp} is online and in sync; "
+                f"its records are on {_join(left_out[tp])} alone, expected there until another has caught up",
+            )
+        yield from _remove_replicas(context, {tp: some for tp, some in left_out.items() if tp not in refused})
+        taken = yield from _write(context, {tp: before[tp] for tp in wanted if tp not in refused})
+    finally:
+        for tp in wanted.keys() - taken:
+            context.assign(tp, before[tp])
+    for tp in wanted.keys() - taken - refused.keys():
+        message = f"The partition {tp} does not exist any more."
+        refused[tp] = Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, message)
+    return refused
 
 
-def _move_off(
-    context: ControllerContext, tp: TopicPartition, left_out: Collection[BrokerId]
-) -> Decision[bool]:
-    """Have the partition led by a replica that stays; False where records would be lost with ``left_out``."""
-    known = context.leaderships.get(tp)
-    if known is None or not set(left_out) & {known.leader_and_isr.leader, *known.leader_and_isr.isr}:
-        return True
-    staying = set(context.online_replicas(tp))
-    if staying & set(known.leader_and_isr.isr) and known.leader_and_isr.leader in left_out:
-        yield from change_partitions(context, (tp,), PartitionMachineState.ONLINE, OfflineElection())
-    now = context.leaderships[tp].leader_and_isr
-    return now.leader not in left_out and bool(staying & set(now.isr))
+def _cannot_move_leaders_off(
+    context: ControllerContext, left_out: Mapping[TopicPartition, Collection[BrokerId]]
+) -> Decision[list[TopicPartition]]:
+    """Move leaders to replicas that stay; return the partitions that would lose records otherwise."""
+    concerned = []
+    for tp, replicas in left_out.items():
+        known = context.leaderships.get(tp)
+        if known is not None and set(replicas) & {known.leader_and_isr.leader, *known.leader_and_isr.isr}:
+            concerned.append(tp)
+    moving = [
+        tp
+        for tp in concerned
+        if _staying_in_sync(context, tp) and context.leaderships[tp].leader_and_isr.leader in left_out[tp]
+    ]
+    if moving:
+        yield from change_partitions(context, moving, PartitionMachineState.ONLINE, OfflineElection())
+    return [
+        tp
+        for tp in concerned
+        if context.leaderships[tp].leader_and_isr.leader in left_out[tp] or not _staying_in_sync(context, tp)
+    ]
+
+
+def _staying_in_sync(context: ControllerContext, tp: TopicPartition) -> set[BrokerId]:
+    return set(context.online_replicas(tp)) & set(context.leaderships[tp].leader_and_isr.isr)
 
 
 # Phase A
 
 
-def _tell(context: ControllerContext, tp: TopicPartition) -> Decision[None]:
-    """Send the replicas the new assignment in a new leader epoch; create the replicas being added."""
-    assignment = context.assignment(tp)
-    yield LogInfo(
-        f"{tp} moves to {listed(assignment.target)}: adding {listed(assignment.adding)}, removing "
-        f"{listed(assignment.removing)}"
-    )
-    # After a failover, or the return of a broker, they may be there already, online or not.
-    known = context.replica_states
-    new = [one for one in (PartitionReplica(tp, r) for r in assignment.adding) if one not in known]
-    context.new_replicas.created(tp, (one.replica for one in new))
-    if tp in context.leaderships:
-        yield from _announce(context, tp)
-    for one in new:
-        yield from change_replicas(context, (one,), ReplicaMachineState.NEW)
+def _send_new_assignments(context: ControllerContext, tps: Collection[TopicPartition]) -> Decision[None]:
+    """Send the replicas the new assignments in new leader epochs; create the replicas being added."""
+    new: list[PartitionReplica] = []
+    for tp in tps:
+        assignment = context.assignment(tp)
+        yield LogInfo(
+            f"{tp} moves to {listed(assignment.target)}: adding {listed(assignment.adding)}, removing "
+            f"{listed(assignment.removing)}"
+        )
+        # After a failover or the return of a broker, the replicas may exist already, online or not.
+        known = context.replica_states
+        missing = [one for one in (PartitionReplica(tp, r) for r in assignment.adding) if one not in known]
+        context.new_replicas.created(tp, (one.replica for one in missing))
+        new += missing
+    yield from _send_assignments(context, [tp for tp in tps if tp in context.leaderships])
+    if new:
+        yield from change_replicas(context, new, ReplicaMachineState.NEW)
 
 
-def _announce(context: ControllerContext, tp: TopicPartition) -> Decision[None]:
-    """Raise the leader epoch, so that replicas take the assignment over, and send it to all of them."""
-    assignment = context.assignment(tp)
-    if not (yield from raise_epochs(context, (tp,))):
-        yield LogStateChange(context.lines.reassignment_not_sent(assignment, tp))
+def _send_assignments(context: ControllerContext, tps: Collection[TopicPartition]) -> Decision[None]:
+    """Send the assignments to all replicas, in new leader epochs so that they accept them."""
+    if not tps:
         return
-    state = context.leaderships[tp]
+    raised = yield from raise_epochs(context, tps)
     batch = RequestBatch(context)
-    batch.add_leader_and_isr((*assignment.origin, *assignment.adding), tp, state)
+    for tp in tps:
+        assignment = context.assignment(tp)
+        if tp in raised:
+            recipients = (*assignment.origin, *assignment.adding)
+            batch.add_leader_and_isr(recipients, tp, context.leaderships[tp])
+        else:
+            yield LogStateChange(context.lines.reassignment_not_sent(assignment, tp))
+    if not raised:
+        return
     yield from batch.flush()
-    leader = state.leader_and_isr.leader
-    yield LogStateChange(context.lines.reassignment_sent(state, assignment, leader, tp))
+    for tp in tps:
+        if tp in raised:
+            state = context.leaderships[tp]
+            leader = state.leader_and_isr.leader
+            yield LogStateChange(context.lines.reassignment_sent(state, context.assignment(tp), leader, tp))
 
 
-def _initialize(context: ControllerContext, tp: TopicPartition) -> Decision[bool]:
-    """Bring a partition that was never led online with its new replicas; whether that completes it."""
-    came_online = yield from change_partitions(context, (tp,), PartitionMachineState.ONLINE)
-    return tp in came_online and (yield from _is_complete(context, tp))
+def _initialize(
+    context: ControllerContext, tps: Collection[TopicPartition]
+) -> Decision[list[TopicPartition]]:
+    """Bring partitions that never had a leader online; return those whose reassignment that completes."""
+    if not tps:
+        return []
+    came_online = yield from change_partitions(context, tps, PartitionMachineState.ONLINE)
+    return (yield from _which_are_complete(context, [tp for tp in tps if tp in came_online]))
 
 
 # Phase B
 
 
-def _complete(context: ControllerContext, tp: TopicPartition) -> Decision[None]:
-    """Move the leader to a target replica, let the others go, write the final assignment."""
-    assignment = context.assignment(tp)
-    final = Assignment(assignment.target)
-    added = [PartitionReplica(tp, replica) for replica in assignment.adding]
-    yield from change_replicas(context, added, ReplicaMachineState.ONLINE)
-    context.assign(tp, final)
-    yield from _move_leader(context, tp)
-    if assignment.removing and not _is_led(context, tp):
-        context.assign(tp, assignment)
-        yield LogInfo(
-            f"{tp} keeps its replicas {listed(assignment.removing)}, because none of "
-            f"{listed(assignment.target)} can lead now"
-        )
+def _complete(context: ControllerContext, tps: Collection[TopicPartition]) -> Decision[None]:
+    """Move the leaders to target replicas, remove the others, and write the final assignments."""
+    if not tps:
         return
-    yield from _let_go(context, tp, assignment.removing)
-    if assignment != final:
-        # Last of all, so that a successor does again whatever may be missing.
-        yield from _write(context, tp, assignment, final)
-    yield from withdraw(context, lambda named, target: named == tp and target == final.replicas)
-    yield LogInfo(f"{tp} has its replicas on {listed(final.replicas)} now")
-    yield from update_metadata(context, context.brokers, (tp,))
-    yield from topic_deletion.resume(context, (tp.topic,))
+    before = {tp: context.assignment(tp) for tp in tps}
+    added = [PartitionReplica(tp, replica) for tp in tps for replica in before[tp].adding]
+    yield from change_replicas(context, added, ReplicaMachineState.ONLINE)
+    for tp in tps:
+        context.assign(tp, Assignment(before[tp].target))
+    yield from _move_leaders(context, tps)
+    done: dict[TopicPartition, Assignment] = {}
+    for tp, assignment in before.items():
+        if assignment.removing and not _is_led(context, tp):
+            context.assign(tp, assignment)
+            yield LogInfo(
+                f"{tp} keeps its replicas {listed(assignment.removing)}, because none of "
+                f"{listed(assignment.target)} can lead now"
+            )
+        else:
+            done[tp] = assignment
+    yield from _end(context, done)
 
 
-def _move_leader(context: ControllerContext, tp: TopicPartition) -> Decision[None]:
-    """Elect a target replica if none leads; else send the replicas the assignment in a new epoch."""
-    if _is_led(context, tp):
-        yield from _announce(context, tp)
-    elif tp in context.leaderships:
-        yield from change_partitions(context, (tp,), PartitionMachineState.ONLINE, OtherElection.REASSIGN)
+def _end(context: ControllerContext, done: Mapping[TopicPartition, Assignment]) -> Decision[None]:
+    """Delete the old replicas of partitions that a target replica leads; ``done`` has their assignments."""
+    if not done:
+        return
+    final = {tp: context.assignment(tp) for tp in done}
+    yield from _remove_replicas(context, {tp: assignment.removing for tp, assignment in done.items()})
+    # This comes last, so that the next controller repeats whatever may be missing.
+    yield from _write(context, {tp: before for tp, before in done.items() if before != final[tp]})
+    yield from withdraw(context, lambda tp, target: tp in final and target == final[tp].replicas)
+    for tp in done:
+        yield LogInfo(f"{tp} has its replicas on {listed(final[tp].replicas)} now")
+    yield from update_metadata(context, context.brokers, done)
+    yield from topic_deletion.resume_deletion_for_topics(context, {tp.topic for tp in done})
+
+
+def _move_leaders(context: ControllerContext, tps: Collection[TopicPartition]) -> Decision[None]:
+    """Elect a target replica where none leads; else send the assignment in a new leader epoch."""
+    led = [tp for tp in tps if _is_led(context, tp)]
+    elected = [tp for tp in tps if tp not in led and tp in context.leaderships]
+    yield from _send_assignments(context, led)
+    if elected:
+        yield from change_partitions(context, elected, PartitionMachineState.ONLINE, OtherElection.REASSIGN)
 
 
 def _is_led(context: ControllerContext, tp: TopicPartition) -> bool:
-    """Whether an online replica of the assignment leads."""
+    """Return whether an online replica of the assignment leads."""
     known = context.leaderships.get(tp)
     return known is not None and known.leader_and_isr.leader in context.online_replicas(tp)
 
@@ -228,9 +298,15 @@ def _is_led(context: ControllerContext, tp: TopicPartition) -> bool:
 # All phases
 
 
-def _is_complete(context: ControllerContext, tp: TopicPartition) -> Decision[bool]:
-    """Whether all target replicas are in sync, by ZooKeeper; watches the next change."""
-    yield from _read_state(context, tp)
+def _which_are_complete(
+    context: ControllerContext, tps: Collection[TopicPartition]
+) -> Decision[list[TopicPartition]]:
+    """Read which of ``tps`` have all target replicas in sync, and watch the states of all."""
+    yield from _read_states(context, tps)
+    return [tp for tp in tps if _is_complete(context, tp)]
+
+
+def _is_complete(context: ControllerContext, tp: TopicPartition) -> bool:
     assignment = context.assignment(tp)
     if not assignment.is_being_reassigned:
         return True
@@ -238,16 +314,21 @@ def _is_complete(context: ControllerContext, tp: TopicPartition) -> Decision[boo
     return known is not None and set(assignment.target) <= set(known.leader_and_isr.isr)
 
 
-def _read_state(context: ControllerContext, tp: TopicPartition) -> Decision[None]:
-    """Learn what the leader has written meanwhile."""
-    state = (yield from ask(WatchPartitionStates((tp,)))).get(tp)
-    if state is not None and state.controller_epoch <= context.epoch:
-        context.leaderships[tp] = state
+def _read_states(context: ControllerContext, tps: Collection[TopicPartition]) -> Decision[None]:
+    """Read what the leaders may have written meanwhile."""
+    if not tps:
+        return
+    for tp, state in (yield from ask(WatchPartitionStates(tuple(tps)))).items():
+        if state.controller_epoch <= context.epoch:
+            context.leaderships[tp] = state
 
 
-def _let_go(context: ControllerContext, tp: TopicPartition, replicas: Iterable[BrokerId]) -> Decision[None]:
-    """Take ``replicas`` out of the ISR and have them deleted; nobody waits for the deletion, as in Kafka."""
-    known = [one for one in (PartitionReplica(tp, r) for r in replicas) if one in context.replica_states]
+def _remove_replicas(
+    context: ControllerContext, leaving: Mapping[TopicPartition, Iterable[BrokerId]]
+) -> Decision[None]:
+    """Remove replicas from the ISRs and delete them without waiting for the responses, as Kafka does."""
+    replicas = [PartitionReplica(tp, replica) for tp, some in leaving.items() for replica in some]
+    known = [one for one in replicas if one in context.replica_states]
     if not known:
         return
     for target in (
@@ -260,34 +341,43 @@ def _let_go(context: ControllerContext, tp: TopicPartition, replicas: Iterable[B
 
 
 def _write(
-    context: ControllerContext, tp: TopicPartition, before: Assignment, after: Assignment
-) -> Decision[bool]:
-    """Write the assignment of ``tp``, known to be ``after`` already; False where it is gone.
+    context: ControllerContext, before: Mapping[TopicPartition, Assignment]
+) -> Decision[set[TopicPartition]]:
+    """Write the assignments that the context has already; return the partitions that were written.
 
-    Where it cannot be written it is known to be ``before`` again, so that it is tried again. What else was
-    written to the topic's node meanwhile stays.
+    A topic's znode holds all its partitions, so a write for each would cost the square of their number, as in
+    Kafka. For partitions that cannot be written, the context gets ``before`` again, so that the write is
+    repeated later.
     """
-    is_written = False
+    after = {tp: context.assignment(tp) for tp in before}
+    written: set[TopicPartition] = set()
     try:
-        is_written = yield from _try_to_write(context, tp, before, after)
+        for topic in dict.fromkeys(tp.topic for tp in before):
+            of_topic = [tp for tp in before if tp.topic == topic]
+            standing = {**context.assignments[topic], **{tp.partition: before[tp] for tp in of_topic}}
+            wanted = {tp.partition: after[tp] for tp in of_topic}
+            numbers = yield from _write_topic(context, topic, standing, wanted)
+            written.update(TopicPartition(topic, number) for number in numbers)
     finally:
-        if not is_written:
-            context.assign(tp, before)
-    return is_written
+        for tp in before.keys() - written:
+            context.assign(tp, before[tp])
+    return written
 
 
-def _try_to_write(
-    context: ControllerContext, tp: TopicPartition, before: Assignment, after: Assignment
-) -> Decision[bool]:
-    standing = {**context.assignments[tp.topic], tp.partition: before}
-    while True:
-        change = WriteAssignment(tp.topic, standing, {**standing, tp.partition: after}, context.fence)
+def _write_topic(
+    context: ControllerContext,
+    topic: str,
+    standing: Mapping[int, Assignment],
+    wanted: Mapping[int, Assignment],
+) -> Decision[Collection[int]]:
+    """Write ``wanted``, and return what was written; other changes that were written meanwhile stay."""
+    while wanted:
+        change = WriteAssignment(topic, standing, {**standing, **wanted}, context.fence)
         if (yield from ask(change)):
-            return True
-        found = (yield from ask(ReadAssignments((tp.topic,)))).get(tp.topic, NO_TOPIC).partitions
-        if tp.partition not in found:
-            return False
-        standing = dict(found)
+            break
+        standing = (yield from ask(ReadAssignments((topic,)))).get(topic, NO_TOPIC).partitions
+        wanted = {number: after for number, after in wanted.items() if number in standing}
+    return wanted.keys()
 
 
 def _join(brokers: Iterable[BrokerId]) -> str:

@@ -1,4 +1,4 @@
-"""Requests for reassignments: the API, ``/admin/reassign_partitions``, and those of a former controller.
+"""Requests for reassignments: by the API, by znode, and those that a former controller began.
 
 Source: docs/kafka/topics.md, Reassignment (``processApiPartitionReassignment``,
 ``processZkPartitionReassignment``, ``initializePartitionReassignments``) and KIP-455.
@@ -6,7 +6,7 @@ Source: docs/kafka/topics.md, Reassignment (``processApiPartitionReassignment``,
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from barnabas.cluster.model.commands.reassignments import (
     AlterPartitionReassignments,
@@ -19,14 +19,19 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import Assignment
 from barnabas.controller.core.context.controller_context import ControllerContext
-from barnabas.controller.core.protocol.attempts import Failed, attempt
+from barnabas.controller.core.protocol.attempts import Failed, attempt_together
 from barnabas.controller.core.protocol.effects import (
     Decision,
     LogInfo,
     shortened,
 )
 from barnabas.controller.core.protocol.inputs import CommandReceived
-from barnabas.controller.core.reassignment.partition_reassignment import advance_all, reassign, running
+from barnabas.controller.core.reassignment.partition_reassignment import (
+    REASSIGNMENT,
+    continue_reassignments,
+    reassign,
+    running,
+)
 from barnabas.controller.core.topics.requested_reassignments import read_requests, withdraw
 from barnabas.controller.core.topics.topic_validation import Refusal
 
@@ -40,10 +45,10 @@ def plan(
     """Return the assignment after a reassignment to ``target``, or after its cancellation if that is None.
 
     Args:
-        tp: Which partition, for the words of a refusal.
-        current: Its assignment; without replicas where it is not known.
-        target: The replicas it shall have.
-        live: The brokers on which new replicas may be placed; any where None.
+        tp: The partition, for the message of a refusal.
+        current: Its assignment; empty if the partition is unknown.
+        target: The requested replicas; None to cancel.
+        live: The brokers on which new replicas may be placed; None for any.
     """
     if target is None:
         if not current.is_being_reassigned:
@@ -66,81 +71,91 @@ def plan(
     return Refusal(ErrorCode.INVALID_REPLICA_ASSIGNMENT, message)
 
 
-def alter(
+def process_api_partition_reassignment(
     context: ControllerContext, request: CommandReceived[AlterPartitionReassignments]
 ) -> Decision[AlterPartitionReassignmentsResult]:
-    """Begin, replace or cancel each reassignment for itself, and answer when all are taken up."""
+    """Start, replace or cancel each reassignment separately, and return the result of each."""
     plans = {
         tp: plan(tp, context.assignment(tp), target, context.live_brokers)
         for tp, target in request.command.targets.items()
     }
-    # The latest word holds, wherever it is said.
+    # The API's request replaces one in the znode.
     taken = {tp for tp, planned in plans.items() if isinstance(planned, Assignment)}
     if taken:
         yield from withdraw(context, lambda tp, _: tp in taken)
-    results: dict[TopicPartition, ReassignmentResult] = {}
-    for tp, planned in plans.items():
-        refusal = yield from _begin(context, tp, planned)
-        results[tp] = (
-            ReassignmentResult(ErrorCode.NONE)
-            if refusal is None
-            else ReassignmentResult(refusal.error, refusal.message)
-        )
+    refused = yield from _begin(context, plans)
+    results = {
+        tp: ReassignmentResult(refused[tp].error, refused[tp].message)
+        if tp in refused
+        else ReassignmentResult(ErrorCode.NONE)
+        for tp in plans
+    }
     return AlterPartitionReassignmentsResult(results)
 
 
-def list_running(
+def process_list_partition_reassignments(
     context: ControllerContext, request: CommandReceived[ListPartitionReassignments]
 ) -> Decision[ListPartitionReassignmentsResult]:
-    """Answer which reassignments run."""
-    yield from ()  # A decision is a generator, also when it has no effects.
+    """Return the running reassignments."""
+    yield from ()  # A decision is a generator even if it yields no effects.
     named = None if request.command.partitions is None else frozenset(request.command.partitions)
     found = [tp for tp in running(context) if named is None or tp in named]
     return ListPartitionReassignmentsResult({tp: context.assignment(tp) for tp in found})
 
 
-def take_requests(context: ControllerContext) -> Decision[None]:
-    """Begin what ``/admin/reassign_partitions`` asks for and does not run yet; take out what is refused.
+def process_zk_partition_reassignment(context: ControllerContext) -> Decision[None]:
+    """Start the reassignments in ``/admin/reassign_partitions``, and remove those that are refused.
 
-    One bad entry costs itself alone (KAFKA-9089). Brokers that are not alive are taken here, and waited for,
-    as in Kafka.
+    A bad entry does not affect the others (KAFKA-9089). As in Kafka, target brokers that are not alive are
+    accepted and waited for.
     """
     asked = yield from read_requests()
     if asked is None:
         return
-    refused: dict[TopicPartition, tuple[BrokerId, ...]] = {}
+    plans: dict[TopicPartition, Assignment | Refusal] = {}
     for tp, target in asked.targets.items():
         current = context.assignment(tp)
-        if current.is_being_reassigned and current.reassign_to(target) == current:
-            continue
-        planned = plan(tp, current, target)
-        if (yield from _begin(context, tp, planned)) is not None:
-            refused[tp] = target
+        if not current.is_being_reassigned or current.reassign_to(target) != current:
+            plans[tp] = plan(tp, current, target)
+    refused = yield from _begin(context, plans)
     if refused or not asked.targets:
-        yield from withdraw(context, lambda tp, target: refused.get(tp) == target)
+        yield from withdraw(context, lambda tp, target: tp in refused and asked.targets[tp] == target)
 
 
-def take_over(context: ControllerContext) -> Decision[None]:
-    """Go on with what the former controller began, and begin what was asked for while there was none."""
+def initialize_partition_reassignments(context: ControllerContext) -> Decision[None]:
+    """Continue reassignments of former controllers, and start those requested by znode meanwhile."""
     begun = running(context)
-    yield from take_requests(context)
-    yield from advance_all(context, begun)
+    yield from process_zk_partition_reassignment(context)
+    yield from continue_reassignments(context, begun)
+
+
+def _is_there(context: ControllerContext, tp: TopicPartition) -> bool:
+    return bool(context.assignment(tp).replicas) and not context.is_being_deleted(tp.topic)
 
 
 def _begin(
-    context: ControllerContext, tp: TopicPartition, planned: Assignment | Refusal
-) -> Decision[Refusal | None]:
-    refusal: Refusal | Failed | None
-    if isinstance(planned, Refusal):
-        refusal = planned
-    elif context.is_being_deleted(tp.topic) or not context.assignment(tp).replicas:
-        refusal = Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The partition {tp} does not exist.")
-    else:
-        refusal = yield from attempt(f"the reassignment of {tp}", reassign(context, tp, planned))
-    if isinstance(refusal, Failed):
-        refusal = Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, refusal.because)
-    if refusal is not None:
+    context: ControllerContext, plans: Mapping[TopicPartition, Assignment | Refusal]
+) -> Decision[dict[TopicPartition, Refusal]]:
+    """Start the planned reassignments; return the refused ones."""
+    refused: dict[TopicPartition, Refusal] = {}
+    wanted: dict[TopicPartition, Assignment] = {}
+    for tp, planned in plans.items():
+        if isinstance(planned, Refusal):
+            refused[tp] = planned
+        elif not _is_there(context, tp):
+            refused[tp] = Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"The partition {tp} does not exist.")
+        else:
+            wanted[tp] = planned
+    begun = yield from attempt_together(
+        REASSIGNMENT, wanted, lambda some: reassign(context, {tp: wanted[tp] for tp in some})
+    )
+    for some, outcome in begun:
+        if isinstance(outcome, Failed):
+            refused |= dict.fromkeys(some, Refusal(ErrorCode.UNKNOWN_SERVER_ERROR, outcome.because))
+        else:
+            refused |= outcome
+    for tp, refusal in refused.items():
         name, message = shortened(str(tp)), shortened(refusal.message)
         line = f"reassignment of {name} refused with {refusal.error.name}: {message}"
         yield LogInfo(line, client_kind="reassignment refused")
-    return refusal
+    return refused

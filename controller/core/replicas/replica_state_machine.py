@@ -35,13 +35,13 @@ def change_replicas(
 ) -> Decision[None]:
     """Take ``replicas`` to ``target`` and notify the brokers, in one batch of requests.
 
-    A replica that may not go there, or cannot, is logged and stays where it is; the others go.
+    A replica whose transition is invalid or fails is logged and keeps its state.
 
     Args:
-        context: What is known.
+        context: The controller context.
         replicas: The replicas.
-        target: Where to.
-        full_to: The brokers of which ``replicas`` names all replicas.
+        target: The state to reach.
+        full_to: The brokers of which ``replicas`` has all replicas.
     """
     by_broker: dict[BrokerId, list[TopicPartition]] = defaultdict(list)
     for tp, broker in replicas:
@@ -50,10 +50,10 @@ def change_replicas(
 
 
 def start_up(context: ControllerContext, tps: Sequence[TopicPartition]) -> Decision[None]:
-    """Set every replica's state by its broker: online replicas get requests, the others go offline.
+    """Set the state of every replica (``startup``): online ones are sent requests, others go offline.
 
     Args:
-        context: What is known.
+        context: The controller context.
         tps: All partitions.
     """
     online: dict[BrokerId, list[TopicPartition]] = defaultdict(list)
@@ -67,7 +67,7 @@ def start_up(context: ControllerContext, tps: Sequence[TopicPartition]) -> Decis
             context.new_replicas.taken_over(tp, known, assignment, unmoved)
         for replica in assignment.replicas:
             (offline if replica in lost else online)[replica].append(tp)
-    # As in Kafka, whatever the topic: from there both ways are open, offline and deletion's retry.
+    # As in Kafka, even if the topic is not being deleted: both OfflineReplica and a retry may follow.
     for placed, state in ((online, _ONLINE), (offline, _INELIGIBLE)):
         for broker, held in placed.items():
             context.replica_states.on(broker).update(dict.fromkeys(held, state))
@@ -84,7 +84,7 @@ def _change(
     target: ReplicaMachineState,
     full_to: Collection[BrokerId] = (),
 ) -> Decision[None]:
-    """`change_replicas`, of these partitions of each broker."""
+    """Do as `change_replicas`, for these partitions of each broker."""
     batch = RequestBatch(context)
     for broker, tps in by_broker.items():
         by_action: dict[ReplicaAction, list[TopicPartition]] = {action: [] for action in ReplicaAction}
@@ -111,7 +111,7 @@ def _take(
     target: ReplicaMachineState,
     batch: RequestBatch,
 ) -> Decision[None]:
-    """The replicas of these partitions on ``broker`` to ``target``, each through its action."""
+    """Take the replicas of these partitions on ``broker`` to ``target`` by their actions."""
     for action, chosen in by_action.items():
         match action:
             case ReplicaAction.STOP if chosen:
@@ -126,7 +126,7 @@ def _take(
 def _resume(
     context: ControllerContext, broker: BrokerId, tps: Collection[TopicPartition], batch: RequestBatch
 ) -> Decision[None]:
-    """The replicas of ``tps`` on ``broker`` back to Online: a failover does nothing else as often."""
+    """Take the replicas of ``tps`` on ``broker`` back to Online, the most frequent action of a failover."""
     batch.add_known_leadership(broker, tps)
     if context.facts.traces:
         for tp in tps:
@@ -142,7 +142,7 @@ def _enter(
     target: ReplicaMachineState,
     batch: RequestBatch,
 ) -> Decision[None]:
-    """One replica through every action but STOP and RESUME."""
+    """Take one replica through an action other than STOP and RESUME."""
     tp, replica = one
     source = context.replica_states.get(one, _NON_EXISTENT)
     known = context.leaderships.get(tp)
@@ -174,12 +174,11 @@ def _stop(
     led = [tp for tp in tps if tp in context.leaderships]
     states, failed = yield from remove_from_isr(context, broker, led)
     for tp in tps:
-        # In the leader epoch that its leaving began: a broker obeys no StopReplica in the one it follows
-        # in.
+        # The request has the new leader epoch: a broker ignores StopReplica in the epoch in which it follows.
         batch.add_stop_replica(broker, tp, delete=False)
     for tp, cause in failed.items():
         if context.is_being_deleted(tp.topic):
-            # Nothing is left to take it out of, and a deletion must not wait for that for ever.
+            # There is no ISR to remove it from, and a deletion must not wait for one forever.
             yield from _go(context, PartitionReplica(tp, broker), _OFFLINE)
         else:
             source = context.replica_states[PartitionReplica(tp, broker)]
@@ -198,10 +197,11 @@ def _stop(
 def _recipients(
     context: ControllerContext, stopped: BrokerId, tp: TopicPartition, state: PartitionState
 ) -> Iterator[BrokerId]:
-    """The recipients of a state from whose ISR ``stopped`` has been removed: the other replicas.
+    """Return the recipients of a state from whose ISR ``stopped`` was removed: the other replicas.
 
-    And ``stopped`` itself if it refused the partition: a replica that lost its log while it was in sync
-    begins with an empty one only when it is out of the ISR. If its log directory has failed it refuses again.
+    ``stopped`` itself is one of them if it refused the partition: a replica that lost its log while it was in
+    sync may start with an empty one only when it is out of the ISR. If its log directory has failed, it
+    refuses again.
     """
     begins_again = (
         stopped in context.refused_replicas(tp)

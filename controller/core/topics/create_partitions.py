@@ -44,7 +44,7 @@ from barnabas.controller.core.topics.topic_validation import (
 def create_partitions(
     context: ControllerContext, request: CommandReceived[CreatePartitions]
 ) -> Decision[CreatePartitionsResult]:
-    """Check and write each topic for itself, and answer when all are through."""
+    """Check and write each topic separately, and return the result of each."""
     command = request.command
     twice = duplicates(topic.topic for topic in command.topics)
     too_many = refuse_batch(
@@ -77,12 +77,12 @@ def plan_partitions(
     """Check a request for more partitions and place the new ones.
 
     Args:
-        wanted: What is asked for.
-        standing: The topic's partitions as its node holds them.
+        wanted: The request.
+        standing: The partitions in the topic's node.
         brokers: The registered brokers, on which replicas may be placed.
 
     Returns:
-        The new partitions alone, or why there are none.
+        The new partitions, or why the request is refused.
     """
     refusal = _refuse_count(wanted, standing)
     if refusal is not None:
@@ -96,7 +96,7 @@ def plan_partitions(
         numbered = enumerate(wanted.assignments, len(standing))
         return refusal or {number: Assignment(replicas) for number, replicas in numbered}
     ids = sorted(brokers)
-    # The first broker that is not below the topic's first preferred leader, as a place in the list of all.
+    # The index of the first broker whose id is at least that of the first partition's preferred leader.
     start = next((place for place, id_ in enumerate(ids) if id_ >= first.replicas[0]), 0)
     return place(brokers, count, factor, start=start, shift=start, first_partition=len(standing))
 
@@ -104,7 +104,7 @@ def plan_partitions(
 def _extend(
     context: ControllerContext, wanted: NewPartitions, *, validate_only: bool
 ) -> Decision[int | Refusal]:
-    """The number of partitions that the topic has now, or would have."""
+    """Return the number of partitions that the topic has now, or would have."""
     while True:
         name = wanted.topic
         standing = (yield from ask(ReadAssignments((name,)))).get(name, NO_TOPIC).partitions
@@ -115,11 +115,11 @@ def _extend(
         if (yield from ask(WriteAssignment(name, standing, whole, context.fence))):
             yield LogInfo(f"topic {name} written: {len(whole)} partitions from now on")
             return len(whole)
-        # Somebody wrote the node meanwhile: what was planned on may hold no longer.
+        # The node was written meanwhile, so the new partitions must be planned again.
 
 
 def _refuse_topic(context: ControllerContext, name: str) -> Refusal | None:
-    """Why nothing is asked of ZooKeeper about ``name``: whatever is read there is watched from then on."""
+    """Return why ``name`` is refused before its node is read, because each node read stays watched."""
     invalid = ErrorCode.INVALID_TOPIC_EXCEPTION
     fault = topic_names.fault(name)
     if fault is not None:

@@ -29,7 +29,7 @@ from barnabas.controller.core.topics.topic_validation import (
 def create_topics(
     context: ControllerContext, request: CommandReceived[CreateTopics]
 ) -> Decision[CreateTopicsResult]:
-    """Check and write each topic for itself, and answer when all are through."""
+    """Check and write each topic separately, and return the result of each."""
     existing = TopicNames((yield from ask(ReadTopics())))
     twice = duplicates(topic.name for topic in request.command.topics)
     too_many = refuse_batch(_partitions(context, topic) for topic in request.command.topics)
@@ -52,7 +52,7 @@ def create_topics(
 
 
 def _partitions(context: ControllerContext, topic: NewTopic) -> int:
-    """Return the number of requested partitions, whatever else is wrong with ``topic``."""
+    """Return the number of requested partitions, even if ``topic`` is invalid."""
     if topic.assignments:
         return len(topic.assignments)
     return context.facts.num_partitions if topic.partitions == -1 else topic.partitions

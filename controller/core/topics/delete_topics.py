@@ -19,7 +19,7 @@ from barnabas.controller.core.topics.effects import MarkTopicDeletions, ReadTopi
 def delete_topics(
     context: ControllerContext, request: CommandReceived[DeleteTopics]
 ) -> Decision[DeleteTopicsResult]:
-    """Mark the topics that there are, and answer; one that is marked already is marked."""
+    """Mark the topics that exist for deletion, and return the results; marking one again succeeds."""
     names = tuple(dict.fromkeys(request.command.topics))
     if not context.facts.delete_topic_enable:
         disabled = "Topic deletion is disabled: delete.topic.enable is false"

@@ -12,7 +12,7 @@ from barnabas.controller.core.protocol.effects import Ask, ControllerFence
 
 @dataclass(frozen=True, slots=True)
 class ReadTopics(Ask[frozenset[str]]):
-    """The names of all topics; watches the list."""
+    """Read the names of all topics; watch the list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,19 +29,19 @@ class TopicRead:
 
 
 NO_TOPIC = TopicRead({})
-"""The knowledge about a topic without a znode."""
+"""The content of a topic's znode that is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadAssignments(Ask[Mapping[str, TopicRead]]):
-    """The partitions of these topics; watches each. A topic without a node is not in the answer."""
+    """Read the partitions of these topics; watch each. A topic without a node is not in the answer."""
 
     topics: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CreateTopic(Ask[bool]):
-    """Write a topic's settings and its assignment; the answer is False where the topic is there already."""
+    """Write a topic's settings and assignment; the answer is False if the topic exists already."""
 
     name: str
     assignments: Mapping[int, Assignment]
@@ -51,7 +51,7 @@ class CreateTopic(Ask[bool]):
 
 @dataclass(frozen=True, slots=True)
 class ReadTopicDeletions(Ask[frozenset[str]]):
-    """The topics marked in ``/admin/delete_topics``; watches the list."""
+    """Read the topics marked in ``/admin/delete_topics``; watch the list."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class MarkTopicDeletions(Ask[None]):
 
 @dataclass(frozen=True, slots=True)
 class RemoveTopicDeletions(Ask[None]):
-    """Take the marks of these topics away; one that is gone already is no failure."""
+    """Remove the marks of these topics; a missing one is no failure."""
 
     topics: tuple[str, ...]
     fence: ControllerFence
@@ -72,9 +72,9 @@ class RemoveTopicDeletions(Ask[None]):
 
 @dataclass(frozen=True, slots=True)
 class DeleteTopic(Ask[None]):
-    """Delete a topic's node with all below, its settings and its mark, and watch it no more.
+    """Delete a topic's node with its children, its settings and its mark, and stop watching it.
 
-    What is gone already is no failure, so that a successor can finish what a controller began.
+    Missing nodes are no failure, so that the next controller can finish a deletion.
     """
 
     topic: str
@@ -83,10 +83,10 @@ class DeleteTopic(Ask[None]):
 
 @dataclass(frozen=True, slots=True)
 class WriteAssignment(Ask[bool]):
-    """Write the partitions of a topic; False where it does not hold ``before`` any more, or is gone.
+    """Write the partitions of a topic; the answer is False if the node is not ``before`` any more.
 
     Attributes:
-        topic: Which topic.
+        topic: The topic.
         before: Its partitions as read.
         after: Its partitions from now on.
         fence: The fence.
@@ -103,8 +103,8 @@ class RequestedReassignments:
     """The content of ``/admin/reassign_partitions``.
 
     Attributes:
-        targets: The replicas that each partition shall have; none where the content cannot be read.
-        version: The data version under which it was read.
+        targets: The requested replicas of each partition; empty if the content cannot be decoded.
+        version: The data version of the node.
     """
 
     targets: Mapping[TopicPartition, tuple[BrokerId, ...]]
@@ -113,14 +113,14 @@ class RequestedReassignments:
 
 @dataclass(frozen=True, slots=True)
 class ReadReassignments(Ask[RequestedReassignments | None]):
-    """Read ``/admin/reassign_partitions`` and watch it; None where it is missing."""
+    """Read ``/admin/reassign_partitions`` and watch it; the answer is None if it is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class WriteReassignments(Ask[bool]):
-    """Leave ``targets`` in ``/admin/reassign_partitions``, or delete it where there are none.
+    """Write ``targets`` to ``/admin/reassign_partitions``, or delete it if they are empty.
 
-    The answer is False where it has another version by now.
+    The answer is False if the node has another version by now.
     """
 
     targets: Mapping[TopicPartition, tuple[BrokerId, ...]]

@@ -1,4 +1,4 @@
-"""Entries of ``/admin/reassign_partitions``, by which old tools request reassignments and see their end.
+"""Entries of ``/admin/reassign_partitions``, by which old tools request reassignments.
 
 Source: docs/kafka/topics.md, Reassignment (``maybeRemoveFromZkReassignment``).
 """
@@ -17,24 +17,24 @@ from barnabas.controller.core.topics.effects import (
 )
 
 Withdraws = Callable[[TopicPartition, tuple[BrokerId, ...]], bool]
-"""Whether an entry goes: by its partition and target."""
+"""A predicate of an entry's partition and target: whether to remove the entry."""
 
 
 def read_requests() -> Decision[RequestedReassignments | None]:
-    """Read the requested reassignments, None where there is no node; watches the next change."""
+    """Read and watch the requested reassignments; None if there is no node."""
     return (yield from ask(ReadReassignments()))
 
 
 def withdraw_topics(context: ControllerContext, topics: Collection[str]) -> Decision[None]:
-    """Take out what is asked for partitions of ``topics``, which are no more."""
+    """Remove the entries of partitions of ``topics``, which were deleted."""
     if topics:
         yield from withdraw(context, lambda tp, _: tp.topic in topics)
 
 
 def withdraw(context: ControllerContext, goes: Withdraws) -> Decision[None]:
-    """Take the entries out for which ``goes`` holds; a node without entries is deleted.
+    """Remove the entries for which ``goes`` is true; a node without entries is deleted.
 
-    An entry that stayed for ever would keep the tools of old from asking for anything (KAFKA-9478).
+    A leftover entry would prevent old tools from requesting anything again (KAFKA-9478).
     """
     while (asked := (yield from read_requests())) is not None:
         left = {tp: target for tp, target in asked.targets.items() if not goes(tp, target)}

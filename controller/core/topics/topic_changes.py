@@ -1,6 +1,6 @@
-"""Topics and partitions that appear or vanish in ZooKeeper (Kafka: ``onNewPartitionCreation``).
+"""Topics and partitions that are created or deleted in ZooKeeper (Kafka: ``processTopicChange``).
 
-Whatever writes a topic's node creates the topic: a CreateTopics request, a tool, a person. Source:
+A topic is created by writing its node, by a CreateTopics request, a tool or a person. Source:
 docs/kafka/controller.md, Events (``TopicChange``, ``PartitionModifications``) and docs/kafka/topics.md,
 Creation.
 """
@@ -22,8 +22,8 @@ from barnabas.controller.core.topics.effects import NO_TOPIC, ReadAssignments, R
 from barnabas.controller.core.topics.requested_reassignments import withdraw_topics
 
 
-def compare_topics(context: ControllerContext) -> Decision[None]:
-    """Read the list of topics: create what is new, forget what is gone."""
+def process_topic_change(context: ControllerContext) -> Decision[None]:
+    """Read the list of topics: create the new ones, and forget those that are gone."""
     topics = yield from ask(ReadTopics())
     new = yield from leave_out_illegal(topics - context.assignments.keys())
     gone = tuple(sorted((context.assignments.keys() | context.topics_to_delete) - topics))
@@ -35,7 +35,7 @@ def compare_topics(context: ControllerContext) -> Decision[None]:
     for topic in gone:
         context.forget_topic(topic)
     yield from _add_partitions(context, new)
-    # A mark that stayed would delete a later topic of the same name.
+    # A leftover mark would delete a later topic of the same name.
     yield from topic_deletion.remove_marks(context, queued, "there is no such topic any more")
     yield from withdraw_topics(context, moved)
 
@@ -43,8 +43,8 @@ def compare_topics(context: ControllerContext) -> Decision[None]:
 def leave_out_illegal(topics: Collection[str]) -> Decision[tuple[str, ...]]:
     """Return those of ``topics`` whose names are allowed, sorted.
 
-    A person may write any name into ZooKeeper. A broker that got one would have no directory for it, and take
-    its log directory for failed.
+    A person may write any name into ZooKeeper. A broker could create no directory of an illegal name, and
+    would take its log directory for failed.
     """
     illegal = tuple(sorted(topic for topic in topics if topic_names.fault(topic) is not None))
     if illegal:
@@ -52,10 +52,10 @@ def leave_out_illegal(topics: Collection[str]) -> Decision[tuple[str, ...]]:
     return tuple(sorted(set(topics).difference(illegal)))
 
 
-def compare_partitions(context: ControllerContext, topic: str) -> Decision[None]:
-    """Read a topic's node: create the partitions that it has and the controller does not know.
+def process_partition_modifications(context: ControllerContext, topic: str) -> Decision[None]:
+    """Read a topic's node, and create the partitions that the controller does not know.
 
-    A topic that is being deleted gets no more partitions: its node is written as it was.
+    A topic that is being deleted gets no new partitions: they are removed from its node.
     """
     if context.is_being_deleted(topic):
         yield from _restore(context, topic)
@@ -71,7 +71,7 @@ def _restore(context: ControllerContext, topic: str) -> Decision[None]:
         return
     yield LogInfo(f"topic {topic} is being deleted and gets no partitions: {listed(added)}")
     kept = {number: known[number] for number in sorted(written) if number in known}
-    # Where the node was written once more meanwhile, its watch leads here again.
+    # If the node was written again meanwhile, its watch fires and this is repeated.
     yield from ask(WriteAssignment(topic, written, kept, context.fence))
 
 
@@ -89,11 +89,11 @@ def _add_partitions(context: ControllerContext, topics: tuple[str, ...]) -> Deci
                 context.assign(added[-1], assignment)
     if added:
         yield LogInfo(f"new partitions: {listed(added)}")
-        yield from _create(context, added)
+        yield from _on_new_partition_creation(context, added)
 
 
-def _create(context: ControllerContext, tps: Iterable[TopicPartition]) -> Decision[None]:
-    """Kafka: ``onNewPartitionCreation``."""
+def _on_new_partition_creation(context: ControllerContext, tps: Iterable[TopicPartition]) -> Decision[None]:
+    """Take new partitions and their replicas online (Kafka: ``onNewPartitionCreation``)."""
     tps = tuple(tps)
     yield from change_partitions(context, tps, PartitionMachineState.NEW)
     yield from change_replicas(context, context.replicas(tps), ReplicaMachineState.NEW)

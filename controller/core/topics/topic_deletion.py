@@ -1,4 +1,4 @@
-"""Kafka's ``TopicDeletionManager``: which topics are deleted now, which wait, and how replicas go.
+"""Kafka's ``TopicDeletionManager``: the deletion of topics and their replicas, and what it waits for.
 
 A topic marked in ``/admin/delete_topics`` is queued until every replica is deleted. A replica that cannot be
 deleted now makes the whole topic ineligible; the return of a broker or the end of a reassignment makes it
@@ -34,38 +34,44 @@ OFFLINE_REPLICAS = "offline replicas"
 FAILED_REPLICAS = "replicas whose deletion failed"
 
 
-def take_marks(context: ControllerContext) -> Decision[None]:
-    """Read the marks: queue the topics that are there, and take the marks of others away."""
+def process_topic_deletion(context: ControllerContext) -> Decision[None]:
+    """Read the marked topics: queue those that exist, and remove the marks of others."""
     marked = yield from ask(ReadTopicDeletions())
     unknown = marked - context.assignments.keys()
-    # A topic that was never created here, its node is empty or spoiled, can still be deleted.
+    # A topic whose node is empty or damaged is unknown here, but can be deleted.
     missing = unknown - (yield from ask(ReadTopics())) if unknown else unknown
     marked -= missing
     yield from _queue(context, marked)
-    yield from halt(context, filter(context.is_being_reassigned, marked), REASSIGNMENT)
-    yield from resume_all(context)
-    # Last: whatever stands in the way of a mark that leads to nothing, no topic waits for it.
+    yield from mark_topic_ineligible_for_deletion(
+        context, filter(context.is_being_reassigned, marked), REASSIGNMENT
+    )
+    yield from resume_deletions(context)
+    # This comes last, so that an error here does not stop the deletion of existing topics.
     yield from remove_marks(context, missing, "there is no such topic")
 
 
-def take_marks_over(context: ControllerContext) -> Decision[None]:
-    """Read the marks that a former controller left; `resume_all` begins with them once all is up."""
+def fetch_topic_deletions_in_progress(context: ControllerContext) -> Decision[None]:
+    """Queue the marked topics of former controllers; the failover calls `resume_deletions` later."""
     marked = yield from ask(ReadTopicDeletions())
     yield from _queue(context, marked)
-    yield from halt(context, filter(context.is_being_reassigned, marked), REASSIGNMENT)
+    yield from mark_topic_ineligible_for_deletion(
+        context, filter(context.is_being_reassigned, marked), REASSIGNMENT
+    )
     offline = {
         tp.topic
         for tp, replica in context.replicas(_partitions(context, marked))
         if not context.is_online(replica, tp)
     }
-    yield from halt(context, offline, OFFLINE_REPLICAS)
+    yield from mark_topic_ineligible_for_deletion(context, offline, OFFLINE_REPLICAS)
 
 
-def halt(context: ControllerContext, topics: Iterable[str], because: str) -> Decision[None]:
-    """Hold those of ``topics`` that are queued ineligible, until `resume` names them.
+def mark_topic_ineligible_for_deletion(
+    context: ControllerContext, topics: Iterable[str], because: str
+) -> Decision[None]:
+    """Mark the queued ones of ``topics`` ineligible until `resume_deletion_for_topics` is called.
 
     Args:
-        context: What is known.
+        context: The controller context.
         topics: Topics, queued or not.
         because: Ends the sentence "halted, because of ...".
     """
@@ -75,19 +81,19 @@ def halt(context: ControllerContext, topics: Iterable[str], because: str) -> Dec
         yield LogInfo(f"deletion halted, because of {because}: {listed(halted)}")
 
 
-def resume(context: ControllerContext, topics: Iterable[str]) -> Decision[None]:
-    """Take the deletion of those of ``topics`` up again that are queued: what held them is over."""
+def resume_deletion_for_topics(context: ControllerContext, topics: Iterable[str]) -> Decision[None]:
+    """Make the queued ones of ``topics`` eligible again, and resume their deletion."""
     queued = context.topics_to_delete.intersection(topics)
     if queued:
         context.topics_ineligible_for_deletion -= queued
-        yield from resume_all(context)
+        yield from resume_deletions(context)
 
 
-def resume_all(context: ControllerContext) -> Decision[None]:
-    """Do for every queued topic what can be done now.
+def resume_deletions(context: ControllerContext) -> Decision[None]:
+    """Do the next step of the deletion of every queued topic.
 
-    A topic whose replicas are all deleted is gone. One that waits for no broker's answer has its failed
-    replicas readied for another try and, unless it is held, is begun with (again).
+    If all replicas are deleted, the topic is removed from ZooKeeper. If no broker's response is awaited,
+    failed replicas are prepared for a retry, and the deletion of an eligible topic is (re)started.
     """
     failed: list[PartitionReplica] = []
     eligible: list[str] = []
@@ -95,8 +101,9 @@ def resume_all(context: ControllerContext) -> Decision[None]:
         replicas = context.replicas(_partitions(context, (topic,)))
         states = {context.replica_states.get(one) for one in replicas}
         if states <= {_SUCCESSFUL}:
-            # What keeps the nodes of one topic, and it is tried again with the next, keeps no other.
-            yield from attempt(f"the end of topic {topic}", _complete(context, topic))
+            # An error with one topic's nodes must not stop the others; it is tried again with the next
+            # deletion.
+            yield from attempt(f"the end of topic {topic}", _complete_delete_topic(context, topic))
         elif _STARTED not in states:
             failed += [one for one in replicas if context.replica_states.get(one) is _INELIGIBLE]
             if topic not in context.topics_ineligible_for_deletion:
@@ -105,32 +112,36 @@ def resume_all(context: ControllerContext) -> Decision[None]:
         yield LogInfo(f"deletion to be tried again of the replicas {listed(failed)}")
         yield from change_replicas(context, failed, _OFFLINE)
     if eligible:
-        yield from _start(context, eligible)
+        yield from _on_topic_deletion(context, eligible)
 
 
-def fail_replicas(context: ControllerContext, replicas: Iterable[PartitionReplica]) -> Decision[None]:
-    """Note that those of ``replicas`` whose topics are queued cannot be deleted now."""
+def fail_replica_deletion(context: ControllerContext, replicas: Iterable[PartitionReplica]) -> Decision[None]:
+    """Mark those of ``replicas`` whose topics are queued ineligible for deletion."""
     failed = [one for one in replicas if context.is_being_deleted(one.partition.topic)]
     if failed:
         yield from change_replicas(context, failed, _INELIGIBLE)
-        yield from halt(context, {one.partition.topic for one in failed}, FAILED_REPLICAS)
-        yield from resume_all(context)
+        yield from mark_topic_ineligible_for_deletion(
+            context, {one.partition.topic for one in failed}, FAILED_REPLICAS
+        )
+        yield from resume_deletions(context)
 
 
 def process_deletions(
     context: ControllerContext, broker: BrokerId, errors: Mapping[TopicPartition, ErrorCode]
 ) -> Decision[None]:
-    """Note which replicas ``broker`` has deleted, and which it could not."""
+    """Handle the response of ``broker`` to a deletion of replicas (``completeReplicaDeletion``)."""
     answered = {
         PartitionReplica(tp, broker): error
         for tp, error in errors.items()
         if tp.topic in context.topics_with_deletion_started
     }
-    yield from fail_replicas(context, [one for one, error in answered.items() if error is not ErrorCode.NONE])
+    yield from fail_replica_deletion(
+        context, [one for one, error in answered.items() if error is not ErrorCode.NONE]
+    )
     deleted = [one for one, error in answered.items() if error is ErrorCode.NONE]
     if deleted:
         yield from change_replicas(context, deleted, _SUCCESSFUL)
-        yield from resume_all(context)
+        yield from resume_deletions(context)
 
 
 def _queue(context: ControllerContext, marked: Collection[str]) -> Decision[None]:
@@ -144,15 +155,15 @@ def _queue(context: ControllerContext, marked: Collection[str]) -> Decision[None
 
 
 def remove_marks(context: ControllerContext, topics: Collection[str], because: str) -> Decision[None]:
-    """Take the marks of ``topics`` away, which are not to be deleted, ``because``."""
+    """Remove the marks of ``topics``, which will not be deleted, ``because``."""
     if topics:
         names = tuple(sorted(topics))
         yield LogInfo(f"not to be deleted, because {because}: {listed(names)}")
         yield from ask(RemoveTopicDeletions(names, context.fence))
 
 
-def _start(context: ControllerContext, topics: Collection[str]) -> Decision[None]:
-    """Kafka: ``onTopicDeletion``; nobody serves the topics any more, then their replicas go."""
+def _on_topic_deletion(context: ControllerContext, topics: Collection[str]) -> Decision[None]:
+    """Stop all access to the topics, then delete their replicas (Kafka: ``onTopicDeletion``)."""
     yield LogInfo(f"deletion (re)started: {listed(topics)}")
     unseen = [topic for topic in topics if topic not in context.topics_with_deletion_started]
     gone = _partitions(context, unseen)
@@ -160,28 +171,30 @@ def _start(context: ControllerContext, topics: Collection[str]) -> Decision[None
     yield from change_partitions(context, gone, PartitionMachineState.NON_EXISTENT)
     context.topics_with_deletion_started.update(unseen)
     yield from update_metadata(context, context.brokers, _partitions(context, topics))
-    yield from _delete_replicas(context, topics)
+    yield from _on_partition_deletion(context, topics)
 
 
-def _delete_replicas(context: ControllerContext, topics: Collection[str]) -> Decision[None]:
-    """Kafka: ``onPartitionDeletion``."""
+def _on_partition_deletion(context: ControllerContext, topics: Collection[str]) -> Decision[None]:
+    """Delete the live replicas; dead ones make the topic ineligible (Kafka: ``onPartitionDeletion``)."""
     dead: list[PartitionReplica] = []
     alive: list[PartitionReplica] = []
     for one in context.replicas(_partitions(context, topics)):
-        # One that a live broker has refused is asked, too: where its log is lost there is nothing to delete,
-        # and where its directory has failed the broker says so again.
+        # A broker that has refused the replica is asked, too: if the log is lost there is nothing to delete,
+        # and if its directory has failed the broker answers so again.
         if one.replica not in context.live_brokers:
             dead.append(one)
         elif context.replica_states.get(one) is not _SUCCESSFUL:
             alive.append(one)
     yield from change_replicas(context, dead, _INELIGIBLE)
-    # Followers first stop to fetch, so that no leader is asked for what it has just deleted.
+    # Followers stop fetching first, so that no leader gets a fetch of a replica that it has just deleted.
     yield from change_replicas(context, alive, _OFFLINE)
     yield from change_replicas(context, alive, _STARTED)
-    yield from halt(context, {one.partition.topic for one in dead}, OFFLINE_REPLICAS)
+    yield from mark_topic_ineligible_for_deletion(
+        context, {one.partition.topic for one in dead}, OFFLINE_REPLICAS
+    )
 
 
-def _complete(context: ControllerContext, topic: str) -> Decision[None]:
+def _complete_delete_topic(context: ControllerContext, topic: str) -> Decision[None]:
     moved = [topic] if context.is_being_reassigned(topic) else []
     replicas = context.replicas(_partitions(context, (topic,)))
     yield from change_replicas(context, replicas, ReplicaMachineState.NON_EXISTENT)

@@ -23,11 +23,10 @@ from barnabas.controller.core.context.controller_context import Facts
 from barnabas.controller.core.protocol.inputs import Draw
 
 MAX_PARTITIONS_PER_REQUEST = 10_000
-"""Of all topics of one command together.
+"""The most partitions of all topics of one command: a request of a few bytes can name any number.
 
-A few bytes ask for as many partitions, and each takes the controller time. (Kafka's KRaft controller has the
-same limit, ``MAX_PARTITIONS_PER_BATCH``, and the same error.) A client's request reaches the controller in
-commands of at most 500 topics, and each of them may ask for so many.
+Kafka's KRaft controller has the same limit, ``MAX_PARTITIONS_PER_BATCH``, and the same error. A client's
+request is split into commands of at most 500 topics, and each command has this limit.
 """
 
 Assignments = Mapping[int, Assignment]
@@ -36,7 +35,7 @@ Assignments = Mapping[int, Assignment]
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why a topic is not created, in Kafka's code and a sentence."""
+    """The reason why a topic is refused: Kafka's error code and a sentence."""
 
     error: ErrorCode
     message: str
@@ -59,7 +58,7 @@ class TopicNames:
         return name in self._names
 
     def add(self, name: str) -> None:
-        """Note a topic that was created."""
+        """Add a topic that was created."""
         if name not in self._names:
             self._names.add(name)
             self._index(name)
@@ -69,7 +68,7 @@ class TopicNames:
             self._by_metric[name.replace(".", "_")].append(name)
 
     def colliding_with(self, name: str) -> list[str]:
-        """The names that the new topic ``name`` collides with, sorted."""
+        """Return the names that the new topic ``name`` collides with, sorted."""
         return sorted(self._by_metric.get(name.replace(".", "_"), ()))
 
 
@@ -79,11 +78,11 @@ def plan_topic(
     """Check a new topic and place its replicas.
 
     Args:
-        topic: What is asked for.
-        existing: The names of all topics there are.
+        topic: The request.
+        existing: The names of all topics.
         brokers: The registered brokers, on which replicas may be placed.
-        facts: The defaults for what is not given.
-        draw: The dice of its placement.
+        facts: The broker's settings, which have the defaults.
+        draw: The random numbers of its placement.
     """
     return (
         refuse_name(topic.name, existing)
@@ -94,7 +93,7 @@ def plan_topic(
 
 
 def refuse_name(name: str, existing: TopicNames) -> Refusal | None:
-    """Why a topic may not have this name; None where it may."""
+    """Return why a topic may not have this name; None where it may."""
     invalid = ErrorCode.INVALID_TOPIC_EXCEPTION
     fault = topic_names.fault(name)
     if fault is not None:
@@ -108,7 +107,7 @@ def refuse_name(name: str, existing: TopicNames) -> Refusal | None:
 
 
 def refuse_size(partitions: int) -> Refusal | None:
-    """Why a topic may not have so many partitions; None where it may."""
+    """Return why a topic may not have so many partitions; None where it may."""
     if partitions <= MAX_PARTITIONS:
         return None
     return Refusal(
@@ -118,11 +117,11 @@ def refuse_size(partitions: int) -> Refusal | None:
 
 
 def refuse_batch(partitions: Iterable[int]) -> Refusal | None:
-    """Why one command may not create so many partitions; None where it may.
+    """Return why one command may not create so many partitions; None where it may.
 
     Args:
-        partitions: How many of each topic. A topic of more than `MAX_PARTITIONS` is refused for itself and
-            counts as none.
+        partitions: The partitions of each topic. A topic of more than `MAX_PARTITIONS` is refused separately
+            and counts as 0.
     """
     total = sum(count for count in partitions if 0 < count <= MAX_PARTITIONS)
     if total <= MAX_PARTITIONS_PER_REQUEST:
@@ -135,14 +134,14 @@ def refuse_batch(partitions: Iterable[int]) -> Refusal | None:
 
 
 def refuse_factor(factor: int) -> Refusal:
-    """Why nothing can be placed with ``factor`` replicas, which is less than one."""
+    """Return why nothing can be placed with ``factor`` replicas, which is less than one."""
     return Refusal(
         ErrorCode.INVALID_REPLICATION_FACTOR, f"Replication factor must be larger than 0, not {factor}."
     )
 
 
 def duplicates(names: Iterable[str]) -> set[str]:
-    """The names that come more than once."""
+    """Return the names that come more than once."""
     seen: set[str] = set()
     twice: set[str] = set()
     for name in names:
@@ -225,7 +224,7 @@ def place(
 ) -> Assignments | Refusal:
     """Place replicas on ``brokers``, by their racks where all have one; arguments as for `placement.assign`.
 
-    Where only some brokers name a rack nothing is placed, as in Kafka: it would be even over no racks at all.
+    As in Kafka, it is an error if only some brokers have a rack, because replicas could not be spread evenly.
     """
     if factor > len(brokers):
         return Refusal(

@@ -1,4 +1,4 @@
-"""Who reigns, and who stops, on real brokers under load: one cluster for all of it, judged at the end."""
+"""Elections and shutdowns of controllers on real brokers under load, in one cluster, judged at the end."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def states(zk, trial):
     return found
 
 
-def said(broker, words):
+def log_lines(broker, words):
     """The lines of a broker's server.log that match ``words``."""
     log = (broker.directory / "logs" / "server.log").read_text()
     return [line for line in log.splitlines() if re.search(words, line)]
@@ -81,15 +81,15 @@ def last_written(zk):
     return {path: (stat.czxid, stat.mzxid, stat.pzxid) for path in paths if (stat := zk.exists(path))}
 
 
-def told_by(controller, broker, since):
+def requests_of(controller, broker, since):
     """The requests of a controller that a broker's state-change.log has since then, and those refused."""
     lines = broker.state_change_log.read_text()[since:].splitlines()
     lines = [line for line in lines if re.search(rf"controller {controller}\b", line)]
-    told, refused = (
+    received, refused = (
         {re.search(r"correlation ?[Ii]d (\d+)", line).group(1) for line in some}
         for some in (lines, [line for line in lines if "Latest known controller epoch is" in line])
     )
-    return told, refused
+    return received, refused
 
 
 def metadata_are_as_written(zk, trial):
@@ -130,28 +130,28 @@ def test_whatever_is_done_to_the_node_there_is_exactly_one_new_controller(cluste
     before = epoch_of(zk)
     trial.history.fault("somebody lays hands on /controller")
     deed(zk)
-    wait_until(lambda: epoch_of(zk) > before, "another reign")
+    wait_until(lambda: epoch_of(zk) > before, "another controller")
     wait_until(lambda: zk.exists("/controller") is not None, "its node")
-    reigning = named(zk)
-    # A broker that has lost or won its reign tells so when it has dealt with that.
-    wait_until(lambda: cluster.controller_id() == reigning, f"broker {reigning} as the controller")
+    elected = named(zk)
+    # A broker that resigned or was elected shows it once it has handled that.
+    wait_until(lambda: cluster.controller_id() == elected, f"broker {elected} as the controller")
     owner = zk.exists("/controller").ephemeralOwner
-    assert owner == zk.exists(f"/brokers/ids/{reigning}").ephemeralOwner
+    assert owner == zk.exists(f"/brokers/ids/{elected}").ephemeralOwner
     trial.workload.wait_for_progress(30)
     assert epoch_of(zk) == before + 1, "elected more than once"
     assert sum(broker.gauge(ACTIVE) for broker in cluster.brokers.values()) == 1
 
 
 def test_a_paused_controller_changes_nothing_when_it_wakes(cluster, trial, zk):
-    """KAFKA-6082: SIGSTOP past its session, SIGCONT under another's reign, with something left to do."""
+    """KAFKA-6082: SIGSTOP past its session, SIGCONT under another controller, with a request waiting."""
     former, before = cluster.controller_id(), epoch_of(zk)
     then = states(zk, trial)
     admin = AdminClient({"bootstrap.servers": cluster.brokers[former].kafka, "log_level": 0})
     assert admin.list_topics(timeout=DEADLINE_S).controller_id == former
     trial.nemesis.pause(former)
-    # It reads this when it wakes, and may not have heard by then that its reign is over.
+    # It reads this when it wakes, and may not know by then that another was elected.
     asked = admin.create_topics([NewTopic("zombie", 1, 3)], request_timeout=DEADLINE_S)["zombie"]
-    wait_until(lambda: epoch_of(zk) > before, "another reign")
+    wait_until(lambda: epoch_of(zk) > before, "another controller")
     trial.wait_for(
         lambda view: all(p.leader not in (None, former) for p in view.partitions.values()), "new leaders"
     )
@@ -166,21 +166,21 @@ def test_a_paused_controller_changes_nothing_when_it_wakes(cluster, trial, zk):
     assert last_written(zk) == written, "nobody was elected, and no topic came, went or moved"
     for broker in cluster.brokers.values():
         if broker.id != former:
-            told, refused = told_by(former, broker, marks[broker.id])
-            assert told <= refused, f"broker {broker.id} obeyed a controller whose reign was over"
+            received, refused = requests_of(former, broker, marks[broker.id])
+            assert received <= refused, f"broker {broker.id} obeyed a former controller"
     assert epoch_of(zk) == before + 1
     for tp, (state, _) in states(zk, trial).items():
-        # Leaders write the ISR in the name of the reign that made them leaders; they elect nobody.
+        # Leaders write the ISR in the controller epoch that made them leaders; they elect nobody.
         unchanged = all(state[key] == then[tp][0][key] for key in ("leader", "leader_epoch"))
         assert state["controller_epoch"] == before + 1 or unchanged
-    assert said(cluster.brokers[former], f"resigned as the controller with epoch {before}")
+    assert log_lines(cluster.brokers[former], f"resigned as the controller with epoch {before}")
     wait_until(lambda: metadata_are_as_written(zk, trial), "metadata as in ZooKeeper")
 
 
 def test_a_controller_that_is_killed_has_exactly_one_successor(cluster, trial, zk):
     killed, before = cluster.controller_id(), epoch_of(zk)
     trial.nemesis.kill(killed)
-    wait_until(lambda: epoch_of(zk) > before, "another reign")
+    wait_until(lambda: epoch_of(zk) > before, "another controller")
     assert cluster.controller_id() != killed
     cluster.restart(killed)
     trial.wait_until_in_sync()
@@ -196,24 +196,24 @@ def test_a_broker_asked_to_stop_hands_its_leaders_over_first(cluster, trial, zk,
     trial.wait_until_in_sync()
     led = [tp for tp, (state, _) in states(zk, trial).items() if state["leader"] == leaving]
     if not led:
-        # It came back from an earlier test and leads nothing: whoever leads most leaves in its place.
+        # It came back from an earlier test and leads nothing: the broker that leads most is stopped instead.
         leaving = trial.look().leader_of_most()
         led = [tp for tp, (state, _) in states(zk, trial).items() if state["leader"] == leaving]
     offline = re.compile(f"Changed partition ({'|'.join(map(str, led))}) state from .* to OfflinePartition")
     logs = [broker.state_change_log for broker in cluster.brokers.values()]
     seen = sum(len(offline.findall(log.read_text())) for log in logs)
-    reign = epoch_of(zk)
+    before = epoch_of(zk)
     trial.history.fault(f"SIGTERM broker {leaving}")
     cluster.terminate(leaving)
     assert cluster.brokers[leaving].exit_status == 0
-    assert said(cluster.brokers[leaving], "Controlled shutdown succeeded")
+    assert log_lines(cluster.brokers[leaving], "Controlled shutdown succeeded")
     for state, _ in states(zk, trial).values():
         assert leaving not in [state["leader"], *state["isr"]]
     assert sum(len(offline.findall(log.read_text())) for log in logs) == seen, "nothing was offline meanwhile"
     if leaving == controller:
-        wait_until(lambda: epoch_of(zk) > reign, "another reign")
+        wait_until(lambda: epoch_of(zk) > before, "another controller")
         assert cluster.controller_id() != leaving
-        assert epoch_of(zk) == reign + 1, "elected more than once"
+        assert epoch_of(zk) == before + 1, "elected more than once"
     trial.workload.wait_for_progress(30)
     cluster.restart(leaving)
     trial.wait_until_in_sync()
@@ -238,7 +238,7 @@ def test_a_broker_killed_and_back_within_its_session_gets_its_state_again(cluste
     )
     cluster.wait_ready()
     trial.wait_until_in_sync()
-    assert said(cluster.brokers[controller], f"bounced: {bounced};")
+    assert log_lines(cluster.brokers[controller], f"bounced: {bounced};")
     wait_until(lambda: metadata_are_as_written(zk, trial), "metadata as in ZooKeeper")
 
 
@@ -260,4 +260,4 @@ def test_a_broker_stops_within_its_tries_though_controller_or_zookeeper_is_away(
         cluster.terminate(controller)
         for broker in cluster.brokers.values():
             assert broker.exit_status == 0
-            assert said(broker, "Proceeding to do an unclean shutdown")
+            assert log_lines(broker, "Proceeding to do an unclean shutdown")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import socket
-from pathlib import Path
 
 import confluent_kafka
 import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
 
+from barnabas.chaos.waiting import wait_until
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.observe import Observer
 from barnabas.local.place import HERE, Place
@@ -62,14 +63,19 @@ def test_idle_connections_take_no_descriptor_that_logs_need(cluster):
     assert len(segments) >= 30
 
 
-def test_clients_are_accepted_though_logs_hold_most_descriptors(cluster):
+def test_logs_leave_descriptors_to_clients_zookeeper_and_the_controller(cluster):
     broker = cluster.brokers[1]
     early = Observer(cluster.bootstrap)
-    held = Path("/proc", str(broker.pid), "fd")
-    for number in range(LIMIT):
-        if len(list(held.iterdir())) > LIMIT * 3 // 4:
-            break
-        early.create_topic(f"t{number}", partitions=10, replication_factor=1)
-    assert len(list(held.iterdir())) > LIMIT * 3 // 4
+    early.create_topic("t", partitions=1, replication_factor=1)
+    log = broker.state_change_log.with_name("server.log")
+    admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
+    admin.create_topics([NewTopic("many", num_partitions=LIMIT, replication_factor=1)])["many"].result(60)
+    wait_until(lambda: "Too many open files" in log.read_text(), "the logs to have all that they may")
+    cluster.zookeeper.kill()
+    wait_until(lambda: "The connection to ZooKeeper" in log.read_text(), "the end of the connection")
+    cluster.zookeeper.start()
     late = confluent_kafka.Producer({"bootstrap.servers": cluster.bootstrap})
-    write(late, "t0", 1)
+    write(late, "t", 1)
+    assert early.delete_topic("many", timeout_s=DEADLINE_S)
+    early.create_topic("after", partitions=20, replication_factor=1, timeout_s=DEADLINE_S)
+    assert broker.gauge("kafka_log_LogManager_OfflineLogDirectoryCount") == 0

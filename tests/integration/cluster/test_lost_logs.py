@@ -48,11 +48,11 @@ def wait_for(cluster, name, leader, isr):
 
 
 def write(cluster, name, value):
-    told = []
+    outcomes = []
     producer = confluent_kafka.Producer({"bootstrap.servers": cluster.bootstrap, "acks": "all"})
-    producer.produce(name, value, partition=0, on_delivery=lambda error, _: told.append(error))
+    producer.produce(name, value, partition=0, on_delivery=lambda error, _: outcomes.append(error))
     assert producer.flush(ANSWER_S) == 0
-    assert told == [None]
+    assert outcomes == [None]
 
 
 def values(cluster, name):
@@ -60,7 +60,7 @@ def values(cluster, name):
     return [message.value() for message in read_partition(cluster.bootstrap, name, at_least=1)]
 
 
-def said(broker, words):
+def log_lines(broker, words):
     log = (broker.directory / "logs" / "server.log").read_text()
     return [line for line in log.splitlines() if words in line]
 
@@ -87,7 +87,7 @@ def emptied(cluster):
 
 
 def test_an_emptied_disk_erases_nobody(emptied):
-    """A broker that is told to lead what is not new, and has no log of it, led and erased its followers."""
+    """A broker without a log was made leader of an old partition, and erased its followers."""
     cluster, broker = emptied, emptied.brokers[2]
     # Where it was not in sync, or an unclean election is allowed, another leads and it begins with nothing.
     wait_for(cluster, WHOLE, 1, {1, 2})
@@ -97,9 +97,9 @@ def test_an_emptied_disk_erases_nobody(emptied):
     for name in (ALONE, CLEAN):
         seen = look(cluster, name)
         assert (seen.leader, set(seen.isr)) == (None, {2})
-        (line,) = {line.split("error=")[-1] for line in said(broker, f"there is no log of {name}-0")}
+        (line,) = {line.split("error=")[-1] for line in log_lines(broker, f"there is no log of {name}-0")}
         assert "though the partition is not new" in line
-        assert any(" ERROR " in line for line in said(broker, f"there is no log of {name}-0"))
+        assert any(" ERROR " in line for line in log_lines(broker, f"there is no log of {name}-0"))
     logs = {path.name for path in (broker.directory / "data").glob("*-0")}
     assert logs - {"__consumer_offsets-0"} == {f"{WHOLE}-0", f"{UNCLEAN}-0"}
 
@@ -154,7 +154,7 @@ def test_a_disk_that_was_emptied_while_all_were_down_erases_nobody(all_killed):
         cluster.restart(broker_id, wait=False)
     # Broker 3 has the records of one topic; of the other nobody has who is live.
     wait_until(lambda: (look(cluster, QUIET) or NOBODY).leader == 3, "broker 3 leads")
-    wait_until(lambda: said(broker, f"there is no log of {PAIR}-0"), "broker 2 refuses to lead")
+    wait_until(lambda: log_lines(broker, f"there is no log of {PAIR}-0"), "broker 2 refuses to lead")
     wait_until(lambda: look(cluster, PAIR).leader is None, "no leader")
     assert values(cluster, QUIET) == [b"first"]
     cluster.restart(1)
@@ -170,7 +170,7 @@ def test_a_disk_that_was_emptied_within_a_session_erases_nobody(all_killed):
     # One after the other: broker 3 becomes the controller while brokers 1 and 2 are still registered.
     cluster.restart(3)
     cluster.restart(2, wait=False)
-    wait_until(lambda: said(broker, f"there is no log of {PAIR}-0"), "broker 2 refuses to lead")
+    wait_until(lambda: log_lines(broker, f"there is no log of {PAIR}-0"), "broker 2 refuses to lead")
     cluster.restart(1)
     # Broker 3 or 1 leads, whichever the controller found in the ISR first.
     wait_until(lambda: set((look(cluster, QUIET) or NOBODY).isr) == {1, 2, 3}, "three in sync")
@@ -204,7 +204,7 @@ def test_a_log_that_was_moved_away_while_its_broker_was_down_is_not_adopted(clus
     cluster.restart(2)
     # Told all that it hosts, the broker asks ZooKeeper about the rest, and puts the stray aside.
     wait_until(lambda: strays(cluster.brokers[2], name), "a stray put aside")
-    assert any(" WARN" in line for line in said(cluster.brokers[2], f"partition {name}-0 is a stray"))
+    assert any(" WARN" in line for line in log_lines(cluster.brokers[2], f"partition {name}-0 is a stray"))
     create(cluster, name, [2, 1])
     write(cluster, name, b"of the second")
     assert values(cluster, name) == [b"of the second"]
@@ -247,7 +247,7 @@ def on_disk(cluster, name):
 def test_a_broker_that_returns_to_another_topic_of_that_name_begins_empty(cluster, tmp_path):
     """Its old records stayed at the offsets of new ones, and it joined the ISR with them.
 
-    No request told it that its log was a stray: it is a replica of the new topic, too, and a later controller
+    No request showed that its log was a stray: it is a replica of the new topic, too, and a later controller
     cannot tell from a leader epoch above 0 whether a broker that was away was sent the replica as new.
     """
     name = "again"
@@ -277,7 +277,7 @@ def test_a_broker_that_returns_to_another_topic_of_that_name_begins_empty(cluste
 
     assert differences(on_disk(cluster, name), 0, 3) == []
     (stray,) = strays(cluster.brokers[3], name)
-    (line,) = said(cluster.brokers[3], stray)
+    (line,) = log_lines(cluster.brokers[3], stray)
     assert " WARN" in line
     assert "it is of another topic of that name" in line
     for broker in (1, 2):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import subprocess
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -80,10 +82,12 @@ def are_on(moves):
 def logs(cluster, topic):
     """Which broker has a log of which partition of ``topic`` on its disk, but for those being deleted."""
     return {
-        (broker.id, directory.name)
+        (broker.id, name)
         for broker in cluster.brokers.values()
-        for directory in Path(broker.dir).rglob(f"{topic}-*")
-        if directory.is_dir() and not directory.name.endswith("-delete")
+        # Not ``rglob``, which fails if a directory that it reads is removed.
+        for _, names, _ in os.walk(broker.dir)
+        for name in names
+        if fnmatch(name, f"{topic}-*") and not name.endswith("-delete")
     }
 
 

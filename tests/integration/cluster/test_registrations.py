@@ -118,12 +118,24 @@ def wipe(zk):
 
 def test_a_cluster_whose_zookeeper_was_wiped_works_again(cluster, zk, answered):
     use(cluster, answered, "before")
+    Observer(cluster.bootstrap).create_topic("gone", partitions=3)
     pids = [broker.pid for broker in cluster.brokers.values()]
     cluster_id = zk.get("/cluster/id")[0]
     wipe(zk)
     needed = [*paths.PERSISTENT, *map(paths.broker, cluster.brokers)]
     wait_until(lambda: all(map(zk.exists, needed)), "all that was deleted")
     cluster.wait_ready()
+    everything = MetadataRequest(topics=None)
+    wait_until(
+        lambda: (
+            not any(
+                topic.name == "gone"
+                for broker in cluster.brokers.values()
+                for topic in answered(broker, everything).topics
+            )
+        ),
+        "metadata without the topic that is gone",
+    )
     use(cluster, answered, "after")
     use(cluster, answered, "before")
     assert [broker.pid for broker in cluster.brokers.values()] == pids

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
+import os
 import time
+from fnmatch import fnmatch
 
 import kafka
 import kafka.admin
@@ -51,10 +54,14 @@ def admin(cluster):
     return AdminClient({"bootstrap.servers": cluster.bootstrap})
 
 
+def directories(broker):
+    """The names of all directories below a broker's, while it may be removing some (``rglob`` would fail)."""
+    return [name for _, names, _ in os.walk(broker.directory) for name in names]
+
+
 def logs(broker, topic):
     """The directories of a topic's logs on one broker, those that are being deleted included."""
-    data = broker.directory.rglob(f"{topic}-*")
-    return sorted(path.name for path in data if path.is_dir())
+    return sorted(name for name in directories(broker) if fnmatch(name, f"{topic}-*"))
 
 
 def has_node(zk, topic):
@@ -208,6 +215,7 @@ def test_what_was_deleted_is_unlinked(cluster):
     """Last, because the brokers look for it every few seconds only."""
 
     def left():
-        return [path for broker in cluster.brokers.values() for path in broker.directory.rglob("*-delete")]
+        found = itertools.chain.from_iterable(map(directories, cluster.brokers.values()))
+        return [name for name in found if name.endswith("-delete")]
 
     wait_until(lambda: not left(), "the end of the deleted logs")

@@ -18,7 +18,7 @@ SESSION_MS = 4_000
 LOST, BACK = "The connection to ZooKeeper at .* was lost", "Connected to ZooKeeper at .* again"
 
 
-def said(broker, words):
+def log_lines(broker, words):
     """The lines of a broker's server.log that match ``words``."""
     log = broker.directory / "logs" / "server.log"
     return [line for line in log.read_text().splitlines() if re.search(words, line)]
@@ -30,7 +30,7 @@ def epoch(cluster):
 
 def wait_until_all_say(cluster, words):
     brokers = cluster.brokers.values()
-    wait_until(lambda: all(said(broker, words) for broker in brokers), f"{words!r} of every broker")
+    wait_until(lambda: all(log_lines(broker, words) for broker in brokers), f"{words!r} of every broker")
 
 
 def test_zookeeper_dies_under_load_and_returns(tmp_path):
@@ -49,7 +49,7 @@ def test_zookeeper_dies_under_load_and_returns(tmp_path):
             trial.workload.wait_for_progress(30)
         verdict = trial.judge(tmp_path)
         for broker in cluster.brokers.values():
-            assert len(said(broker, LOST)) == len(said(broker, BACK)) == 1
+            assert len(log_lines(broker, LOST)) == len(log_lines(broker, BACK)) == 1
     assert verdict.problems() == []
     assert verdict.acknowledged == verdict.sent
 
@@ -74,7 +74,7 @@ async def test_a_cut_connection_that_keeps_the_session_changes_nothing(zk_proxy,
             assert epoch(cluster) == epoch_before
         verdict = await asyncio.to_thread(trial.judge, tmp_path)
         for broker in cluster.brokers.values():
-            assert len(said(broker, LOST)) == len(said(broker, BACK)) == 1
+            assert len(log_lines(broker, LOST)) == len(log_lines(broker, BACK)) == 1
     finally:
         await asyncio.to_thread(cluster.stop)
     assert verdict.problems() == []

@@ -151,8 +151,8 @@ async def is_epoch(member: Member, epoch: int) -> bool:
     return int(fetched.data) == epoch
 
 
-def told(stub: Any, kind: type[Any]) -> dict[TopicPartition, Any]:
-    """The last that a stub was told of each partition."""
+def last_received(stub: Any, kind: type[Any]) -> dict[TopicPartition, Any]:
+    """Return the last state of each partition that a stub received."""
     return {p.topic_partition: p for r in stub.requests if isinstance(r, kind) for p in r.partitions}
 
 
@@ -197,12 +197,12 @@ async def test_a_hand_written_id_leaves_the_cluster_with_one_acting_controller(j
 async def test_a_dead_controller_is_followed_by_one_that_tells_the_brokers(join: Join) -> None:
     first, second, third = await join(1, 2, 3)
     await create_topic(first, (1, 2, 3), (2, 3, 1))
-    await third.stub.until(lambda _: told(third.stub, UpdateMetadataRequest).keys() == {T0, T1})
+    await third.stub.until(lambda _: last_received(third.stub, UpdateMetadataRequest).keys() == {T0, T1})
     await first.vanish()
     for member in (second, third):
         await member.stub.until(
             lambda _, stub=member.stub: (
-                T0 in (known := told(stub, LeaderAndIsrRequest))
+                T0 in (known := last_received(stub, LeaderAndIsrRequest))
                 and known[T0].state.leader_and_isr.leader == 2
             )
         )
@@ -217,7 +217,7 @@ async def test_a_dead_controller_is_followed_by_one_that_tells_the_brokers(join:
 async def test_brokers_get_the_list_of_brokers_before_leaders(join: Join) -> None:
     first, second = await join(1, 2)
     await create_topic(first, (2, 1))
-    await second.stub.until(lambda _: T0 in told(second.stub, LeaderAndIsrRequest))
+    await second.stub.until(lambda _: T0 in last_received(second.stub, LeaderAndIsrRequest))
     assert isinstance(second.stub.requests[0], UpdateMetadataRequest)
     assert all(r.broker_epoch > 0 and r.controller_id == 1 for r in second.stub.requests)
 
@@ -226,7 +226,7 @@ async def test_a_former_controller_cannot_write_and_resigns(join: Join) -> None:
     """KAFKA-6082: it is paused, another is elected, it wakes and acts before it hears of that."""
     first, second, third = await join(1, 2, 3)
     await create_topic(first, (3, 1), (3, 2))
-    await third.stub.until(lambda _: told(third.stub, LeaderAndIsrRequest).keys() == {T0, T1})
+    await third.stub.until(lambda _: last_received(third.stub, LeaderAndIsrRequest).keys() == {T0, T1})
     # The third does not stand for election: its own registration is taken away below.
     first.deaf = third.deaf = True
     await second.store.session.delete("/controller")
@@ -243,13 +243,13 @@ async def test_a_former_controller_cannot_write_and_resigns(join: Join) -> None:
 async def test_an_isr_change_is_sent_to_all_brokers_and_its_notification_deleted(join: Join) -> None:
     first, second = await join(1, 2)
     await create_topic(first, (2, 1))
-    await second.stub.until(lambda _: T0 in told(second.stub, LeaderAndIsrRequest))
+    await second.stub.until(lambda _: T0 in last_received(second.stub, LeaderAndIsrRequest))
     state = (await second.store.partitions.read([T0]))[T0]
     shrunk = replace(state.leader_and_isr, isr=(BrokerId(2),))
     await second.store.partitions.update_as_leader(T0, shrunk, state.controller_epoch)
     await second.store.isr_changes.add([T0])
     await first.stub.until(
-        lambda _: told(first.stub, UpdateMetadataRequest)[T0].state.leader_and_isr.isr == (2,)
+        lambda _: last_received(first.stub, UpdateMetadataRequest)[T0].state.leader_and_isr.isr == (2,)
     )
 
     async def no_note_is_left() -> bool:
@@ -262,17 +262,17 @@ async def test_a_topic_written_by_hand_is_created_and_grows(join: Join) -> None:
     first, second = await join(1, 2)
     one = {0: Assignment((BrokerId(2), BrokerId(1)))}
     await second.store.topics.create("t", one, {}, None)
-    await second.stub.until(lambda _: T0 in told(second.stub, LeaderAndIsrRequest))
+    await second.stub.until(lambda _: T0 in last_received(second.stub, LeaderAndIsrRequest))
     node = (await second.store.topics.read(["t"]))["t"]
     node.partitions[1] = Assignment((BrokerId(1),))
     await second.store.topics.set_partitions("t", node, None)
-    await first.stub.until(lambda _: T1 in told(first.stub, LeaderAndIsrRequest))
+    await first.stub.until(lambda _: T1 in last_received(first.stub, LeaderAndIsrRequest))
 
 
 async def test_a_bounced_broker_gets_its_state_again(join: Join) -> None:
     first, second = await join(1, 2)
     await create_topic(first, (1, 2))
-    await second.stub.until(lambda _: T0 in told(second.stub, LeaderAndIsrRequest))
+    await second.stub.until(lambda _: T0 in last_received(second.stub, LeaderAndIsrRequest))
     await second.vanish()
     second.deaf = False
     epoch = await second.join()
@@ -297,7 +297,7 @@ async def test_who_owns_the_node_runs_the_controller_however_often_sessions_end(
         await member.until_knows(reigning)
     await create_topic(acting, (1, 2, 3))
     for member in members:
-        await member.stub.until(lambda _, stub=member.stub: T0 in told(stub, UpdateMetadataRequest))
+        await member.stub.until(lambda _, stub=member.stub: T0 in last_received(stub, UpdateMetadataRequest))
     assert acting.stub.requests[-1].controller_epoch == await epoch_of(acting)
 
 

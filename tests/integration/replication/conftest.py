@@ -19,7 +19,7 @@ from barnabas.broker.replicas.hosted import HostedPartition
 from barnabas.broker.replicas.interface import Appended, Fetched, FetchPartition
 from barnabas.broker.replicas.service import ReplicaService
 from barnabas.broker.replicas.settings import ReplicaSettings
-from barnabas.broker.server.control_door import ControlDoor
+from barnabas.broker.server.control_check import ControlRequestCheck
 from barnabas.broker.server.peers import PeerServer
 from barnabas.cluster.model.brokers import Broker, Endpoint
 from barnabas.cluster.model.commands.command import Refused
@@ -169,7 +169,7 @@ class Node:
         self.server = PeerServer(
             self.service.control_requests,
             self.service.sessions,
-            ControlDoor(self.id, gate, self.lines.append, latest_epoch),
+            ControlRequestCheck(self.id, gate, self.lines.append, latest_epoch),
             NoController(),
             settings.session_timeout_ms,
             ranges=self.service.ranges,

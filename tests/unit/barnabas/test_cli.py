@@ -1,12 +1,13 @@
 import sys
 import types
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 import barnabas
-from barnabas import analysis, cli
+from barnabas import analysis, cli, commands
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
 
 
@@ -25,12 +26,71 @@ def ran(monkeypatch):
 def test_up_has_the_defaults_of_kafka(ran):
     result = CliRunner().invoke(cli.app, ["up"])
     assert result.exit_code == 7
-    assert ran == [(Path("barnabas-data"), 3, 9092)]
+    assert ran == [(Path("barnabas-data"), 3, 9092, {}, (8080, 0))]
+
+
+@pytest.mark.parametrize(("given", "ports"), [(["--no-page"], ()), (["--page-port", "81"], (81,))])
+def test_up_serves_the_page_where_it_is_told_or_not_at_all(ran, given, ports):
+    CliRunner().invoke(cli.app, ["up", *given])
+    assert ran[0][4] == ports
 
 
 def test_up_takes_brokers_dir_and_port(ran):
-    CliRunner().invoke(cli.app, ["up", "--brokers", "5", "--dir", "d", "--port", "0"])
-    assert ran == [(Path("d"), 5, 0)]
+    given = ["--brokers", "5", "--dir", "d", "--port", "0", "--override", "a.b=c=d", "--override", "e="]
+    CliRunner().invoke(cli.app, ["up", *given])
+    assert ran == [(Path("d"), 5, 0, {"a.b": "c=d", "e": ""}, (8080, 0))]
+
+
+@pytest.mark.parametrize("text", ["a.b", "=c"])
+def test_up_refuses_an_override_without_a_name_and_a_value(ran, text):
+    assert CliRunner().invoke(cli.app, ["up", "--override", text]).exit_code == 2
+    assert ran == []
+
+
+def test_up_in_the_background_gets_the_same_options(monkeypatch):
+    calls = []
+    monkeypatch.setattr(cli.foreground, "detach", lambda *arguments: calls.append(arguments) or 0)
+    given = ["up", "-d", "--dir", "d", "--override", "a=b", "--no-page", "--page-port", "81"]
+    assert CliRunner().invoke(cli.app, given).exit_code == 0
+    options = ["--brokers=3", "--dir=d", "--port=9092", "--override=a=b", "--no-page", "--page-port=81"]
+    assert calls == [(Path("d"), options)]
+
+
+@pytest.mark.parametrize("command", ["kill", "stop", "start", "pause", "resume"])
+def test_a_command_about_a_broker_goes_to_the_cluster(monkeypatch, command):
+    calls = []
+
+    class Client:
+        def __init__(self, directory):
+            calls.append(directory)
+
+        def __getattr__(self, name):
+            return lambda broker: calls.append((name, broker))
+
+    monkeypatch.setattr(commands, "ControlClient", Client)
+    assert CliRunner().invoke(cli.app, [command, "2", "--dir", "d"]).exit_code == 0
+    assert calls == [Path("d"), (command, 2)]
+
+
+@pytest.mark.parametrize("words", [["status"], ["down"], ["kill", "1"]])
+def test_where_no_cluster_runs_that_is_said(tmp_path, words):
+    result = CliRunner().invoke(cli.app, [*words, "--dir", str(tmp_path)])
+    assert result.exit_code == 1
+    assert result.stderr == (
+        f"barnabas: no cluster runs in {tmp_path}: `barnabas up --dir {tmp_path}` starts one\n"
+    )
+
+
+def test_the_version_is_printed():
+    result = CliRunner().invoke(cli.app, ["--version"])
+    assert (result.exit_code, result.stdout) == (0, f"barnabas {version('barnabas')}\n")
+
+
+def test_analyze_without_spark_is_one_line(monkeypatch):
+    monkeypatch.setattr(cli.importlib.util, "find_spec", lambda _name: None)
+    result = CliRunner().invoke(cli.app, ["analyze", "a.log"])
+    assert result.exit_code == 1
+    assert result.stderr == "barnabas: analyze needs Spark: pip install 'barnabas[spark]'\n"
 
 
 def test_up_tells_which_ports_it_takes():

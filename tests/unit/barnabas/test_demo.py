@@ -6,11 +6,9 @@ import confluent_kafka
 import pytest
 
 from barnabas import demo
-from barnabas.chaos.checker import check
 from barnabas.demo import Watch
 from barnabas.local.cluster import ClusterError
 from barnabas.local.observe import ClusterView
-from barnabas.picture import Scene
 
 
 class Looks:
@@ -82,10 +80,24 @@ def test_the_exit_status_says_whether_every_promise_was_kept(monkeypatch, tmp_pa
     assert tmp_path.exists() == (not kept)
 
 
-def test_the_picture_is_an_svg_of_the_worst_moment_and_the_judgement(tmp_path):
-    path = tmp_path / "demo.svg"
-    demo._draw(path, Scene(processes={1: None, 2: 42}), check([]))
-    svg = path.read_text()
-    assert svg.startswith("<svg")
-    assert "dead" in svg
-    assert "acknowledged" in svg
+def test_a_report_is_kept_and_named(monkeypatch, tmp_path, capsys):
+    def tell(_console, directory, _picture):
+        for file in (demo.REPORT, demo.CLUSTER / "data"):
+            (directory / file).parent.mkdir(parents=True)
+            (directory / file).touch()
+        return True
+
+    monkeypatch.setattr(demo, "_tell", tell)
+    monkeypatch.setattr(demo.tempfile, "mkdtemp", lambda prefix: str(tmp_path))
+    assert demo.run() == 0
+    assert f"The report: {tmp_path / demo.REPORT}" in capsys.readouterr().out
+    assert [path.name for path in tmp_path.iterdir()] == ["analysis"]
+
+
+@pytest.mark.parametrize(("name", "why"), [("", "is a folder"), ("nowhere/demo.svg", "there is no folder")])
+def test_a_picture_that_cannot_be_written_is_refused_before_the_story(
+    monkeypatch, tmp_path, capsys, name, why
+):
+    monkeypatch.setattr(demo, "_tell", lambda *arguments: pytest.fail("the story began"))
+    assert demo.run(tmp_path / name) == 2
+    assert why in capsys.readouterr().out

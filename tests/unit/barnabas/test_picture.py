@@ -1,4 +1,5 @@
 import io
+import xml.etree.ElementTree as ET
 
 from rich.console import Console
 
@@ -6,7 +7,7 @@ from barnabas.chaos.checker import check
 from barnabas.chaos.history import Acked, Read, Sent, Tail
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.observe import ClusterView, PartitionView
-from barnabas.picture import Scene, cluster_picture, verdict_picture
+from barnabas.picture import Frame, Scene, cluster_picture, failover_picture, verdict_picture
 
 TP0, TP1 = TopicPartition("story", 0), TopicPartition("story", 1)
 
@@ -85,3 +86,50 @@ def test_the_verdict_shows_the_numbers_and_the_longest_stall_of_each_partition()
 def test_a_broken_promise_is_spelt_out():
     text = drawn(verdict_picture(check([*HISTORY, Tail(9.1, "r", TP0, 2, 2)])))
     assert "lost: 1, first Write(" in text
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def story():
+    """Broker 1, leader and controller, dies after 2 s; broker 2 follows after 4 s; 1 returns after 6 s."""
+
+    def frame(at_s, leader, pid, epoch=1, waiting_s=0.0):
+        view = ClusterView(controller=leader, partitions={TP0: PartitionView(leader, (2,), (1, 2))})
+        return Frame(at_s, Scene(view, {1: pid, 2: 200}, epoch, {}, {TP0: waiting_s}))
+
+    return [
+        frame(0.0, 1, 100),
+        frame(1.0, 1, 100),
+        frame(2.0, 1, None),
+        frame(4.0, 2, None, 2, waiting_s=2.0),
+        frame(5.0, 2, None, 2),
+        frame(6.0, 2, 101, 2),
+        frame(10.0, 2, 101, 2),
+    ]
+
+
+def bars(svg, kind):
+    """Begin and end of the bars of a class, in seconds."""
+    found = [each for each in svg.iter(f"{SVG}rect") if each.get("class") == kind]
+    ends = [(float(each.get("x")), float(each.get("width"))) for each in found]
+    return [(round((x - 96) / 78.8, 1), round((x + width - 96) / 78.8, 1)) for x, width in ends]
+
+
+def test_the_failover_is_drawn_over_time():
+    svg = ET.fromstring(failover_picture(story(), check([])))
+    assert bars(svg, "dead") == [(2.0, 6.0)]
+    assert bars(svg, "none") == [(2.0, 4.0)]
+    assert bars(svg, "b2 wait") == [(4.0, 5.0)]
+    assert bars(svg, "b1") == [(0.0, 2.0), (6.0, 10.0), (0.0, 2.0)]
+    texts = [text.text for text in svg.iter(f"{SVG}text")]
+    assert texts[0] == "Killed with SIGKILL under load: broker 1, the controller, after 2 s."
+    assert {"kill -9 1", "controller, epoch 2", "broker 2 leads", "no leader", "broker 1", "story-0"} <= set(
+        texts
+    )
+    assert texts[-1].startswith("0 records acknowledged, 0 read back: 0 lost")
+
+
+def test_a_story_of_one_moment_is_drawn():
+    svg = ET.fromstring(failover_picture(story()[:1], check([])))
+    assert svg.find(f"{SVG}text").text == "Killed with SIGKILL under load: nobody."

@@ -6,14 +6,8 @@ import sys
 import pytest
 
 from barnabas import up
+from barnabas.local.control import ClusterStatus
 from barnabas.local.ports import PortError
-
-
-@pytest.mark.parametrize(
-    ("status", "said"), [(-9, "killed by SIGKILL"), (1, "exit status 1"), (0, "exit status 0")]
-)
-def test_how_a_broker_ended(status, said):
-    assert up._how(status) == said
 
 
 def test_a_taken_port_is_one_line_and_an_exit_status(tmp_path, capsys):
@@ -23,7 +17,7 @@ def test_a_taken_port_is_one_line_and_an_exit_status(tmp_path, capsys):
         if port + 3001 > 65535:
             pytest.skip("the system gave a port too high to count from")
         taken.listen()
-        assert up.run(tmp_path, 1, port) == 1
+        assert up.run(tmp_path, 1, port, {}) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith(
         f"barnabas: --port {port}: 127.0.0.1:{port}, where broker 1 would listen, is taken"
@@ -83,12 +77,49 @@ def test_brokers_that_were_started_elsewhere_are_named(tmp_path, capsys, monkeyp
 
 
 def test_who_holds_a_taken_port_is_named(tmp_path, capsys, monkeypatch):
-    def taken(*_):
+    def taken(*_, **_by_name):
         raise PortError("taken")
 
     monkeypatch.setattr(up, "LocalCluster", taken)
     monkeypatch.setattr(up, "live_process", {tmp_path / "broker-2": 72}.get)
-    assert up.run(tmp_path, 2, 9092) == 1
+    assert up.run(tmp_path, 2, 9092, {}) == 1
     first, second = capsys.readouterr().err.splitlines()
     assert first == "barnabas: taken"
     assert second.endswith("keeps running, process 72; stop it with: kill 72")
+
+
+@pytest.mark.parametrize(
+    ("brokers", "replicas", "in_sync"), [(1, "1", "1"), (2, "2", "1"), (3, "3", "2"), (5, "3", "2")]
+)
+def test_new_topics_survive_the_death_of_a_broker_if_there_are_enough(brokers, replicas, in_sync):
+    assert up.topic_defaults(brokers) == {
+        "default.replication.factor": replicas,
+        "min.insync.replicas": in_sync,
+    }
+
+
+def test_the_settings_of_all_brokers_win_over_the_defaults(tmp_path, monkeypatch):
+    given = []
+
+    def taken(*arguments, children):
+        given.extend(arguments)
+        raise PortError("taken")
+
+    monkeypatch.setattr(up, "LocalCluster", taken)
+    up.run(tmp_path, 3, 0, {"min.insync.replicas": "1", "num.partitions": "4"})
+    assert given[3] == {"default.replication.factor": "3", "min.insync.replicas": "1", "num.partitions": "4"}
+
+
+def test_a_second_cluster_in_a_directory_is_refused(tmp_path, monkeypatch, capsys):
+    class Running:
+        def __init__(self, _directory):
+            pass
+
+        def status(self):
+            return ClusterStatus(77, "z:1", None, ())
+
+    monkeypatch.setattr(up, "ControlClient", Running)
+    assert up.run(tmp_path, 1, 0, {}) == 1
+    assert "a cluster runs in" in capsys.readouterr().err
+    assert up.detach(tmp_path, []) == 1
+    assert "process 77; `barnabas down" in capsys.readouterr().err

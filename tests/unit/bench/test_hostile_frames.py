@@ -7,10 +7,13 @@ from barnabas.broker.wire.apis import APIS, ApiKey
 from barnabas.broker.wire.frames import decode
 
 NO_ELEMENTS = {
+    ApiKey.SASL_HANDSHAKE,
+    ApiKey.SASL_AUTHENTICATE,
     ApiKey.API_VERSIONS,
     ApiKey.INIT_PRODUCER_ID,
     ApiKey.FIND_COORDINATOR,
     ApiKey.HEARTBEAT,
+    ApiKey.DESCRIBE_ACLS,
     ApiKey.DESCRIBE_CLUSTER,
 }
 """Of what these hold, nothing is gone through."""

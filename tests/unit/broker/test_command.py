@@ -59,6 +59,7 @@ def test_what_keeps_it_from_starting_is_logged_and_exit_status_one(monkeypatch, 
         ("num.partitions=0", "num.partitions has the value '0'"),
         ("broker.id", "must have the form key=value"),
         ("failpoints=x=pause", "no failpoint is called 'x'"),
+        ("inter.broker.detours=a:1", "it must be a list of host:port=host:port"),
     ],
 )
 def test_bad_settings_are_one_line_on_standard_error(settings, capsys, override, said):

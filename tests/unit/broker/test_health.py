@@ -34,8 +34,17 @@ def metrics_page(text: str) -> Iterator[str]:
 
 
 def test_a_running_broker_is_ready() -> None:
-    with metrics_page("# HELP x\nkafka_server_KafkaServer_BrokerState 3.0\n") as url:
+    with metrics_page(
+        "# HELP x\nkafka_server_KafkaServer_BrokerState 3.0\nbarnabas_zookeeper_connected 1.0\n"
+    ) as url:
         assert health.main([url]) == 0
+
+
+@pytest.mark.parametrize("connected", ["", "barnabas_zookeeper_connected 0.0\n"])
+def test_a_broker_without_zookeeper_is_not_ready(connected: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with metrics_page(f"kafka_server_KafkaServer_BrokerState 3.0\n{connected}") as url:
+        assert health.main([url]) == 1
+    assert "not connected to ZooKeeper" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("page", ["kafka_server_KafkaServer_BrokerState 1.0\n", "other 3.0\n", ""])

@@ -72,7 +72,7 @@ async def test_requests_arrive_in_order_and_answers_come_back(stage, stub_broker
     requests = [umr(), lisr(0), stop(1)]
     for request in requests:
         stage.channels.send(stub.id, request)
-    await stub.until(lambda told: len(told) == 3)
+    await stub.until(lambda received: len(received) == 3)
     assert stub.requests == requests
     assert stub.correlation_ids == [0, 1, 2]
 
@@ -118,7 +118,7 @@ async def test_an_answer_that_cannot_be_understood_is_a_failure_and_not_the_end_
     assert [line["event"] for line in lines] == ["the answer of a broker cannot be understood"]
     monkeypatch.undo()
     stage.channels.send(stub.id, umr())
-    await stub.until(lambda told: len(told) == 2)
+    await stub.until(lambda received: len(received) == 2)
 
 
 async def test_a_request_is_sent_again_until_the_broker_answers(stage, stub_brokers, monkeypatch):
@@ -131,7 +131,7 @@ async def test_a_request_is_sent_again_until_the_broker_answers(stage, stub_brok
     stage.channels.send(stub.id, lisr(0))
     stage.channels.send(stub.id, lisr(0, epoch=2))
     await stub.start()
-    await stub.until(lambda told: len(told) >= 2)
+    await stub.until(lambda received: len(received) >= 2)
     assert stub.requests == [umr(), lisr(0, epoch=2)], "what waited was merged"
 
 
@@ -177,7 +177,7 @@ async def test_what_cannot_be_encoded_is_named_and_left_out(stage, stub_brokers)
     with structlog.testing.capture_logs() as logs:
         stage.channels.send(stub.id, lisr(0, 99_999_999_999, 1))
         stage.channels.send(stub.id, stop(2))
-        await stub.until(lambda told: told[-1:] == [stop(2)])
+        await stub.until(lambda received: received[-1:] == [stop(2)])
     assert stub.requests == [lisr(0), lisr(1), stop(2)]
     (error,) = [entry for entry in logs if entry["log_level"] == "error"]
     assert error["what"] == "LeaderAndIsr of t-99999999999"

@@ -11,17 +11,20 @@ import structlog
 
 from barnabas.cluster.model.commands.topics import CreateTopics
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.partition import Assignment
 from barnabas.cluster.runtime.line_limit import LINES_PER_WINDOW
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.controller import loop as loop_module
 from barnabas.controller.core.context.controller_context import ControllerContext, Facts
 from barnabas.controller.core.election.effects import ContestController, GiveUpController, ReadController
+from barnabas.controller.core.partitions.effects import WatchPartitionStates
 from barnabas.controller.core.protocol.effects import CloseAllChannels, CloseChannel, Reply
 from barnabas.controller.core.protocol.inputs import (
     BrokerChange,
     CommandReceived,
     ControllerChange,
     Expire,
+    PartitionReassignmentIsrChange,
     ShutdownEventThread,
     Startup,
     TopicChange,
@@ -37,7 +40,7 @@ class Worldly:
 
     def __init__(self, world):
         self.world = world
-        self.told = []
+        self.performed = []
         self.gate = asyncio.Event()
         self.gate.set()
         self.asked = asyncio.Event()
@@ -45,8 +48,8 @@ class Worldly:
         self.handled = 0
         self.errors = {}
 
-    def tell(self, effect):
-        self.told.append(effect)
+    def perform(self, effect):
+        self.performed.append(effect)
 
     async def answer(self, question):
         self.asked.set()
@@ -117,6 +120,21 @@ async def test_signals_coalesce_while_they_wait(stage):
     assert kinds(stage).count(ReadTopics) == 2
 
 
+async def test_partitions_whose_reassignments_go_on_are_looked_at_together(stage):
+    moving = Assignment((4, 1), (4,), (1,))
+    for topic in ("t", "u"):
+        stage.world.write_topic(topic, (1,))
+        stage.world.topics[topic] = {0: moving}
+    stage.loop.put_once(Startup())
+    await idle(stage)
+    stage.world.questions.clear()
+    both = tuple(TopicPartition(topic, 0) for topic in ("t", "u"))
+    for tp in both:
+        stage.loop.put_once(PartitionReassignmentIsrChange((tp,)))
+    await idle(stage)
+    assert stage.world.questions == [WatchPartitionStates(both)]
+
+
 async def test_expiry_preempts_what_waits_and_tells_the_callers(stage):
     stage.loop.put_once(Startup())
     await idle(stage)
@@ -130,7 +148,7 @@ async def test_expiry_preempts_what_waits_and_tells_the_callers(stage):
     expired = asyncio.ensure_future(stage.loop.preempt(Expire()))
     await asyncio.sleep(0)
     assert not expired.done(), "the event under way is finished first"
-    assert [effect.token for effect in stage.performer.told if isinstance(effect, Reply)] == [9]
+    assert [effect.token for effect in stage.performer.performed if isinstance(effect, Reply)] == [9]
     stage.performer.gate.set()
     async with asyncio.timeout(DEADLINE_S):
         await expired
@@ -188,7 +206,7 @@ async def test_a_controller_that_was_held_up_takes_nobody_for_dead_who_lives(sta
     stage.world.write_topic("t", (1, 2, 3))
     stage.loop.put_once(Startup())
     await idle(stage)
-    stage.performer.told.clear()
+    stage.performer.performed.clear()
     stage.performer.gate.clear()
     stage.performer.asked.clear()
     stage.loop.put_once(TopicChange())
@@ -202,7 +220,7 @@ async def test_a_controller_that_was_held_up_takes_nobody_for_dead_who_lives(sta
         stage.loop.put_once(BrokerChange())
     stage.performer.gate.set()
     await idle(stage, under_way=1)
-    closed = [told.broker_id for told in stage.performer.told if isinstance(told, CloseChannel)]
+    closed = [effect.broker_id for effect in stage.performer.performed if isinstance(effect, CloseChannel)]
     assert closed == [2], "once, for its former life"
     assert stage.world.leadership(TopicPartition("t", 0)).isr == (1, 3), "the other left it with its life"
 
@@ -252,7 +270,7 @@ def handle(monkeypatch):
 
     async def handled(decision, tell, clock=time.monotonic):
         monkeypatch.setattr(loop_module, "decide", lambda _context, _happened: decision)
-        performer = SimpleNamespace(tell=tell)
+        performer = SimpleNamespace(perform=tell)
         running = ControllerLoop(ControllerContext(Facts(BrokerId(1))), performer, Metrics(), clock)
         task = asyncio.ensure_future(running.run())
         async with asyncio.timeout(DEADLINE_S):
@@ -293,34 +311,34 @@ async def test_the_loop_is_free_while_a_decision_is_made(handle):
         assert made.wait(DEADLINE_S)
         yield CloseAllChannels()
 
-    told = []
+    performed = []
     asyncio.get_running_loop().call_soon(made.set)
-    await handle(decision(), told.append)
-    assert told == [CloseAllChannels()]
+    await handle(decision(), performed.append)
+    assert performed == [CloseAllChannels()]
 
 
 async def test_a_decision_gets_only_so_far_ahead_of_its_effects(handle):
-    told = []
-    told_before = []
+    performed = []
+    performed_before = []
 
     def decision():
         for _ in range(3 * STRETCH):
             yield CloseAllChannels()
-        told_before.append(len(told))
+        performed_before.append(len(performed))
 
-    await handle(decision(), told.append)
-    assert told_before == [3 * STRETCH]
+    await handle(decision(), performed.append)
+    assert performed_before == [3 * STRETCH]
 
 
 async def test_what_was_decided_before_an_error_is_done(handle):
-    told = []
+    performed = []
 
     def decision():
         yield CloseAllChannels()
         raise ValueError("a bug")
 
-    await handle(decision(), told.append)
-    assert told[0] == CloseAllChannels()
+    await handle(decision(), performed.append)
+    assert performed[0] == CloseAllChannels()
 
 
 @pytest.fixture

@@ -34,7 +34,7 @@ from barnabas.controller.core.protocol.effects import (
     StopWatching,
 )
 from barnabas.controller.core.topics.effects import ReadTopics
-from barnabas.controller.perform import Outlets, Performer
+from barnabas.controller.perform import Performer, Receivers
 
 TWO = Broker(BrokerId(2), BrokerEpoch(7), ())
 
@@ -62,7 +62,9 @@ def metrics():
 @pytest.fixture
 def performer(recorder, metrics):
     return Performer(
-        Outlets(recorder, recorder, metrics, recorder, recorder.on_controller, recorder, recorder, recorder),
+        Receivers(
+            recorder, recorder, metrics, recorder, recorder.on_controller, recorder, recorder, recorder
+        ),
         dice=lambda: 0.5,
     )
 
@@ -84,7 +86,7 @@ def test_each_effect_goes_to_its_outlet(performer, recorder):
         ScheduleReelection(2.0),
         reply,
     ):
-        performer.tell(effect)
+        performer.perform(effect)
     assert recorder.calls == [
         ("write", (line,)),
         ("open", (TWO,)),
@@ -102,7 +104,7 @@ def test_each_effect_goes_to_its_outlet(performer, recorder):
 def test_each_copy_of_the_metadata_carries_its_receivers_epoch(performer, recorder):
     request = UpdateMetadataRequest(BrokerId(1), ControllerEpoch(1), UNKNOWN_BROKER_EPOCH, (), (TWO,))
     recipients = {BrokerId(2): BrokerEpoch(7), BrokerId(3): BrokerEpoch(9)}
-    performer.tell(SendUpdateMetadata(recipients, request))
+    performer.perform(SendUpdateMetadata(recipients, request))
     assert [(id_, sent.broker_epoch) for _, (id_, sent) in recorder.calls] == [(2, 7), (3, 9)]
 
 
@@ -111,8 +113,8 @@ def test_of_the_lines_that_clients_cause_few_are_written(performer, monkeypatch)
     monkeypatch.setattr(perform, "LINES", LimitedLines(lambda: 0.0))
     with capture_logs() as logs:
         for number in range(100):
-            performer.tell(LogInfo(f"topic {number} refused", client_kind="CreateTopics refused"))
-            performer.tell(LogInfo(f"topic {number} deleted"))
+            performer.perform(LogInfo(f"topic {number} refused", client_kind="CreateTopics refused"))
+            performer.perform(LogInfo(f"topic {number} deleted"))
     lines = [line["event"] for line in logs]
     assert sum("refused" in line for line in lines) == LINES_PER_WINDOW
     assert sum("deleted" in line for line in lines) == 100
@@ -120,7 +122,7 @@ def test_of_the_lines_that_clients_cause_few_are_written(performer, monkeypatch)
 
 def test_a_line_has_an_end(performer):
     with capture_logs() as logs:
-        performer.tell(LogInfo("a" * 10_000_000))
+        performer.perform(LogInfo("a" * 10_000_000))
     (line,) = logs
     assert line["event"].endswith("a... (10000000 characters)")
     assert len(line["event"]) < 101_000
@@ -129,7 +131,7 @@ def test_a_line_has_an_end(performer):
 def test_elections_are_counted(performer, metrics):
     for unclean in (False, True):
         elected = LeaderAndIsr.initial(BrokerId(2), (BrokerId(2),))
-        performer.tell(LogElection(TopicPartition("t", 0), "S", elected, unclean=unclean))
+        performer.perform(LogElection(TopicPartition("t", 0), "S", elected, unclean=unclean))
     count = metrics.registry.get_sample_value
     assert count("kafka_controller_ControllerStats_LeaderElectionsPerSec_total") == 2
     assert count("kafka_controller_ControllerStats_UncleanLeaderElectionsPerSec_total") == 1
@@ -137,7 +139,7 @@ def test_elections_are_counted(performer, metrics):
 
 def test_an_effect_without_outlet_is_named(performer):
     with pytest.raises(TypeError, match=r"Effect\(\)"):
-        performer.tell(Effect())
+        performer.perform(Effect())
 
 
 async def test_without_a_session_every_question_is_answered_by_its_end(performer):

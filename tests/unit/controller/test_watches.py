@@ -16,7 +16,7 @@ from barnabas.controller.core.protocol.inputs import (
     TopicChange,
     ZkPartitionReassignment,
 )
-from barnabas.controller.watches import Coalescer, input_of, is_heard_by_the_controller_alone
+from barnabas.controller.watches import Coalescer, input_of, is_watched_by_active_controller_only
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ from barnabas.controller.watches import Coalescer, input_of, is_heard_by_the_con
         (
             "/brokers/topics/a.b-c/partitions/12/state",
             Change.DATA,
-            PartitionReassignmentIsrChange(TopicPartition("a.b-c", 12)),
+            PartitionReassignmentIsrChange((TopicPartition("a.b-c", 12),)),
         ),
         ("/brokers/topics/t/partitions/0/state", Change.DELETED, None),
         ("/admin/preferred_replica_election", Change.CREATED, ReplicaLeaderElection()),
@@ -63,7 +63,7 @@ def test_what_an_event_means(path, change, meant):
     ],
 )
 def test_what_only_the_active_controller_watches(path, alone):
-    assert is_heard_by_the_controller_alone(path) is alone
+    assert is_watched_by_active_controller_only(path) is alone
 
 
 def test_an_event_that_waits_is_not_queued_again():
@@ -74,3 +74,16 @@ def test_an_event_that_waits_is_not_queued_again():
     assert coalescer.admits(PartitionModifications("u"))
     coalescer.taken(TopicChange())
     assert coalescer.admits(TopicChange())
+
+
+def test_partitions_that_are_being_reassigned_share_an_entry():
+    """Each of 10,000 entries read and wrote the znode of the whole topic."""
+    first, second = TopicPartition("t", 0), TopicPartition("u", 1)
+    coalescer = Coalescer()
+    assert coalescer.admits(PartitionReassignmentIsrChange((first,)))
+    assert not coalescer.admits(PartitionReassignmentIsrChange((second,)))
+    assert not coalescer.admits(PartitionReassignmentIsrChange((first,)))
+    waiting = PartitionReassignmentIsrChange((first,))
+    assert coalescer.taken(waiting) == PartitionReassignmentIsrChange((first, second))
+    assert coalescer.admits(waiting)
+    assert coalescer.taken(waiting) == waiting

@@ -86,3 +86,10 @@ def test_processes_may_live_elsewhere(tmp_path):
     assert cluster.zookeeper_connect.startswith("198.18.0.1:")
     assert cluster.bootstrap.startswith("198.18.0.2:")
     assert cluster.brokers[1].command.startswith("/bin/env A=1 ")
+
+
+def test_an_unknown_broker_is_named_with_those_that_are_there(tmp_path):
+    cluster = LocalCluster(tmp_path, brokers=2, zookeeper="127.0.0.1:1")
+    for command in (cluster.kill, cluster.terminate, cluster.pause, cluster.resume, cluster.restart):
+        with pytest.raises(ClusterError, match="there is no broker 9: expected one of 1, 2"):
+            command(9)

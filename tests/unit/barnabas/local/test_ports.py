@@ -1,4 +1,6 @@
 import socket
+import subprocess
+import sys
 
 import pytest
 
@@ -64,7 +66,33 @@ def test_a_later_call_returns_other_ports_though_nobody_listens_yet(monkeypatch)
     monkeypatch.setattr(ports, "_FIRST", 20000)
     monkeypatch.setattr(ports, "_LAST", 20010)
     monkeypatch.setattr(ports, "_is_free", lambda number: True)
+    monkeypatch.setattr(ports, "_claim", lambda number: True)
     assert sorted(free_ports(4) + free_ports(4) + free_ports(2)) == list(range(20000, 20010))
+
+
+CLAIM = """
+import sys
+from barnabas.local import ports
+ports._FIRST, ports._LAST = map(int, sys.argv[1:])
+print(*ports.free_ports(3), flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_port_that_another_process_was_given_is_not_given_again(monkeypatch, tmp_path):
+    """Two test runs chose ports at the same moment, and nobody listened on them yet."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # a file of claims of its own
+    first = free_ports(1)[0]
+    command = [sys.executable, "-c", CLAIM, str(first), str(first + 20)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as one:
+        ours = set(map(int, one.stdout.readline().split()))
+        for _ in range(4):  # the start is random
+            done = subprocess.run(
+                command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=True
+            )
+            assert not ours & set(map(int, done.stdout.split()))
+        one.stdin.close()
+        one.wait()
 
 
 def test_too_few_free_ports_are_reported(monkeypatch):
@@ -73,6 +101,7 @@ def test_too_few_free_ports_are_reported(monkeypatch):
     monkeypatch.setattr(ports, "_FIRST", 20000)
     monkeypatch.setattr(ports, "_LAST", 32000)
     monkeypatch.setattr(ports, "_is_free", lambda number: number < 20003)
+    monkeypatch.setattr(ports, "_claim", lambda number: True)
     assert sorted(free_ports(3)) == [20000, 20001, 20002]
     with pytest.raises(PortError, match="fewer than 4 free ports from 20000 to 32000"):
         free_ports(4)

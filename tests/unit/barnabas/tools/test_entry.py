@@ -64,7 +64,7 @@ def test_the_help_is_an_error_as_in_kafka(arguments: list[str], capsys: pytest.C
 
 def test_the_version_is_that_of_kafka(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_with_options(OPTIONS, "", ["--version"], lambda given: 3) == 0
-    assert re.fullmatch(r"2\.8\.0 \(Commit:barnabas-\d+\.\d+\.\d+\)\n", capsys.readouterr().out)
+    assert re.fullmatch(r"2\.8\.0 \(Commit:barnabas-\d+\.\d+\.\d+(\.dev0)?\)\n", capsys.readouterr().out)
 
 
 def test_what_the_options_say_is_done() -> None:

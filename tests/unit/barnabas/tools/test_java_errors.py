@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.tools.java_errors import java_class
+from barnabas.tools.java_errors import java_class, java_message
 
 
 @pytest.mark.parametrize(
@@ -21,3 +21,8 @@ from barnabas.tools.java_errors import java_class
 )
 def test_an_error_is_called_as_in_java(error: ErrorCode, name: str) -> None:
     assert java_class(error) == f"org.apache.kafka.common.errors.{name}"
+
+
+def test_an_error_says_what_it_says_in_java() -> None:
+    assert java_message(ErrorCode.GROUP_ID_NOT_FOUND) == "The group id does not exist."
+    assert java_message(ErrorCode.NOT_CONTROLLER) == ErrorCode.NOT_CONTROLLER.meaning

@@ -24,6 +24,8 @@ TABLE = Options(
     Option("delete-config", "settings to remove", "", repeated=True, separator=","),
     Option("throttle", "bytes a second", "throttle", kind=Kind.LONG, default="-1"),
     Option("list", "say what there is"),
+    Option("state", "which ones", "", is_optional=True),
+    Option("wait", "how long", "", kind=Kind.LONG, is_optional=True, default="10"),
 )
 NOTHING = {
     "bootstrap_server": None,
@@ -33,6 +35,8 @@ NOTHING = {
     "delete_config": [],
     "throttle": -1,
     "list": False,
+    "state": None,
+    "wait": 10,
     "help": False,
     "version": False,
 }
@@ -52,6 +56,12 @@ NOTHING = {
         ("--delete-config a,b --delete-config ,c,", {"delete_config": ["a", "b", "c"]}),
         ("--delete-config=", {"delete_config": [""]}),
         ("--throttle -5 --partitions +7", {"throttle": -5, "partitions": 7}),
+        ("--state --list", {"list": True}),
+        ("--state Empty", {"state": "Empty"}),
+        ("--state=--list", {"state": "--list"}),
+        ("--list --state", {"list": True}),
+        ("--wait -5", {"wait": -5}),
+        ("--wait word", {}),
     ],
 )
 def test_a_command_line_is_read_as_joptsimple_reads_it(line: str, found: dict[str, object]) -> None:

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, Self
 
 import pytest
-from kafka.protocol.admin import ListPartitionReassignmentsRequest
+from kafka.protocol.admin import DescribeLogDirsRequest, ListPartitionReassignmentsRequest
 
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
@@ -31,6 +31,44 @@ class Admin:
         self.errors: dict[Any, tuple[ErrorCode, str | None]] = {}
         self.refusal: tuple[ErrorCode, str | None] = (ErrorCode.NONE, None)
         self.settings: list[tuple[str, list[Any]]] = []
+        self.placed: dict[int, dict[str, tuple[list[int], list[int]]]] = {}
+        self.refused: list[ErrorCode] = []
+        self.moved: list[tuple[int, Any]] = []
+
+    def ask_broker(self, request: Any, broker: int) -> Any:
+        """The partitions of ``t`` in each directory, current and future ones; or the answer to a move."""
+        if isinstance(request, DescribeLogDirsRequest):
+            return SimpleNamespace(
+                results=[
+                    SimpleNamespace(
+                        log_dir=path,
+                        topics=[
+                            SimpleNamespace(
+                                name="t",
+                                partitions=[
+                                    SimpleNamespace(partition_index=number, is_future_key=is_future)
+                                    for is_future, numbers in enumerate(each)
+                                    for number in numbers
+                                ],
+                            )
+                        ],
+                    )
+                    for path, each in self.placed.get(broker, {}).items()
+                ]
+            )
+        asked = [(path, topics) for path, topics in request.dirs]
+        self.moved.append((broker, asked))
+        error = self.refused.pop(0) if self.refused else ErrorCode.NONE
+        return SimpleNamespace(
+            results=[
+                SimpleNamespace(
+                    topic_name=topic,
+                    partitions=[SimpleNamespace(partition_index=n, error_code=error) for n in numbers],
+                )
+                for _, topics in asked
+                for topic, numbers in topics
+            ]
+        )
 
     def alter_incrementally(self, resource: Any, steps: Any) -> None:
         self.settings.append((resource.name, [step.value for step in steps]))
@@ -214,7 +252,7 @@ def test_a_throttle_that_cannot_be_removed_is_an_error_after_what_was_done(run: 
 def test_a_throttle_is_set_before_anything_moves(run: Any) -> None:
     admin = Admin()
     throttled = ("--throttle", "500", "--replica-alter-log-dirs-throttle", "7")
-    code, out = run(admin, "--execute", *throttled, *WITH_FILE, err=f"{tool.NO_EFFECT}\n")
+    code, out = run(admin, "--execute", *throttled, *WITH_FILE)
     assert (code, out.splitlines()[5:]) == (
         0,
         [
@@ -256,6 +294,53 @@ def test_a_named_broker_that_is_dead_keeps_nobody_from_success(
     assert code == 0
     assert "Clearing broker-level throttles on brokers 1,2,4\n" in out
     assert [name for name, _ in admin.settings] == ["1", "2", "4", "t"]
+
+
+IN_DIRS = '{"partitions":[{"topic":"t","partition":0,"replicas":[1,2],"log_dirs":["/b","any"]}]}'
+
+
+def test_execute_begins_moves_between_log_directories_once_the_replica_is_there(run: Any) -> None:
+    admin = Admin()
+    admin.refused = [ErrorCode.REPLICA_NOT_AVAILABLE]
+    throttle = ("--replica-alter-log-dirs-throttle", "7")
+    code, out = run(admin, "--execute", *throttle, *WITH_FILE, file=IN_DIRS)
+    assert (code, out.splitlines()[-2:]) == (
+        0,
+        [
+            "Successfully started partition reassignment for t-0",
+            "Successfully started log directory move for: t-0-1",
+        ],
+    )
+    assert admin.moved == [(1, [("/b", [("t", [0])])])] * 2
+    assert admin.settings == [("1", ["7"])]
+
+
+def test_execute_tells_which_replica_cannot_move(run: Any) -> None:
+    admin = Admin()
+    admin.refused = [ErrorCode.LOG_DIR_NOT_FOUND]
+    code, out = run(admin, "--execute", *WITH_FILE, file=IN_DIRS)
+    meaning = ErrorCode.LOG_DIR_NOT_FOUND.meaning
+    assert (code, out.splitlines()[-1]) == (1, f"Error: Failed to alter dir for t-0-1: {meaning}")
+    admin.refused = [ErrorCode.REPLICA_NOT_AVAILABLE]
+    code, out = run(admin, "--execute", "--timeout", "0", *WITH_FILE, file=IN_DIRS)
+    timed_out = "Timed out before log directory move could be started for: t-0-1"
+    assert (code, out.splitlines()[-1]) == (1, timed_out)
+
+
+def test_verify_leaves_the_throttles_while_a_replica_moves(run: Any) -> None:
+    admin = Admin()
+    admin.placed = {1: {"/a": ([0], []), "/b": ([], [0])}}
+    code, out = run(admin, "--verify", *WITH_FILE, file=IN_DIRS)
+    assert (code, out.splitlines()[2]) == (0, "Reassignment of replica t-0-1 is still in progress.")
+    assert admin.settings == []
+
+
+def test_cancel_moves_replicas_back(run: Any) -> None:
+    admin = Admin()
+    admin.placed = {1: {"/a": ([0], []), "/b": ([], [0])}}
+    code, out = run(admin, "--cancel", "--preserve-throttles", *WITH_FILE, file=IN_DIRS)
+    assert (code, out.splitlines()[-1]) == (0, "Successfully started log directory move for: t-0-1")
+    assert admin.moved == [(1, [("/a", [("t", [0])])])]
 
 
 def test_cancel_takes_back_what_runs_of_the_file(run: Any) -> None:

@@ -54,8 +54,8 @@ def test_targets_of_old_may_be_none_or_named_twice() -> None:
             r"Size of replicas list [1, 2] is different from size of log dirs list ['any'] for partition t-0",
         ),
         (
-            moves(move(log_dirs=["any", "/d"])),
-            "The log dirs ['any', '/d'] of partition t-0 cannot be chosen",
+            moves(move(log_dirs=["any", 7])),
+            "The log dirs ['any', 7] of partition t-0 are no paths",
         ),
     ],
 )
@@ -63,6 +63,13 @@ def test_moves_that_are_refused(text: str, complaint: str) -> None:
     with pytest.raises(files.ReassignmentFileError) as refused:
         files.parse_moves(text)
     assert complaint in str(refused.value)
+
+
+def test_log_directories_are_read_for_replicas_that_must_lie_there() -> None:
+    text = moves(move(log_dirs=["any", "/d"]), move(1, [3], log_dirs=["/e"]), move(2, [3]))
+    found = files.parse_log_dirs(text)
+    assert found == {files.Replica("t", 0, 2): "/d", files.Replica("t", 1, 3): "/e"}
+    assert sorted(map(str, found)) == ["t-0-2", "t-1-3"]
 
 
 def test_topics_and_brokers() -> None:

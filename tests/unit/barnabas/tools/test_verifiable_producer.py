@@ -128,6 +128,24 @@ def test_servers_that_do_not_answer_are_named(monkeypatch, capsys) -> None:
     assert "127.0.0.1:1" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ([], 0, ""),
+        (SERVER[:2], 1, "argument --topic is required"),
+        ([*SERVER, "--throughput", "fast"], 1, "--throughput"),
+        ([*SERVER, "--max-messages", "9999999999"], 1, "could not convert '9999999999' to Integer"),
+        ([*SERVER, "--acks", "2"], 1, "--acks"),
+        ([*SERVER, "--broker-list", "127.0.0.1:1"], 1, "not allowed with argument"),
+    ],
+)
+def test_a_command_line_is_refused_as_kafkas_tools_in_java_do(arguments, code, said, capsys) -> None:
+    with pytest.raises(SystemExit) as ended:
+        verifiable_producer.main(arguments)
+    assert ended.value.code == code
+    assert said in capsys.readouterr().err
+
+
 def test_what_is_no_address_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert verifiable_producer.main(["--bootstrap-server", "localhost:9xx", "--topic", "first"]) == 1
     assert capsys.readouterr().err.startswith("--bootstrap-server has 'localhost:9xx', expected host:port")

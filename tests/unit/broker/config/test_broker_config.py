@@ -83,6 +83,10 @@ def test_unknown_keys_are_named():
         ({"zookeeper.connect": ""}, "zookeeper.connect is not set"),
         ({"num.partitions": "0"}, "num.partitions has the value '0'"),
         ({"metrics.address": "9999"}, "metrics.address has the value '9999'; it must be host:port"),
+        (
+            {"offsets.commit.required.acks": "4"},
+            "-1, or at most offsets.topic.replication.factor, which is 3",
+        ),
         ({"replica.fetch.wait.max.ms": "40000"}, "at most replica.socket.timeout.ms, which is 30000"),
         ({"replica.lag.time.max.ms": "100"}, "at most replica.lag.time.max.ms, which is 100"),
         ({"queued.max.request.bytes": "1000"}, "at least socket.request.max.bytes, which is 104857600"),

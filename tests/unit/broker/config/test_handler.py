@@ -11,6 +11,7 @@ from barnabas.broker.config.handler import ConfigHandler
 from barnabas.broker.config.topics import TopicConfigs
 from barnabas.cluster.model.client_quotas import QuotaEntity
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.scram import ScramCredential, ScramMechanism
 from barnabas.cluster.zk.store_topics import EntityConfigs
 
 
@@ -107,6 +108,22 @@ async def test_quotas_are_replaced_by_what_is_read(room):
     handler.quotas_changed({app: {"request_percentage": "1.5"}}, are_all=False)
     handler.quotas_changed({alice: {}}, are_all=False)
     assert held == {app: {"request_percentage": 1.5}}
+    handler.quotas_changed({}, are_all=True)
+    assert held == {}
+
+
+async def test_credentials_follow_their_users(room):
+    handler = room.applier
+    text = ScramCredential(b"salt", b"stored", b"server", 4096).text
+    held = handler.credentials[ScramMechanism.SCRAM_SHA_512]
+    alice, with_client = QuotaEntity("alice"), QuotaEntity("bob", "app")
+    own = {"SCRAM-SHA-512": text, "SCRAM-SHA-256": "unreadable"}
+    handler.quotas_changed({alice: own, with_client: own, QuotaEntity(""): own}, are_all=True)
+    assert list(held) == ["alice"]
+    assert handler.credentials[ScramMechanism.SCRAM_SHA_256] == {}
+    handler.quotas_changed({alice: {}}, are_all=False)
+    assert held == {}
+    handler.quotas_changed({alice: own}, are_all=False)
     handler.quotas_changed({}, are_all=True)
     assert held == {}
 

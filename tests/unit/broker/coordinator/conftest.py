@@ -153,9 +153,9 @@ class Scene:
         log = self.hosted.get(self.tp(group)).log
         data = log.read(log.log_start_offset, 2**30, log.log_end_offset).records
         return [
-            (each.key, each.value)
+            (key, value)
             for batch in whole_batches(data)
-            for each in key_values(batch.header, decompress(batch))
+            for _, key, value in key_values(batch.header, bytes(decompress(batch)))
         ]
 
 

@@ -162,12 +162,28 @@ async def test_offsets_are_deleted_but_not_those_of_subscribed_topics(scene):
     assert scene.records()[-1] == (encode_offset_key("g", u), None)
 
 
+async def test_no_offsets_of_the_group_without_a_name_are_deleted(scene):
+    assert await scene.groups.offsets.delete("", [T]) is ErrorCode.INVALID_GROUP_ID
+
+
 async def test_a_group_of_which_all_offsets_are_deleted_is_gone(scene):
     await scene.lead()
     await scene.commit(1)
     assert await scene.groups.offsets.delete("g", [T]) == {T: NONE}
     assert await scene.groups.offsets.delete("g", [T]) is ErrorCode.GROUP_ID_NOT_FOUND
     assert scene.records()[-1] == (encode_offset_key("g", T), None)
+
+
+async def test_a_topic_that_is_deleted_during_the_load_takes_its_offsets_along(scene):
+    await scene.lead()
+    await scene.commit(1)
+    await scene.commit(2, "u")
+    await scene.resign()
+    scene.room.lead(2, topic_partition=scene.tp())
+    scene.groups.partitions_deleted([T])
+    await scene.lead(epoch=2)
+    assert (await scene.fetch(), await scene.fetch("u")) == (None, 2)
+    assert [key for key, value in scene.records() if value is None] == [encode_offset_key("g", T)]
 
 
 async def test_a_deleted_topic_takes_its_offsets_along(scene):

@@ -14,7 +14,7 @@ from barnabas.broker.core.fetch_sessions import (
     LARGEST_EPOCH,
     FetchSessionCache,
     Kind,
-    PartitionNews,
+    PartitionResult,
     SessionAnswer,
     SessionRequest,
     next_epoch,
@@ -23,7 +23,7 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 
 A, B, C = (TopicPartition("t", number) for number in range(3))
-QUIET = PartitionNews(5, 0)
+QUIET = PartitionResult(5, 0)
 
 
 @pytest.fixture
@@ -78,31 +78,31 @@ def test_a_session_without_partitions_is_closed(cache):
 
 
 @pytest.mark.parametrize(
-    ("news", "is_told"),
+    ("result", "is_included"),
     [
         (QUIET, False),
-        (PartitionNews(6, 0), True),
-        (PartitionNews(5, 1), True),
-        (PartitionNews(5, 0, is_error=True), True),
-        (PartitionNews(5, 0, is_due=True), True),
+        (PartitionResult(6, 0), True),
+        (PartitionResult(5, 1), True),
+        (PartitionResult(5, 0, is_error=True), True),
+        (PartitionResult(5, 0, is_due=True), True),
     ],
 )
-def test_only_news_are_told(cache, news, is_told):
+def test_an_answer_includes_what_changed(cache, result, is_included):
     number = open_session(cache, A, B)
-    answer = cache.finish(ask(cache, number, 1), {A: news, B: QUIET}, 0)
-    assert answer == SessionAnswer(number, told=frozenset({A} if is_told else ()))
+    answer = cache.finish(ask(cache, number, 1), {A: result, B: QUIET}, 0)
+    assert answer == SessionAnswer(number, included=frozenset({A} if is_included else ()))
 
 
-def test_after_an_error_the_partition_is_told_again(cache):
+def test_after_an_error_the_partition_is_included_again(cache):
     number = open_session(cache, A)
-    cache.finish(ask(cache, number, 1), {A: PartitionNews(-1, -1, is_error=True)}, 0)
-    assert cache.finish(ask(cache, number, 2), {A: QUIET}, 0).told == {A}
-    assert cache.finish(ask(cache, number, 3), {A: QUIET}, 0).told == frozenset()
+    cache.finish(ask(cache, number, 1), {A: PartitionResult(-1, -1, is_error=True)}, 0)
+    assert cache.finish(ask(cache, number, 2), {A: QUIET}, 0).included == {A}
+    assert cache.finish(ask(cache, number, 3), {A: QUIET}, 0).included == frozenset()
 
 
-def test_what_was_told_is_read_last_the_next_time(cache):
+def test_what_an_answer_included_is_read_last_the_next_time(cache):
     number = open_session(cache, A, B, C)
-    cache.finish(ask(cache, number, 1), {A: PartitionNews(9, 0), B: QUIET, C: QUIET}, 0)
+    cache.finish(ask(cache, number, 1), {A: PartitionResult(9, 0), B: QUIET, C: QUIET}, 0)
     assert list(ask(cache, number, 2).wanted) == [B, C, A]
 
 
@@ -118,10 +118,10 @@ def test_an_answer_whose_session_has_moved_on_tells_nothing(cache):
 def test_a_client_that_must_wait_keeps_its_session(cache):
     number = open_session(cache, A)
     context = ask(cache, number, 1)
-    assert cache.throttled(context) == SessionAnswer(number, told=frozenset())
+    assert cache.throttled(context) == SessionAnswer(number, included=frozenset())
     assert ask(cache, number, 2).kind is Kind.INCREMENTAL
     whole = cache.begin(SessionRequest(0, 0, {A: 1}), 0)
-    assert cache.throttled(whole) == SessionAnswer(told=frozenset())
+    assert cache.throttled(whole) == SessionAnswer(included=frozenset())
 
 
 def test_epochs_begin_again_with_1():

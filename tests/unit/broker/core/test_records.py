@@ -6,16 +6,17 @@ from aiokafka.record.default_records import DefaultRecordBatch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barnabas.broker.core.record_batch import parse_header
+from barnabas.broker.core.record_batch import HEADER_SIZE, parse_header
 from barnabas.broker.core.records import (
     MAX_RECORDS,
     CorruptRecordsError,
     decompress,
     first_record_since,
+    key_values,
     record_times,
     survey,
 )
-from tests.batches import whole_batches
+from tests.batches import keyed_batch, whole_batches
 
 TIMES = [1_700_000_000_005, 1_700_000_000_001, 1_700_000_000_300, 0]
 
@@ -128,3 +129,10 @@ def test_no_more_is_unpacked_than_asked_for(batch):
     assert len(list(record_times(data))) == 2
     with pytest.raises(CorruptRecordsError, match="into 65536 bytes"):
         list(record_times(data, 65_536))
+
+
+def test_timestamps_far_apart_hide_no_key_or_value():
+    pairs = [(b"k", b"v"), (None, b"w"), (b"l", None)]
+    (read,) = whole_batches(keyed_batch(pairs, base_offset=5, step_ms=1_000_000))
+    found = list(key_values(read.header, bytes(read.data[HEADER_SIZE:])))
+    assert found == [(5 + at, *pair) for at, pair in enumerate(pairs)]

@@ -6,7 +6,7 @@ import errno
 
 import pytest
 
-from barnabas.broker.disk.errors import KafkaStorageError, NoDescriptorError
+from barnabas.broker.disk.errors import ClosedLogError, KafkaStorageError, NoDescriptorError
 from barnabas.broker.disk.failure_guard import FailureGuard
 from barnabas.cluster.model.ids import TopicPartition
 
@@ -54,5 +54,5 @@ def test_closing_keeps_an_earlier_failure(guard, tmp_path):
 
 def test_a_closed_log_says_so(guard):
     guard.close(None)
-    with pytest.raises(KafkaStorageError, match="orders-0 is closed"):
+    with pytest.raises(ClosedLogError, match="orders-0 is closed"):
         guard.check()

@@ -12,6 +12,7 @@ from barnabas.broker.disk.errors import KafkaStorageError
 from barnabas.broker.disk.files import (
     MAX_BUFFERS,
     expect_sequential_reads,
+    make_directories,
     read_exactly,
     real_path,
     replace_file,
@@ -20,6 +21,7 @@ from barnabas.broker.disk.files import (
 )
 from barnabas.cluster.model.epochs import LeaderEpoch
 from barnabas.cluster.model.ids import Offset, TopicPartition
+from barnabas.cluster.runtime.failpoints import DISK_FULL, Action
 
 
 @pytest.fixture
@@ -32,6 +34,19 @@ def fd(tmp_path):
 def test_buffers_are_written_one_behind_the_other(fd):
     write_all(fd, [b"ab", memoryview(b"cde")], 5, 3)
     assert read_exactly(fd, 100, 0) == b"\0\0\0abcde"
+
+
+@pytest.mark.parametrize(
+    "write", [lambda fd, path: write_all(fd, [b"x"], 1, 0), lambda fd, path: replace_file(path, b"x")]
+)
+def test_a_full_disk_refuses_every_write_until_it_is_free_again(fd, tmp_path, write):
+    DISK_FULL.arm(Action.ERROR)
+    try:
+        with pytest.raises(OSError, match="No space left on device"):
+            write(fd, tmp_path / "other")
+    finally:
+        DISK_FULL.arm(Action.OFF)
+    write(fd, tmp_path / "other")
 
 
 def test_reads_are_the_same_where_the_system_expects_them_in_order(fd):
@@ -94,6 +109,21 @@ def test_a_directory_is_synced(tmp_path):
     sync_directory(tmp_path)
     with pytest.raises(FileNotFoundError):
         sync_directory(tmp_path / "none")
+
+
+def test_directories_are_made_for_good(tmp_path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(files, "sync_directory", synced.append)
+    for _ in range(2):
+        make_directories(tmp_path / "deep" / "logs")
+        assert (tmp_path / "deep" / "logs").is_dir()
+        assert synced == [tmp_path, tmp_path / "deep"]
+
+
+def test_a_file_is_in_the_place_of_a_directory(tmp_path):
+    (tmp_path / "logs").touch()
+    with pytest.raises(FileExistsError):
+        make_directories(tmp_path / "logs")
 
 
 def test_a_lock_is_that_of_one_file_and_of_no_copy(tmp_path):

@@ -5,6 +5,7 @@ from concurrent.futures import Executor, Future
 import pytest
 
 from barnabas.broker.disk import flushing as module
+from barnabas.broker.disk.flush_stats import FLUSH_STATS
 from barnabas.broker.disk.flushing import DirectoryNames, Flushing, sync_epochs, sync_segments
 from barnabas.broker.disk.topic_identity import write_identity
 from barnabas.cluster.model.ids import TopicIdentity
@@ -83,6 +84,14 @@ def test_a_flush_makes_the_topic_of_the_log_durable(monkeypatch, tmp_path):
     write_identity(tmp_path, TopicIdentity(1700, 8))
     sync_segments([], tmp_path)
     assert files == ["topic-identity-checkpoint"]
+
+
+def test_each_flush_is_timed(monkeypatch, tmp_path):
+    times = []
+    monkeypatch.setattr(FLUSH_STATS, "on_flushed", times.append)
+    sync_segments([], tmp_path)
+    assert len(times) == 1
+    assert times[0] >= 0
 
 
 @pytest.fixture

@@ -63,7 +63,11 @@ def test_a_clean_stop_leaves_all_checkpoints_and_its_mark(open_dirs, tmp_path, b
     assert (tmp_path / "recovery-point-offset-checkpoint").read_text() == "0\n2\na 0 3\nb 7 15\n"
     assert (tmp_path / "log-start-offset-checkpoint").read_text() == "0\n1\nb 7 12\n"
     assert (tmp_path / "replication-offset-checkpoint").read_text() == "0\n2\na 0 2\nb 7 14\n"
-    again = open_dirs(tmp_path)
+    with capture_logs() as said:
+        again = open_dirs(tmp_path)
+    assert [line["event"] for line in said] == [
+        f"Skipping recovery for all logs in {tmp_path} since clean shutdown file was found"
+    ]
     assert not (tmp_path / ".kafka_cleanshutdown").exists()
     assert (again.high_watermark(A), again.high_watermark(B)) == (2, 14)
     assert (again.get(B).log_start_offset, again.get(B).log_end_offset) == (12, 15)
@@ -92,7 +96,11 @@ def test_a_stop_that_was_not_clean_is_recovered(open_dirs, tmp_path, batch):
         file.write(b"partial")
     with capture_logs() as said:
         again = open_dirs(tmp_path)
-    cut, line = said
+    unclean, cut, line = said
+    assert (
+        unclean["event"]
+        == f"Attempting recovery for all logs in {tmp_path} since no clean shutdown file was found"
+    )
     for told in (f"{0:020d}.log", "truncating to offset 3", ": 7 bytes"):
         assert told in cut["event"]
     assert line["event"] == "Found invalid messages in the log of a-0, discarded its last bytes"

@@ -323,6 +323,25 @@ def test_descriptors_that_are_kept_back_serve_the_logs_when_there_are_no_others(
         files.keep_spare_descriptors(0)
 
 
+def test_segments_get_no_descriptor_that_is_kept_for_others(open_dirs, paths, batch):
+    dirs = open_dirs(*paths, config=LogConfig(segment_bytes=100))
+    log = dirs.get_or_create(tp(0))
+    log.append_as_leader(batch(3), EPOCH)
+    files.keep_spare_descriptors(0, 0)  # all descriptors are for others
+    try:
+        for _ in range(2):
+            with pytest.raises(NoDescriptorError, match="raise `ulimit -n`"):
+                log.append_as_leader(batch(3), EPOCH)
+            with pytest.raises(NoDescriptorError):
+                dirs.get_or_create(tp(1))
+        assert (dirs.offline, log.segment_count) == ({}, 1)
+        dirs.checkpoint_high_watermarks({tp(0): 1})  # whose file is closed at once
+    finally:
+        files.keep_spare_descriptors(0)
+    assert log.append_as_leader(batch(3), EPOCH).first_offset == 3
+    assert dirs.get_or_create(tp(1)).log_end_offset == 0
+
+
 FIRST, SECOND = TopicIdentity(1700, 8), TopicIdentity(1700, 9)
 
 

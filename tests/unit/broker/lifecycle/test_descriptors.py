@@ -9,6 +9,7 @@ import pytest
 from barnabas.broker.lifecycle.descriptors import (
     ENOUGH,
     first_kept_back,
+    first_kept_from_logs,
     guaranteed_to_clients,
     most_peer_connections,
 )
@@ -39,3 +40,13 @@ def test_a_quarter_is_kept_back():
 
 def test_clients_are_guaranteed_some_of_what_is_kept_back():
     assert [guaranteed_to_clients(limit) for limit in (256, 1024, ENOUGH)] == [32, 64, 6250]
+
+
+def test_logs_leave_some_to_all_others():
+    assert [first_kept_from_logs(limit) for limit in (100, 256, 400, 1024, ENOUGH)] == [
+        75,
+        192,
+        336,
+        896,
+        87_500,
+    ]

@@ -18,20 +18,20 @@ ALONE = (BrokerId(1),)
 LIVE = Broker(ALONE[0], BrokerEpoch(10), ())
 
 
-class Told:
-    """What a controller has told a broker."""
+class Controller:
+    """The metadata that a controller has sent a broker."""
 
     def __init__(self) -> None:
         self.metadata, self.purgatories = MetadataCache(), MetadataPurgatories()
 
-    def tell(self, *topics: str, is_complete: bool = False) -> None:
+    def send(self, *topics: str, is_complete: bool = False) -> None:
         state = PartitionState(LeaderAndIsr(1, LeaderEpoch(0), ALONE), ControllerEpoch(1))
         partitions = tuple(UpdateMetadataPartition(TopicPartition(t, 0), state, ALONE) for t in topics)
         request = UpdateMetadataRequest(1, 1, 1, partitions, (LIVE,), is_complete)
         self.purgatories.changed(self.metadata.apply(request))
 
-    def tell_all(self) -> None:
-        self.tell("orders", is_complete=True)
+    def send_all(self) -> None:
+        self.send("orders", is_complete=True)
 
     def elected(self, controller: BrokerId = ALONE[0]) -> None:
         """The broker's own watch has seen who is controller."""
@@ -45,8 +45,8 @@ class Told:
 
 
 @pytest.fixture
-def told():
-    return Told()
+def controller():
+    return Controller()
 
 
 async def a_while() -> None:
@@ -55,44 +55,44 @@ async def a_while() -> None:
         await asyncio.sleep(0)
 
 
-async def test_the_wait_ends_with_the_request_that_completes_the_metadata(told):
-    waiting = told.wait()
-    told.elected()
-    told.tell()  # a new controller speaks of brokers first
-    told.tell("orders")
+async def test_the_wait_ends_with_the_request_that_completes_the_metadata(controller):
+    waiting = controller.wait()
+    controller.elected()
+    controller.send()  # a new controller first sends the brokers alone
+    controller.send("orders")
     await a_while()
     assert not waiting.done()
-    told.tell(is_complete=True)
+    controller.send(is_complete=True)
     with capture_logs() as lines:
         await waiting
     assert lines == []
 
 
-@pytest.mark.parametrize(("first", "then"), [("elected", "tell_all"), ("tell_all", "elected")])
-async def test_the_controller_is_waited_for_as_well(told, first, then):
-    waiting = told.wait()
-    getattr(told, first)()
+@pytest.mark.parametrize(("first", "then"), [("elected", "send_all"), ("send_all", "elected")])
+async def test_the_controller_is_waited_for_as_well(controller, first, then):
+    waiting = controller.wait()
+    getattr(controller, first)()
     await a_while()
     assert not waiting.done()
-    getattr(told, then)()
+    getattr(controller, then)()
     with capture_logs() as lines:
         await waiting
     assert lines == []
 
 
-async def test_a_controller_that_is_no_live_broker_does_not_count(told):
-    told.tell_all()
-    told.elected(BrokerId(2))
-    waiting = told.wait()
+async def test_a_controller_that_is_no_live_broker_does_not_count(controller):
+    controller.send_all()
+    controller.elected(BrokerId(2))
+    waiting = controller.wait()
     await a_while()
     assert not waiting.done()
-    told.elected()
+    controller.elected()
     await waiting
 
 
-async def test_a_controller_that_never_speaks_is_not_waited_for_forever(told):
+async def test_a_controller_that_never_speaks_is_not_waited_for_forever(controller):
     with capture_logs() as lines:
-        await told.wait(session_timeout_ms=1)
+        await controller.wait(session_timeout_ms=1)
     assert [(line["log_level"], line["event"]) for line in lines] == [
         ("warning", "Serving clients, though no live broker is known to be controller"),
         ("warning", "Serving clients, though no controller has sent all topics; 0 are known"),

@@ -2,10 +2,11 @@ import contextlib
 import socket
 
 import pytest
+from structlog.testing import capture_logs
 
 from barnabas.broker.config.broker_config import parse
 from barnabas.broker.errors import StartError
-from barnabas.broker.node.open import bind_listeners
+from barnabas.broker.node.open import bind_listeners, log_values
 
 
 def config(plaintext=0, peers=0):
@@ -28,3 +29,12 @@ async def test_a_taken_port_is_refused(listener):
         async with contextlib.AsyncExitStack() as stack:
             with pytest.raises(StartError, match="Cannot listen on"):
                 bind_listeners(settings, stack)
+
+
+def test_all_settings_are_logged_as_kafka_logs_them():
+    with capture_logs() as said:
+        log_values(config())
+    (line,) = said
+    assert line["event"].startswith("KafkaConfig values: \n\tadvertised.listeners = null\n")
+    for shown in ("min.insync.replicas = 1", "log.cleaner.enable = true", "log.dirs = null"):
+        assert f"\n\t{shown}\n" in line["event"]

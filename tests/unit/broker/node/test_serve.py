@@ -24,6 +24,7 @@ def phases():
         broker_id=1,
         cluster_id="c",
         topic_configs=None,
+        authorizer=None,
         config_handler=SimpleNamespace(quotas={}),
         live=SimpleNamespace(settings=BrokerSettings(config.values, {})),
     )

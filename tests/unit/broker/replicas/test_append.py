@@ -377,3 +377,40 @@ async def test_a_compacted_topic_wants_keys_of_short_batches_and_of_long_ones(ro
             ]
             assert results[TP].message == ("One or more records have been rejected" if faults else None)
     assert partition.log.log_end_offset == 2
+
+
+def counted(room):
+    return {
+        (sample.name.partition("BrokerTopicMetrics_")[2], sample.labels.get("topic")): sample.value
+        for family in room.hosted.traffic.collect()
+        for sample in family.samples
+    }
+
+
+async def test_refused_records_are_counted_by_kafkas_names(room, append):
+    partition = room.lead()
+    batch = room.batch(b"a", b"b")
+    append(batch[:-1] + b"\1", acks=1)
+    without_sequence = batch[:43] + (5).to_bytes(8) + batch[51:]
+    append(without_sequence[:17] + crc32c(without_sequence[21:]).to_bytes(4) + without_sequence[21:], acks=1)
+    partition.log.config = LogConfig(cleanup_policy=frozenset({"compact"}))
+    append(batch, acks=1)
+    counts = counted(room)
+    assert counts["InvalidMessageCrcRecordsPerSec_total", None] == 1
+    assert counts["InvalidOffsetOrSequenceRecordsPerSec_total", None] == 1
+    assert counts["NoKeyCompactedTopicRecordsPerSec_total", None] == 2
+
+
+async def test_what_clients_append_is_counted_by_topic(room, append):
+    room.lead()
+    batch = room.batch(b"a", b"b")
+    append(batch, acks=1)
+    append(batch, OTHER, acks=1)
+    append(b"", acks=7)
+    assert set(room.hosted.traffic._topics) == {TP.topic}
+    counts = counted(room)
+    assert counts["MessagesInPerSec_total", ""] == 2
+    assert counts["BytesInPerSec_total", ""] == len(batch)
+    # An unknown partition is not counted (KafkaApis.handleProduceRequest), an unknown acks is a failure.
+    assert counts["TotalProduceRequestsPerSec_total", ""] == 2
+    assert counts["FailedProduceRequestsPerSec_total", ""] == 1

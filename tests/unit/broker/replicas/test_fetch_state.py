@@ -305,3 +305,11 @@ async def test_a_throttled_follower_that_has_everything_asks_on(room, followed, 
     followed.take(data(records=fetched(room, 6, b"x"), high_watermark=7))
     assert named(followed) == [(TP, 7)]
     assert throttled.log.log_end_offset == 7
+
+
+async def test_the_lag_is_what_is_missing_up_to_the_leaders_high_watermark(partition, followed):
+    assert followed.max_lag == 0
+    followed.take(data(high_watermark=9))
+    assert followed.max_lag == 3
+    followed.remove(TP)
+    assert followed.max_lag == 0

@@ -6,7 +6,13 @@ import pytest
 from structlog.testing import capture_logs
 
 from barnabas.broker.core.log_expectation import LogExpectation
-from barnabas.broker.disk.errors import KafkaStorageError, LogNameError, MissingLogError, OtherTopicsLogError
+from barnabas.broker.disk.errors import (
+    ClosedLogError,
+    KafkaStorageError,
+    LogNameError,
+    MissingLogError,
+    OtherTopicsLogError,
+)
 from barnabas.broker.disk.topic_identity import read_identity
 from barnabas.broker.replicas.hosted import HostedPartitions
 from barnabas.broker.replicas.interface import FetchPartition
@@ -129,6 +135,14 @@ async def test_a_log_that_cannot_be_made_for_its_name_takes_no_other_with_it(roo
     room.hosted.disk_failed(caught.value)
     assert room.hosted.led(TP, UNKNOWN_LEADER_EPOCH) is partition
     assert list(room.hosted.offline) == []
+
+
+async def test_a_log_that_is_closed_takes_no_other_with_it(room, tmp_path):
+    partition = room.lead()
+    room.hosted.disk_failed(ClosedLogError(tmp_path, OTHER))
+    assert room.hosted.led(TP, UNKNOWN_LEADER_EPOCH) is partition
+    assert list(room.hosted.offline) == []
+    assert not room.logs.offline
 
 
 async def test_a_stray_is_not_adopted_by_a_new_partition(room, tmp_path):

@@ -14,15 +14,15 @@ async def test_logs_are_described_with_their_lag(room, tmp_path):
     room.write(partition, b"x")
     partition.replica.high_watermark = 4
     room.logs.get_or_create(OTHER)
-    (described,) = LogDirectories(room.hosted, room.logs).describe()
+    (described,) = LogDirectories(room.hosted, room.logs, lambda: None).describe()
     assert (described.path, described.error) == (str(tmp_path), ErrorCode.NONE)
     told = [(each.topic_partition, each.size, each.offset_lag) for each in described.logs]
     assert told == [(partition.topic_partition, partition.log.size, 3), (OTHER, 0, -1)]
     partition.replica.high_watermark = 0
-    assert LogDirectories(room.hosted, room.logs).describe()[0].logs[0].offset_lag == 0
+    assert LogDirectories(room.hosted, room.logs, lambda: None).describe()[0].logs[0].offset_lag == 0
 
 
 async def test_a_directory_that_is_offline_says_so(room, tmp_path):
     room.logs.fail(Path(tmp_path), "gone")
-    (described,) = LogDirectories(room.hosted, room.logs).describe()
+    (described,) = LogDirectories(room.hosted, room.logs, lambda: None).describe()
     assert (described.error, described.logs) == (ErrorCode.KAFKA_STORAGE_ERROR, ())

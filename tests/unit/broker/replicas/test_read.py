@@ -53,17 +53,13 @@ async def test_what_is_committed_is_read(reader, partition):
 
 async def test_what_is_waited_for_is_read_afterwards(room, reader, partition):
     wanted = {TP: FetchPartition(4, MB)}
-    enough = reader.wait(wanted, max_wait_ms=60_000, min_bytes=1)
+    enough = asyncio.ensure_future(reader.wait(wanted, max_wait_ms=60_000, min_bytes=1))
+    await asyncio.sleep(0)
     assert not enough.done()
     partition.replica.high_watermark = 6
     room.hosted.high_watermark_rose(partition)
-    assert enough.done()
+    await enough
     assert reader.read(wanted, MB)[TP].records
-
-
-async def test_who_does_not_wait_reads_at_once(reader, partition):
-    assert reader.wait({TP: FetchPartition(4, MB)}, max_wait_ms=0, min_bytes=1).done()
-    assert partition.replica.high_watermark == 4
 
 
 async def test_beyond_its_bytes_a_read_gives_nothing_or_one_batch(reader, partition):
@@ -183,6 +179,19 @@ async def test_an_error_ends_it_at_once(reader):
     assert fetch(reader, max_wait_ms=60_000).result()[TP].error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
+async def test_a_partition_that_the_metadata_lacks_ends_no_long_poll(room, reader, partition):
+    wanted = {OTHER: FetchPartition(0, MB), TP: FetchPartition(4, MB)}
+    found = reader.fetch(wanted, max_wait_ms=60_000, min_bytes=1, max_bytes=MB)
+    enough = asyncio.ensure_future(reader.wait(wanted, max_wait_ms=60_000, min_bytes=1))
+    await asyncio.sleep(0)
+    assert (found.done(), enough.done()) == (False, False)
+    partition.replica.high_watermark = 6
+    room.hosted.high_watermark_rose(partition)
+    await enough
+    unknown, known = found.result().values()
+    assert (unknown.error, bool(known.records)) == (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, True)
+
+
 async def test_nothing_asked_for_is_answered_at_once(reader):
     assert reader.fetch({}, max_wait_ms=60_000, min_bytes=1, max_bytes=MB).result() == {}
 
@@ -260,6 +269,14 @@ async def test_the_end_of_an_epoch(reader, partition):
     assert (found.error, found.leader_epoch, found.end_offset) == (ErrorCode.NONE, 3, 6)
     assert reader.end_offset_for(TP, 9).end_offset == -1
     assert reader.end_offset_for(OTHER, 3).error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+async def test_the_producers_of_a_log(room, reader):
+    assert reader.producers(TP) is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    partition = room.lead()
+    partition.log.append_as_leader(room.batch(b"x", b"y", producer=(7, 2, 5)), 0)
+    (found,) = reader.producers(TP)
+    assert (found.producer_id, found.epoch, found.last_sequence) == (7, 2, 6)
 
 
 async def test_a_lookup_by_time_among_records_that_nobody_can_read(room, reader, patch_batch):

@@ -36,6 +36,7 @@ async def test_from_start_to_close(room):
     )
     service.start()
     assert supervisor.names == [
+        "ReplicaAlterLogDirsThread-0",
         "high-watermark-checkpoint",
         "isr-announcements",
         "isr-check",

@@ -91,6 +91,7 @@ class FakeReads:
         self.offsets: dict[tuple[TopicPartition, int], ListedOffset] = {}
         self.ends: dict[tuple[TopicPartition, int], EpochEnd] = {}
         self.old_offsets: dict[tuple[TopicPartition, int, int, int], tuple[int, ...]] = {}
+        self.known_producers: dict[TopicPartition, Any] = {}
         self.epochs: list[int] = []
         self.held: asyncio.Future[Any] | None = None
         self.hold = False
@@ -135,6 +136,9 @@ class FakeReads:
         self.epochs.append(current_leader_epoch)
         return self.ends.get((topic_partition, leader_epoch), EpochEnd(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION))
 
+    def producers(self, topic_partition: TopicPartition) -> Any:
+        return self.known_producers[topic_partition]
+
 
 class FakeLogDirs:
     def __init__(self) -> None:
@@ -142,6 +146,9 @@ class FakeLogDirs:
 
     def describe(self) -> Any:
         return self.described
+
+    def alter(self, topic_partition: TopicPartition, path: str) -> ErrorCode:
+        return ErrorCode.LOG_DIR_NOT_FOUND
 
 
 class FakeQuotaStore:

@@ -109,7 +109,16 @@ async def test_a_client_that_reads_nothing_is_not_served_without_end(broker, con
     for _ in range(50):
         await asyncio.sleep(0)
     assert len(broker.reads.calls) < 20
+    assert sent_answers(broker) < len(broker.reads.calls)
     assert await client.correlation_ids(20) == list(range(20))
+    await until(lambda: sent_answers(broker) == 20)
+
+
+def sent_answers(broker):
+    """The Fetch requests whose answers the socket took."""
+    registry = broker.meter._metrics.registry
+    name = "kafka_network_RequestMetrics_ResponseSendTimeMs_count"
+    return registry.get_sample_value(name, {"request": "Fetch"}) or 0
 
 
 async def test_a_large_fetch_arrives_whole(broker, connect):

@@ -272,6 +272,70 @@ async def test_room_that_waits_for_the_next_long_request_is_given_back_first(bro
     await until(lambda: not context.arriving.used)
 
 
+async def test_while_complete_requests_fill_the_memory_no_other_long_one_is_read(broker, serve):
+    """Batches that are recompressed wait for each other: without a bound they would pile up."""
+    context = dataclasses.replace(broker.context, started=RequestMemory(LONG // 2))
+    first, second, third = [await serve(context) for _ in range(3)]
+    may_end = asyncio.Event()
+
+    async def prepared(batches):
+        await may_end.wait()
+        return batches
+
+    broker.appends.preparing = [prepared, None]
+    frame = first.produce(1, bytes(LONG))
+    first.send(frame)
+    await until(lambda: context.started.used)
+    assert context.started.used == len(frame) - 4
+    assert context.arriving.used == 0, "its buffer is free"
+    second.send(second.produce(2, bytes(LONG)), second.api_versions(3))
+    first.send(first.produce(4, bytes(LONG)))
+    await until(lambda: context.started.waiting == 2)
+    assert context.arriving.used == 0
+    third.send(third.api_versions(5))
+    assert await third.correlation_ids(1) == [5]
+    assert broker.appends.calls == []
+    may_end.set()
+    assert await first.correlation_ids(2) == [1, 4]
+    assert await second.correlation_ids(2) == [2, 3]
+    assert (context.started.used, context.started.waiting) == (0, 0)
+
+
+async def test_a_request_that_has_begun_to_arrive_is_read_to_its_end(broker, serve):
+    """The memory that it has is taken already, and its client must not be closed for not going on."""
+    context = dataclasses.replace(broker.context, started=RequestMemory(LONG // 2))
+    first, second = [await serve(context) for _ in range(2)]
+    frame = second.produce(2, bytes(LONG))
+    second.send(frame[: LONG // 2])
+    await until(lambda: context.arriving.used)
+
+    async def prepared(batches):
+        second.send(frame[LONG // 2 :])
+        assert await second.correlation_ids(1) == [2]
+        return batches
+
+    broker.appends.preparing = [prepared, None]
+    first.send(first.produce(1, bytes(LONG)))
+    assert await first.correlation_ids(1) == [1]
+
+
+async def test_the_memory_of_a_request_that_is_worked_on_is_free_when_its_client_goes(broker, serve):
+    context = dataclasses.replace(broker.context, started=RequestMemory(LONG // 2))
+    first, second = [await serve(context) for _ in range(2)]
+
+    async def prepared(_batches):
+        await asyncio.Event().wait()
+
+    broker.appends.preparing = [prepared]
+    first.send(first.produce(1, bytes(LONG)))
+    await until(lambda: context.started.used)
+    second.send(second.produce(2, bytes(LONG)))
+    await until(lambda: context.started.waiting)
+    reset(first)
+    assert await second.correlation_ids(1) == [2]
+    assert context.started.used == 0
+
+
 class Alive:
     """What of the connections that were made is still in memory."""
 

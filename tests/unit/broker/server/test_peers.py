@@ -1,4 +1,4 @@
-"""The gRPC listener: what arrives reaches the right door, what comes back is translated."""
+"""The gRPC listener: what arrives reaches the right check, what comes back is translated."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import grpc.aio
 import pytest
 
 from barnabas.broker.core.control_gate import ControlGate
-from barnabas.broker.server.control_door import ControlDoor
+from barnabas.broker.server.control_check import ControlRequestCheck
 from barnabas.broker.server.peers import PeerServer
 from barnabas.cluster.model.commands.topics import CreateTopics, CreateTopicsResult, NewTopic, TopicResult
 from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
@@ -75,14 +75,14 @@ class FakeController:
 
 
 def a_door():
-    """The door of broker 1 in its life 7, in a cluster whose latest controller epoch is 3."""
+    """The check of broker 1 in its life 7, in a cluster whose latest controller epoch is 3."""
     gate = ControlGate()
     gate.registered(BrokerEpoch(7))
 
     async def latest_epoch():
         return ControllerEpoch(3)
 
-    return ControlDoor(BrokerId(1), gate, lambda _: None, latest_epoch)
+    return ControlRequestCheck(BrokerId(1), gate, lambda _: None, latest_epoch)
 
 
 def peer_server(leadership, controller):

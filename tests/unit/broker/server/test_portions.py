@@ -8,7 +8,7 @@ from barnabas.broker.server import portions as module
 from barnabas.broker.server.portions import (
     LOCAL_PORTION,
     PORTION,
-    Patience,
+    RequestDeadline,
     begin_in_portions,
     portions,
     submit,
@@ -22,17 +22,17 @@ def command(names):
     return CreateTopics(tuple(NewTopic(name) for name in names))
 
 
-async def told(broker, names, patience):
+async def submit_all(broker, names, deadline):
     return [
         (list(portion), result)
-        async for portion, result in submit(broker.controller, names, command, patience)
+        async for portion, result in submit(broker.controller, names, command, deadline)
     ]
 
 
 async def test_patience_runs_out() -> None:
-    patience = Patience(1000)
-    assert 0 < patience.left_ms <= 1000
-    assert Patience(0).left_ms <= 0
+    deadline = RequestDeadline(1000)
+    assert 0 < deadline.left_ms <= 1000
+    assert RequestDeadline(0).left_ms <= 0
 
 
 @pytest.mark.parametrize("count", [1, PORTION, PORTION + 1, 3 * PORTION])
@@ -44,26 +44,26 @@ def test_portions_are_all_the_items_in_order(count):
 
 async def test_each_portion_is_a_command_of_its_own(broker):
     names = [f"t{number}" for number in range(2 * PORTION + 1)]
-    results = await told(broker, names, Patience(60_000))
+    results = await submit_all(broker, names, RequestDeadline(60_000))
     assert [name for portion, _ in results for name in portion] == names
     assert [len(command.topics) for command, _ in broker.controller.commands] == [PORTION, PORTION, 1]
     assert all(isinstance(result, CreateTopicsResult) for _, result in results)
 
 
 async def test_nothing_is_asked_as_well(broker):
-    assert [portion for portion, _ in await told(broker, [], Patience(60_000))] == [[]]
+    assert [portion for portion, _ in await submit_all(broker, [], RequestDeadline(60_000))] == [[]]
     assert len(broker.controller.commands) == 1
 
 
 async def test_who_is_no_controller_is_asked_once(broker):
     broker.controller.answer = Refused(ErrorCode.NOT_CONTROLLER, "elsewhere")
-    results = await told(broker, range(2 * PORTION), Patience(60_000))
+    results = await submit_all(broker, range(2 * PORTION), RequestDeadline(60_000))
     assert [result for _, result in results] == [broker.controller.answer] * 2
     assert len(broker.controller.commands) == 1
 
 
 async def test_what_is_not_begun_in_time_is_refused(broker):
-    results = await told(broker, [f"t{number}" for number in range(2 * PORTION)], Patience(0))
+    results = await submit_all(broker, [f"t{number}" for number in range(2 * PORTION)], RequestDeadline(0))
     assert len(broker.controller.commands) == 1
     (_, first), (late, refused) = results
     assert isinstance(first, CreateTopicsResult)
@@ -74,7 +74,7 @@ async def test_what_is_not_begun_in_time_is_refused(broker):
 async def test_a_portion_that_failed_does_not_hinder_the_next(broker, monkeypatch):
     monkeypatch.setattr(module, "PORTION", 1)
     broker.controller.answer = Refused(ErrorCode.UNKNOWN_SERVER_ERROR, "unforeseen")
-    await told(broker, ["a", "b"], Patience(60_000))
+    await submit_all(broker, ["a", "b"], RequestDeadline(60_000))
     assert len(broker.controller.commands) == 2
 
 

@@ -27,25 +27,29 @@ def test_nobody_is_counted_while_there_is_no_quota():
 
 def test_each_kind_of_use_has_its_own_quota(quotas):
     assert quotas.are_set
-    assert quotas.produced("slow", 1_500) == 5_000
-    assert quotas.handled("slow", 1.5) == 1_000
-    assert quotas.handled("slow", 0.0) == 1_000
-    assert [quotas.produced(None, 10**9), quotas.fetched("free", 10**9), quotas.handled("free", 9)] == [0] * 3
+    assert quotas.produced("ANONYMOUS", "slow", 1_500) == 5_000
+    assert quotas.handled("ANONYMOUS", "slow", 1.5) == 1_000
+    assert quotas.handled("ANONYMOUS", "slow", 0.0) == 1_000
+    assert [
+        quotas.produced("ANONYMOUS", None, 10**9),
+        quotas.fetched("ANONYMOUS", "free", 10**9),
+        quotas.handled("ANONYMOUS", "free", 9),
+    ] == [0] * 3
 
 
 def test_an_answer_that_is_too_much_is_not_given_and_not_counted(quotas):
-    assert quotas.fetched("slow", 1_500) == 5_000
-    assert quotas.fetched("slow", 900) == 0
+    assert quotas.fetched("ANONYMOUS", "slow", 1_500) == 5_000
+    assert quotas.fetched("ANONYMOUS", "slow", 900) == 0
 
 
 def test_an_answer_is_never_more_than_the_quota_of_all_windows(quotas):
-    assert quotas.most_fetched("slow", 10**6) == 1_000
-    assert quotas.most_fetched("slow", 10) == 10
-    assert quotas.most_fetched("free", 10**6) == 10**6
+    assert quotas.most_fetched("ANONYMOUS", "slow", 10**6) == 1_000
+    assert quotas.most_fetched("ANONYMOUS", "slow", 10) == 10
+    assert quotas.most_fetched("ANONYMOUS", "free", 10**6) == 10**6
 
 
 def test_the_metrics_name_those_who_have_quotas(quotas):
-    quotas.produced("slow", 1_500)
+    quotas.produced("ANONYMOUS", "slow", 1_500)
     told = {
         (sample.name, sample.labels["user"], sample.labels["client_id"]): sample.value
         for family in QuotaMetrics(quotas).collect()

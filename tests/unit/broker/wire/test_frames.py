@@ -24,6 +24,7 @@ from barnabas.broker.wire.frames import (
 )
 from barnabas.broker.wire.schemas import REQUEST, RESPONSE, load_schema
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.principal import ANONYMOUS, KafkaPrincipal
 
 
 def test_every_served_version_is_decoded(random_request, frame_of):
@@ -204,3 +205,14 @@ def test_long_fields_stay_by_reference_between_the_pieces():
     assert sum(chunk is records for chunk in chunks) == 10
     assert steps > 4
     assert len(chunks) <= 30
+
+
+def test_a_request_carries_the_address_and_the_identity_of_its_sender(frame_of):
+    frame = memoryview(frame_of(load_schema(ApiKey.LIST_GROUPS, 4, REQUEST)(states_filter=()), "me", 17))
+    alice = KafkaPrincipal("User", "alice")
+    for request in (
+        decode(frame, "PLAINTEXT", "10.0.0.1", alice),
+        run(decode_in_pieces(frame, "PLAINTEXT", "10.0.0.1", alice))[0],
+    ):
+        assert (request.client_host, request.principal) == ("10.0.0.1", alice)
+    assert decode(frame, "PLAINTEXT").principal == ANONYMOUS

@@ -38,6 +38,7 @@ def test_defaults_are_those_of_kafka_2_8(name, default):
 def test_only_what_kafka_lacks_is_marked_as_ours():
     ours = {name for name, config in BROKER_CONFIGS.items() if config.ours}
     assert ours == {
+        "authorizer.log.level",
         "kafka.logs.dir",
         "log.scrub.interval.ms",
         "log.scrub.io.max.bytes.per.second",
@@ -47,4 +48,5 @@ def test_only_what_kafka_lacks_is_marked_as_ours():
         "pid.file",
         "failpoints",
         "failpoints.over.http",
+        "inter.broker.detours",
     }

@@ -43,14 +43,14 @@ def test_a_topic_has_every_setting_of_the_table_in_its_order():
 
 
 def test_retention_bytes_is_a_default_as_clients_expect_it():
-    told = topic({})["retention.bytes"]
-    assert (told.value, told.source, told.config.kafka_type.name) == ("-1", DEFAULT, "LONG")
+    result = topic({})["retention.bytes"]
+    assert (result.value, result.source, result.config.kafka_type.name) == ("-1", DEFAULT, "LONG")
 
 
 def test_the_synonyms_of_a_topic_setting_come_strongest_first():
-    told = topic({"min.insync.replicas": " 3"}, min_insync_replicas="2")["min.insync.replicas"]
-    assert (told.value, told.source) == ("3", TOPIC)
-    assert told.synonyms == (
+    result = topic({"min.insync.replicas": " 3"}, min_insync_replicas="2")["min.insync.replicas"]
+    assert (result.value, result.source) == ("3", TOPIC)
+    assert result.synonyms == (
         ConfigSynonym("min.insync.replicas", "3", TOPIC),
         ConfigSynonym("min.insync.replicas", "2", STATIC),
         ConfigSynonym("min.insync.replicas", "1", DEFAULT),
@@ -58,9 +58,9 @@ def test_the_synonyms_of_a_topic_setting_come_strongest_first():
 
 
 def test_a_static_setting_of_the_broker_is_no_default_of_its_topics():
-    told = topic({}, log_segment_bytes="100")["segment.bytes"]
-    assert (told.value, told.source) == ("100", STATIC)
-    assert [each.name for each in told.synonyms] == ["log.segment.bytes"] * 2
+    result = topic({}, log_segment_bytes="100")["segment.bytes"]
+    assert (result.value, result.source) == ("100", STATIC)
+    assert [each.name for each in result.synonyms] == ["log.segment.bytes"] * 2
 
 
 @pytest.mark.parametrize(
@@ -78,15 +78,33 @@ def test_a_static_setting_of_the_broker_is_no_default_of_its_topics():
     ],
 )
 def test_a_time_with_several_broker_settings(given, value, source, names):
-    told = topic({}, **given)["retention.ms"]
-    assert (told.value, told.source) == (value, source)
-    assert [each.name for each in told.synonyms] == names
+    result = topic({}, **given)["retention.ms"]
+    assert (result.value, result.source) == (value, source)
+    assert [each.name for each in result.synonyms] == names
 
 
 def test_an_unknown_topic_setting_is_returned_without_its_value():
-    told = topic({"colour": "red"})["colour"]
-    assert told.is_sensitive
-    assert (told.value, told.config, told.synonyms) == (None, None, (ConfigSynonym("colour", None, TOPIC),))
+    result = topic({"colour": "red"})["colour"]
+    assert result.is_sensitive
+    assert (result.value, result.config, result.synonyms) == (
+        None,
+        None,
+        (ConfigSynonym("colour", None, TOPIC),),
+    )
+
+
+def test_secrets_are_hidden_wherever_they_come_from():
+    given = {"sasl.jaas.config": "secret", "listener.name.a.plain.sasl.jaas.config": "secret"}
+    values = with_defaults(
+        BROKER_CONFIGS, parse_given(BROKER_CONFIGS, {"zookeeper.connect": "z", **given})[0]
+    )
+    broker = BrokerSettings(values, given, dynamic=given, dynamic_default=given)
+    assert (str(values["sasl.jaas.config"]), repr(values["sasl.jaas.config"])) == ("[hidden]", "[hidden]")
+    assert f"{values['sasl.jaas.config']}" == "[hidden]"
+    described = {each.name: each for each in (*describe_broker(broker), *describe_brokers_default(broker))}
+    for name in given:
+        assert (described[name].value, described[name].is_sensitive) == (None, True)
+        assert {synonym.value for synonym in described[name].synonyms} == {None}
 
 
 def test_a_topics_bad_value_is_named():
@@ -95,32 +113,32 @@ def test_a_topics_bad_value_is_named():
 
 
 def test_a_broker_has_every_setting_of_the_table_and_the_unknown_keys_hidden():
-    told = broker(secret_sauce="tabasco")
-    assert list(told) == [*BROKER_CONFIGS, "secret.sauce"]
-    unknown = told["secret.sauce"]
+    result = broker(secret_sauce="tabasco")
+    assert list(result) == [*BROKER_CONFIGS, "secret.sauce"]
+    unknown = result["secret.sauce"]
     assert (unknown.value, unknown.source, unknown.is_sensitive) == (None, STATIC, True)
     assert unknown.synonyms == (ConfigSynonym("secret.sauce", None, STATIC),)
 
 
 def test_advertised_listeners_that_are_not_set_are_as_clients_expect_them():
-    told = broker()["advertised.listeners"]
-    assert (told.value, told.source, told.read_only, told.synonyms) == (None, DEFAULT, False, ())
-    assert told.config.kafka_type.name == "STRING"
+    result = broker()["advertised.listeners"]
+    assert (result.value, result.source, result.read_only, result.synonyms) == (None, DEFAULT, False, ())
+    assert result.config.kafka_type.name == "STRING"
 
 
 def test_what_the_broker_was_given_lies_over_the_default():
-    told = broker(log_cleanup_policy="compact, delete")["log.cleanup.policy"]
-    assert (told.value, told.source) == ("compact,delete", STATIC)
-    assert [each.value for each in told.synonyms] == ["compact, delete", "delete"]
+    result = broker(log_cleanup_policy="compact, delete")["log.cleanup.policy"]
+    assert (result.value, result.source) == ("compact,delete", STATIC)
+    assert [each.value for each in result.synonyms] == ["compact, delete", "delete"]
 
 
 def test_only_known_settings_are_dynamic_and_the_rest_is_read_only():
     assert BROKER_CONFIGS.keys() > DYNAMIC_BROKER_CONFIGS
-    told = broker()
-    assert told["broker.id"].read_only
-    assert told["log.retention.hours"].read_only
-    assert told["log.message.format.version"].read_only
-    assert not told["log.retention.ms"].read_only
+    result = broker()
+    assert result["broker.id"].read_only
+    assert result["log.retention.hours"].read_only
+    assert result["log.message.format.version"].read_only
+    assert not result["log.retention.ms"].read_only
 
 
 def test_dynamic_layers_lie_over_the_file_and_the_brokers_own_over_that_of_all():
@@ -129,23 +147,23 @@ def test_dynamic_layers_lie_over_the_file_and_the_brokers_own_over_that_of_all()
         dynamic={"min.insync.replicas": "4"},
         dynamic_default={"min.insync.replicas": "3", "a.plugins.own": "x"},
     )
-    told = {each.name: each for each in describe_broker(dynamic)}
-    assert told["min.insync.replicas"].synonyms == (
+    result = {each.name: each for each in describe_broker(dynamic)}
+    assert result["min.insync.replicas"].synonyms == (
         ConfigSynonym("min.insync.replicas", "4", ConfigSource.DYNAMIC_BROKER_CONFIG),
         ConfigSynonym("min.insync.replicas", "3", ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG),
         ConfigSynonym("min.insync.replicas", "2", STATIC),
         ConfigSynonym("min.insync.replicas", "1", DEFAULT),
     )
-    assert (told["a.plugins.own"].value, told["a.plugins.own"].is_sensitive) == (None, True)
+    assert (result["a.plugins.own"].value, result["a.plugins.own"].is_sensitive) == (None, True)
     topics = {each.name: each for each in describe_topic(dynamic, {})}
     assert topics["min.insync.replicas"].source is ConfigSource.DYNAMIC_BROKER_CONFIG
 
 
 def test_the_default_of_all_brokers_holds_only_what_was_set_for_all():
     texts = {"min.insync.replicas": "3", "a.plugins.own": "x"}
-    told = describe_brokers_default(replace(settings(), dynamic_default=texts))
+    result = describe_brokers_default(replace(settings(), dynamic_default=texts))
     source = ConfigSource.DYNAMIC_DEFAULT_BROKER_CONFIG
-    assert [(each.name, each.value, each.source, each.read_only) for each in told] == [
+    assert [(each.name, each.value, each.source, each.read_only) for each in result] == [
         ("min.insync.replicas", "3", source, False),
         ("a.plugins.own", None, source, True),
     ]

@@ -13,6 +13,7 @@ from barnabas.cluster.rpc.channels import (
     correlation_id_of,
     open_channel,
     server_options,
+    take_detours,
 )
 
 SESSION_MS = 6000
@@ -79,3 +80,14 @@ def test_an_ipv6_address_is_put_in_brackets(monkeypatch):
     open_channel("::1", 1, SESSION_MS)
     open_channel("host", 2, SESSION_MS)
     assert dialled == ["[::1]:1", "host:2"]
+
+
+def test_an_address_with_a_detour_is_dialled_by_it(monkeypatch):
+    dialled = []
+    monkeypatch.setattr(grpc.aio, "insecure_channel", lambda target, options: dialled.append(target))
+    take_detours({"host:1": "proxy:7"})
+    open_channel("host", 1, SESSION_MS)
+    open_channel("host", 2, SESSION_MS)
+    take_detours({})
+    open_channel("host", 1, SESSION_MS)
+    assert dialled == ["proxy:7", "host:2", "host:1"]

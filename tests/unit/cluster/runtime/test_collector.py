@@ -6,7 +6,7 @@ import weakref
 import pytest
 
 from barnabas.cluster.runtime import collector
-from barnabas.cluster.runtime.collector import long_lived, many_at_once
+from barnabas.cluster.runtime.collector import exempt_survivors, long_lived, many_at_once
 
 
 @pytest.fixture
@@ -96,3 +96,11 @@ def test_full_collections_come_back_where_blocks_overlap_without_an_end(monkeypa
     with many_at_once(), many_at_once():
         assert gc.get_threshold() == before
     assert gc.get_threshold() == before
+
+
+def test_survivors_are_exempted_without_a_full_collection(collections):
+    kept = [[number] for number in range(1000)]
+    collections.clear()
+    exempt_survivors()
+    assert 2 not in collections
+    assert gc.get_freeze_count() >= len(kept)

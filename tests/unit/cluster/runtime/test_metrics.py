@@ -6,7 +6,7 @@ from barnabas.cluster.runtime.metrics import _METRICS, BrokerState, Metrics
 
 
 def test_every_attribute_is_made_by_the_table():
-    assert {field.name for field in fields(Metrics)} - {"registry"} == _METRICS.keys()
+    assert {field.name for field in fields(Metrics)} - {"registry", "traffic"} == _METRICS.keys()
 
 
 def test_names_are_those_of_kafka():

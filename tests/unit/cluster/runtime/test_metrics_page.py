@@ -45,13 +45,13 @@ def test_the_root_links_to_the_pages_there_are(page):
     status, text = ask(page, "/")
     assert status == 200
     links = re.findall('href="([^"]+)"', text)
-    assert links == ["/metrics", "/health", "/failpoints"]
-    assert [ask(page, link)[0] for link in links] == [200, 200, 200]
+    assert links == ["/metrics", "/metrics/jmx", "/health", "/failpoints"]
+    assert [ask(page, link)[0] for link in links] == [200, 200, 200, 200]
 
 
 def test_a_page_that_is_not_there_names_those_that_are(page):
     status, text = ask(page, "/nowhere")
-    assert (status, text.startswith("there is no GET /nowhere; expected GET /metrics, GET /health")) == (
+    assert (status, text.startswith("there is no GET /nowhere; expected GET /metrics, GET /metrics/jmx")) == (
         404,
         True,
     )
@@ -61,6 +61,12 @@ def test_metrics_are_shown(page):
     status, text = ask(page, "/metrics")
     assert status == 200
     assert "kafka_server_KafkaServer_BrokerState" in text
+
+
+def test_metrics_are_shown_under_the_names_of_dashboards(page):
+    status, text = ask(page, "/metrics/jmx")
+    assert status == 200
+    assert "kafka_server_kafkaserver_brokerstate" in text
 
 
 def test_health_follows_the_broker(page, state):
@@ -82,13 +88,13 @@ def test_no_failpoint_is_armed_where_that_is_not_allowed():
             403,
             "failpoints.over.http is false: no failpoint is armed over HTTP\n",
         )
-        assert ask(page, "/failpoints") == (200, "follower.fetch=off\n")
+        assert ask(page, "/failpoints") == (200, "follower.fetch=off\ndisk.full=off\n")
     finally:
         page.close()
 
 
 def test_failpoints_are_listed(page):
-    assert ask(page, "/failpoints") == (200, "follower.fetch=off\n")
+    assert ask(page, "/failpoints") == (200, "follower.fetch=off\ndisk.full=off\n")
 
 
 def test_an_unknown_failpoint_is_named(page, state):

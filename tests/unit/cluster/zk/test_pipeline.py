@@ -100,6 +100,30 @@ async def test_a_huge_batch_goes_in_windows(pipeline: Pipeline, wire: Wire) -> N
     assert len(wire.sent) == 2504
 
 
+async def test_others_run_while_a_batch_is_sent(pipeline: Pipeline, wire: Wire) -> None:
+    batch = asyncio.ensure_future(pipeline.all([wire.request(f"/{n}", n) for n in range(500)]))
+    other = asyncio.ensure_future(pipeline.one(wire.request("/other", 7)))
+    assert await other == 7
+    assert wire.sent.index("/other") == 100
+    assert await batch == list(range(500))
+
+
+async def test_what_a_connection_lost_while_its_batch_was_sent_is_sent_again(wire: Wire) -> None:
+    pipeline = Pipeline(5.0)
+    pipeline.connected()
+    batch = asyncio.ensure_future(
+        pipeline.all([wire.request(f"/{n}", *([LOST] if n >= 100 else []), n) for n in range(300)])
+    )
+    await asyncio.sleep(0)
+    assert len(wire.sent) == 100
+    pipeline.disconnected()
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert len(wire.sent) == 300
+    pipeline.connected()
+    assert await batch == list(range(300))
+
+
 async def test_a_deadline_ends_the_wait(wire: Wire) -> None:
     pipeline = Pipeline(0.05)
     with pytest.raises(ZooKeeperTimeout, match=r"no connection to ask over about /a within 0\.05 s"):

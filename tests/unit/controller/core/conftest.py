@@ -67,11 +67,14 @@ def render(effect: Effect, answer: object) -> Iterable[str]:
         case LogElection():
             yield f"why  {effect}"
         case SendLeaderAndIsr(broker_id, request):
-            told = [f"{_told(p)}{' new' * p.is_new}" for p in request.partitions]
-            yield f"send LeaderAndIsr to {broker_id} (broker epoch {request.broker_epoch}): {'; '.join(told)}"
+            states = "; ".join(f"{_partition(p)}{' new' * p.is_new}" for p in request.partitions)
+            yield f"send LeaderAndIsr to {broker_id} (broker epoch {request.broker_epoch}): {states}"
         case SendUpdateMetadata(recipients, request):
-            told = [f"live {_numbers(b.id for b in request.live_brokers)}", *map(_told, request.partitions)]
-            yield f"send UpdateMetadata to {_numbers(recipients)}: {'; '.join(told)}"
+            parts = [
+                f"live {_numbers(b.id for b in request.live_brokers)}",
+                *map(_partition, request.partitions),
+            ]
+            yield f"send UpdateMetadata to {_numbers(recipients)}: {'; '.join(parts)}"
         case SendStopReplica(broker_id, request):
             stops = [
                 f"{p.topic_partition} epoch {p.leader_epoch}{' delete' * p.delete}"
@@ -87,7 +90,7 @@ def render(effect: Effect, answer: object) -> Iterable[str]:
             yield f"do   {effect}"
 
 
-def _told(partition: Any) -> str:
+def _partition(partition: Any) -> str:
     return f"{partition.topic_partition} {_state(partition.state)}"
 
 
@@ -104,8 +107,8 @@ def _numbers(some: Iterable[int]) -> str:
 def _question(question: Ask[Any]) -> str:
     match question:
         case WritePartitionStates(states, fence) | CreatePartitionStates(states, fence):
-            told = "; ".join(f"{tp} {_state(state)}" for tp, state in states.items())
-            return f"{type(question).__name__} in epoch {fence.epoch}: {told}"
+            parts = "; ".join(f"{tp} {_state(state)}" for tp, state in states.items())
+            return f"{type(question).__name__} in epoch {fence.epoch}: {parts}"
         case ReadPartitionStates(tps):
             return f"ReadPartitionStates: {', '.join(map(str, tps))}"
         case _:

@@ -88,7 +88,7 @@ ONLY_ACTIVE = [
     AutoPreferredReplicaLeaderElection(),
     TopicUncleanLeaderElectionEnable("t"),
     ZkPartitionReassignment(),
-    PartitionReassignmentIsrChange(TopicPartition("t", 0)),
+    PartitionReassignmentIsrChange((TopicPartition("t", 0),)),
 ]
 
 

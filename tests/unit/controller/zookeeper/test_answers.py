@@ -40,7 +40,7 @@ from barnabas.controller.core.protocol.broker_znodes import (
 )
 from barnabas.controller.core.protocol.effects import Ask, ControllerFence
 from barnabas.controller.core.topics.effects import CreateTopic, ReadAssignments, ReadTopics, TopicRead
-from barnabas.controller.zookeeper.answers import Inquiry
+from barnabas.controller.zookeeper.answers import ZooKeeperAnswers
 
 T0, T1, T2 = (TopicPartition("t", n) for n in range(3))
 CONTROLLER_FENCE, FENCE = (
@@ -85,7 +85,7 @@ def inquiry(**tables):
     watches = Book()
     session = SimpleNamespace(watched=watches.paths, unwatch=watches.forget)
     store = SimpleNamespace(session=session, controller=tables.pop("controller", None), **tables)
-    return Inquiry(store, BrokerId(1)), watches
+    return ZooKeeperAnswers(store, BrokerId(1)), watches
 
 
 async def test_the_race():

@@ -16,7 +16,7 @@ from barnabas.cluster.zk.store_configs import ResourceConfigs
 from barnabas.controller.core.configs.effects import ReadConfigs, StoredConfigs, WriteConfigs
 from barnabas.controller.core.protocol.broker_znodes import DeleteLogDirEvents, LogDirEvents, ReadLogDirEvents
 from barnabas.controller.core.protocol.effects import ControllerFence
-from barnabas.controller.zookeeper.answers import Inquiry
+from barnabas.controller.zookeeper.answers import ZooKeeperAnswers
 
 TOPIC = ConfigResource(ConfigResourceType.TOPIC, "t")
 CONTROLLER_FENCE, FENCE = (
@@ -26,7 +26,7 @@ CONTROLLER_FENCE, FENCE = (
 
 
 def inquiry(**tables):
-    return Inquiry(SimpleNamespace(controller=None, **tables), BrokerId(1))
+    return ZooKeeperAnswers(SimpleNamespace(controller=None, **tables), BrokerId(1))
 
 
 async def test_settings_are_read_with_their_versions():

@@ -62,7 +62,7 @@ def loaded(*batches):
     load = GroupLoad()
     for each in batches:
         at_once(load.add(each))
-    return load, dict(load.groups())
+    return load, dict(at_once(load.groups()))
 
 
 def offset_of(groups, group="g", tp=TP):
@@ -73,7 +73,7 @@ def offset_of(groups, group="g", tp=TP):
 def test_the_groups_of_a_kafka_are_taken_over():
     load = GroupLoad()
     assert at_once(load.add(FROM_KAFKA.read_bytes())) == 25
-    groups = dict(load.groups())
+    groups = dict(at_once(load.groups()))
     assert load.damaged == []
     assert sorted(groups) == ["empty", "readers", "simple", "timed"]
     orders = [TopicPartition("orders", number) for number in range(3)]
@@ -183,7 +183,7 @@ def test_a_batch_whose_record_is_longer_than_it_says_is_skipped(key_length):
     whole = batch(4, (b"k", b"v"))
     too_long = bytes(with_records(parse_header(whole), bytes((2 * len(body),)) + body).data)
     load, groups = loaded(too_long, batch(5, commit(1)))
-    assert "the record at offset 4 is not filled" in load.damaged[0].reason
+    assert "a record of the batch at offset 4 is not filled" in load.damaged[0].reason
     assert offset_of(groups) == 1
 
 
@@ -204,4 +204,4 @@ def test_many_records_are_read_in_pieces():
     steps = load.add(batch(0, *(commit(number) for number in range(1000))))
     pieces = sum(1 for _ in steps)
     assert pieces >= 3
-    assert offset_of(dict(load.groups())) == 999
+    assert offset_of(dict(at_once(load.groups()))) == 999

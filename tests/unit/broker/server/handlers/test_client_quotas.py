@@ -103,3 +103,16 @@ async def test_a_zookeeper_that_is_silent_is_told(broker, alter, describe):
 async def test_a_filter_that_makes_no_sense_is_refused(broker, describe):
     broker.quota_store.error = AssertionError("nothing is read for it")
     assert (await describe(("group", 2, None))).error_code == E.UNSUPPORTED_VERSION
+
+
+async def test_of_a_filter_with_many_components_few_are_looked_at(monkeypatch, describe):
+    """100,000 of them blocked the event loop for 0.1 s, to be refused for the second one."""
+    looked_at = []
+    known = describe_client_quotas.FilterComponent
+    monkeypatch.setattr(
+        describe_client_quotas, "FilterComponent", lambda *parts: looked_at.append(parts) or known(*parts)
+    )
+    answer = await describe(*[("user", 2, None)] * 100)
+    assert answer.error_code is E.INVALID_REQUEST
+    assert answer.error_message == "Duplicate user filter component entity type"
+    assert len(looked_at) == 4

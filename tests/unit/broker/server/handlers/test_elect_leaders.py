@@ -45,7 +45,7 @@ def results(answer):
     }
 
 
-def told(**elections):
+def elections_result(**elections):
     """What the controller says, from keywords such as ``a_0=1``: a leader, or an error."""
     return ElectLeadersResult(
         {
@@ -60,7 +60,9 @@ def told(**elections):
 @pytest.mark.parametrize(("version", "kind"), [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1)])
 async def test_each_partition_has_its_answer(broker, elect, version, kind):
     broker.topic("a", 1, 2)
-    broker.controller.answer = told(a_0=1, a_1=E.ELECTION_NOT_NEEDED, b_0=E.UNKNOWN_TOPIC_OR_PARTITION)
+    broker.controller.answer = elections_result(
+        a_0=1, a_1=E.ELECTION_NOT_NEEDED, b_0=E.UNKNOWN_TOPIC_OR_PARTITION
+    )
     answer = await handle(broker.context, elect(version=version, kind=kind))
     ((command, timeout_ms),) = broker.controller.commands
     assert command == ElectLeaders(ElectionType(kind), (A0, A1, B0))
@@ -77,7 +79,9 @@ async def test_each_partition_has_its_answer(broker, elect, version, kind):
 async def test_where_all_are_asked_for_those_that_were_right_are_left_out(broker, elect):
     broker.topic("b", 1)
     broker.topic("a", 1, 2)
-    broker.controller.answer = told(a_0=1, a_1=E.ELECTION_NOT_NEEDED, b_0=E.PREFERRED_LEADER_NOT_AVAILABLE)
+    broker.controller.answer = elections_result(
+        a_0=1, a_1=E.ELECTION_NOT_NEEDED, b_0=E.PREFERRED_LEADER_NOT_AVAILABLE
+    )
     answer = await handle(broker.context, elect(None))
     assert broker.controller.commands[0][0].partitions == (A0, A1, B0)
     assert results(answer) == {A0: (E.NONE, None), B0: (E.PREFERRED_LEADER_NOT_AVAILABLE, None)}
@@ -85,7 +89,7 @@ async def test_where_all_are_asked_for_those_that_were_right_are_left_out(broker
 
 async def test_a_partition_named_twice_is_elected_once(broker, elect):
     broker.topic("a", 1)
-    broker.controller.answer = told(a_0=1)
+    broker.controller.answer = elections_result(a_0=1)
     answer = await handle(broker.context, elect((("a", (0, 0)), ("a", (0,)))))
     assert broker.controller.commands[0][0].partitions == (A0,)
     assert results(answer) == {A0: (E.NONE, None)}
@@ -93,7 +97,7 @@ async def test_a_partition_named_twice_is_elected_once(broker, elect):
 
 async def test_the_answer_waits_until_the_new_leader_is_known_here(broker, elect):
     broker.topic("a", 2, 1)
-    broker.controller.answer = told(a_0=1)
+    broker.controller.answer = elections_result(a_0=1)
     answer = asyncio.ensure_future(handle(broker.context, elect((("a", (0,)),), timeout_ms=60_000)))
     for leaders in ((2, 1), (-1, 1)):
         await asyncio.sleep(0)
@@ -106,7 +110,7 @@ async def test_the_answer_waits_until_the_new_leader_is_known_here(broker, elect
 
 async def test_a_leader_unknown_in_time_is_late(broker, elect):
     broker.topic("a", 2, 1)
-    broker.controller.answer = told(a_0=1, a_1=1, b_0=3)
+    broker.controller.answer = elections_result(a_0=1, a_1=1, b_0=3)
     answer = await handle(broker.context, elect(timeout_ms=1))
     late = (E.REQUEST_TIMED_OUT, None)
     assert results(answer) == {A0: late, A1: (E.NONE, None), B0: late}

@@ -9,8 +9,12 @@ import pytest
 from barnabas.broker.core.transactions import AbortedTransaction
 from barnabas.broker.replicas.interface import EpochEndOffset, Fetched, FetchPartition
 from barnabas.broker.server.handlers.fetch import handle
+from barnabas.broker.server.portions import LOCAL_PORTION
+from barnabas.cluster.model.acls import AclFilter, AclOperation, ResourcePattern, ResourceType
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.zk.store_acls import StoredAcls
+from tests.unit.broker.authorizer.nodes import FakeNodes, allow, authorizer_on
 
 ORDERS_0, ORDERS_1, PAYMENTS_0 = (
     TopicPartition("orders", 0),
@@ -84,12 +88,12 @@ async def test_exactly_the_partitions_asked_are_answered(broker, fetch, version)
     broker.reads.fetched[ORDERS_1] = Fetched(ErrorCode.NONE, b"batches", 50, 49, 10)
     broker.reads.fetched[PAYMENTS_0] = Fetched(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
     answer = handle(broker.context, fetch(version))
-    told = partitions(answer)
-    assert list(told) == [ORDERS_0, ORDERS_1, PAYMENTS_0]
-    assert (told[ORDERS_1].high_watermark, told[ORDERS_1].last_stable_offset) == (50, 49)
-    assert told[ORDERS_1].records == b"batches"
-    assert told[ORDERS_0].records == b""
-    assert told[PAYMENTS_0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    answered = partitions(answer)
+    assert list(answered) == [ORDERS_0, ORDERS_1, PAYMENTS_0]
+    assert (answered[ORDERS_1].high_watermark, answered[ORDERS_1].last_stable_offset) == (50, 49)
+    assert answered[ORDERS_1].records == b"batches"
+    assert answered[ORDERS_0].records == b""
+    assert answered[PAYMENTS_0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     if version >= 7:
         assert (answer.error_code, answer.session_id) == (ErrorCode.NONE, 0)
 
@@ -101,10 +105,10 @@ async def test_a_partition_asked_for_a_thousand_times_is_answered_once(broker, f
     orders, payments = request.body.topics
     often = replace(request.body, topics=(replace(orders, partitions=orders.partitions * 1000), payments))
     answer = await handle(broker.context, replace(request, body=often))
-    told = [
+    answered = [
         TopicPartition(topic.topic, p.partition_index) for topic in answer.responses for p in topic.partitions
     ]
-    assert told == [ORDERS_0, ORDERS_1, PAYMENTS_0]
+    assert answered == [ORDERS_0, ORDERS_1, PAYMENTS_0]
 
 
 async def test_many_partitions_are_waited_for_at_once_and_read_in_portions(broker, fetch):
@@ -116,9 +120,9 @@ async def test_many_partitions_are_waited_for_at_once_and_read_in_portions(broke
     many = tuple(replace(one, partition=n) for n in range(70))
     body = replace(request.body, max_bytes=1_000, topics=(replace(request.body.topics[0], partitions=many),))
     answer = await handle(broker.context, replace(request, body=body))
-    told = partitions(answer)
-    assert list(told) == [TopicPartition("orders", n) for n in range(70)]
-    assert (told[TopicPartition("orders", 31)].records, told[ORDERS_0].records) == (b"r" * 400, b"")
+    answered = partitions(answer)
+    assert list(answered) == [TopicPartition("orders", n) for n in range(70)]
+    assert (answered[TopicPartition("orders", 31)].records, answered[ORDERS_0].records) == (b"r" * 400, b"")
     ((waited_for, options),) = broker.reads.calls
     assert (len(waited_for), options) == (70, {"max_wait_ms": 500, "min_bytes": 1})
     assert waited_for[ORDERS_0] == FetchPartition(40, 1000, 3, 2, rack="")
@@ -136,8 +140,8 @@ async def test_read_committed_gets_the_aborted_transactions(broker, fetch, versi
     aborted = [AbortedTransaction(7, 40, 45, 46), AbortedTransaction(8, 42, 48, 49)]
     broker.reads.fetched[ORDERS_0] = Fetched(ErrorCode.NONE, aborted_transactions=aborted)
     answer = handle(broker.context, fetch(version, isolation_level=1))
-    told = partitions(answer)[ORDERS_0].aborted_transactions
-    assert [(each.producer_id, each.first_offset) for each in told] == [(7, 40), (8, 42)]
+    answered = partitions(answer)[ORDERS_0].aborted_transactions
+    assert [(each.producer_id, each.first_offset) for each in answered] == [(7, 40), (8, 42)]
     assert partitions(answer)[ORDERS_1].aborted_transactions == ()
     assert broker.reads.calls[0][0][ORDERS_0].read_committed
     answer = handle(broker.context, fetch(version))
@@ -220,8 +224,8 @@ async def test_racks_are_known_since_version_11(broker, fetch, version, rack):
     answer = handle(broker.context, fetch(version, **({"rack_id": rack} if rack else {})))
     assert {each.rack for each in broker.reads.calls[0][0].values()} == {rack}
     if rack:
-        told = partitions(answer)
-        assert [told[each].preferred_read_replica for each in (ORDERS_0, ORDERS_1)] == [2, -1]
+        answered = partitions(answer)
+        assert [answered[each].preferred_read_replica for each in (ORDERS_0, ORDERS_1)] == [2, -1]
 
 
 async def test_a_long_poll_is_answered_when_there_is_something(broker, fetch):
@@ -263,3 +267,89 @@ async def test_a_negative_epoch_is_none(broker, schema, request_of, epoch):
     ((asked, _),) = broker.reads.calls
     (wanted,) = asked.values()
     assert (wanted.current_leader_epoch, wanted.last_fetched_epoch, wanted.replica_id) == (-1, -1, 7)
+
+
+async def guarded_context(broker, *grants):
+    nodes = FakeNodes()
+    for operation, kind, name in grants:
+        nodes.stored[ResourcePattern(kind, name)] = StoredAcls(frozenset({allow(operation)}), 0)
+    authorizer = authorizer_on(nodes)
+    await authorizer.load()
+    return replace(broker.context, authorizer=authorizer)
+
+
+READ_ORDERS = (AclOperation.READ, ResourceType.TOPIC, "orders")
+DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+
+
+async def test_topics_that_may_not_be_read_are_not_read(broker, fetch):
+    context = await guarded_context(broker, READ_ORDERS)
+    answer = partitions(handle(context, fetch()))
+    assert {tp: each.error_code for tp, each in answer.items()} == {
+        ORDERS_0: 0,
+        ORDERS_1: 0,
+        PAYMENTS_0: DENIED,
+    }
+    assert (answer[PAYMENTS_0].high_watermark, len(answer[PAYMENTS_0].records)) == (-1, 0)
+    assert list(broker.reads.calls[0][0]) == [ORDERS_0, ORDERS_1]
+
+
+async def test_a_client_that_may_read_nothing_does_not_wait(broker, fetch):
+    context = await guarded_context(broker)
+    broker.reads.hold = True
+    answer = partitions(handle(context, fetch()))
+    assert {each.error_code for each in answer.values()} == {DENIED}
+    assert broker.reads.calls == []
+
+
+async def test_a_long_poll_ends_with_the_refusals(broker, fetch):
+    context = await guarded_context(broker, READ_ORDERS)
+    broker.reads.hold = True
+    answer = asyncio.ensure_future(handle(context, fetch()))
+    broker.reads.held.set_result({ORDERS_0: Fetched(ErrorCode.NONE, b"r"), ORDERS_1: Fetched(ErrorCode.NONE)})
+    assert partitions(await answer)[PAYMENTS_0].error_code == DENIED
+
+
+async def test_a_session_is_checked_at_each_of_its_fetches(broker, fetch, schema):
+    context = await guarded_context(broker, READ_ORDERS)
+    first = handle(context, fetch(session_id=0, session_epoch=0))
+    assert first.session_id
+    request = fetch(session_id=first.session_id, session_epoch=1)
+    silent = replace(request, body=replace(request.body, topics=()))
+    assert {tp: each.error_code for tp, each in partitions(handle(context, silent)).items()} == {
+        PAYMENTS_0: DENIED
+    }
+    await context.authorizer.delete(ResourcePattern(*READ_ORDERS[1:]), [AclFilter()])
+    silent = replace(silent, body=replace(silent.body, session_epoch=2))
+    answer = partitions(handle(context, silent))
+    assert {tp: each.error_code for tp, each in answer.items()} == dict.fromkeys(
+        (ORDERS_0, ORDERS_1, PAYMENTS_0), DENIED
+    )
+
+
+@pytest.mark.parametrize("granted", [True, False])
+async def test_a_fetch_as_a_follower_needs_cluster_action(broker, fetch, granted):
+    grants = (
+        [(AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, "kafka-cluster")] if granted else [READ_ORDERS]
+    )
+    context = await guarded_context(broker, *grants)
+    answer = handle(context, fetch(replica_id=2))
+    assert {each.error_code for each in partitions(answer).values()} == {0 if granted else DENIED}
+
+
+@pytest.mark.parametrize("asked", ["by name", "in a session"])
+async def test_of_many_partitions_those_that_may_not_be_read_are_not_read(broker, fetch, schema, asked):
+    context = await guarded_context(broker, READ_ORDERS)
+    request = fetch(session_id=0, session_epoch=0)
+    s = schema(1, 12)
+    many = tuple(
+        replace(request.body.topics[0].partitions[0], partition=number) for number in range(LOCAL_PORTION + 1)
+    )
+    topics = (s.FetchTopic(topic="orders", partitions=many), request.body.topics[1])
+    answer = await handle(context, replace(request, body=replace(request.body, topics=topics)))
+    if asked == "in a session":
+        session = replace(request.body, topics=(), session_id=answer.session_id, session_epoch=1)
+        answer = await handle(context, replace(request, body=session))
+    found = partitions(answer)
+    assert found[PAYMENTS_0].error_code == DENIED
+    assert all(topic_partition.topic == "orders" for topic_partition in broker.reads.calls[-1][0])

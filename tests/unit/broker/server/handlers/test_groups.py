@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import inspect
+from collections import defaultdict
 
 import pytest
 
@@ -20,6 +21,7 @@ from barnabas.broker.core.group.results import (
     SyncGroupResult,
 )
 from barnabas.broker.core.group.states import GroupState
+from barnabas.broker.replicas import turn
 from barnabas.broker.server.context import Building
 from barnabas.broker.server.handlers.join_group import MAX_NAME_BYTES, MAX_PROTOCOLS
 from barnabas.broker.server.registry import HANDLERS
@@ -363,3 +365,22 @@ async def test_offset_delete_of_a_group_that_is_not_there(broker, ask):
     broker.groups.offsets.answer = ErrorCode.GROUP_ID_NOT_FOUND
     answer = await ask(ApiKey.OFFSET_DELETE, 0, group_id="g", topics=deletions("t"))
     assert (answer.error_code, answer.topics) == (ErrorCode.GROUP_ID_NOT_FOUND, ())
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        (ApiKey.DESCRIBE_GROUPS, "groups", GroupSummary(GroupState.DEAD)),
+        (ApiKey.DELETE_GROUPS, "groups_names", NONE),
+        (ApiKey.LIST_GROUPS, "states_filter", (NONE, [])),
+    ],
+)
+async def test_many_names_are_not_hashed_in_one_turn(broker, ask, hashed, monkeypatch, asked):
+    """100,000 of them took 24 ms of CPU time."""
+    key, field, found = asked
+    monkeypatch.setattr(turn, "TURN_S", 0.0)
+    broker.groups.answer = found
+    broker.groups.described = defaultdict(lambda: found)
+    values = {field: hashed.names(100), "include_authorized_operations": False}
+    await ask(key, APIS[key].max_version, **values)
+    assert hashed.most_in_a_turn() < 10

@@ -36,7 +36,7 @@ def test_is_new_and_delete_stay_once_they_are_set(make_world):
 def test_many_are_added_as_each_is(make_world):
     world, alone = with_topic(make_world)
     together, tps = RequestBatch(world.context), [T1, TopicPartition("unknown", 0), T0]
-    told = []
+    batches = []
     for batch in (alone, together):
         batch.add_leader_and_isr([BrokerId(3)], T0, world.states[T0], is_new=True)
     for broker in (BrokerId(2), BrokerId(3)):
@@ -47,8 +47,8 @@ def test_many_are_added_as_each_is(make_world):
     for batch in (alone, together):
         world.effects.clear()
         world.drive(batch.flush())
-        told.append(list(world.effects))
-    assert told[0] == told[1]
+        batches.append(list(world.effects))
+    assert batches[0] == batches[1]
 
 
 def test_the_order_is_leader_and_isr_metadata_stop(make_world):
@@ -64,8 +64,8 @@ def test_every_leadership_sent_to_one_broker_is_sent_to_all(make_world):
     world, batch = with_topic(make_world)
     batch.add_leader_and_isr([BrokerId(2)], T0, world.states[T0])
     world.drive(batch.flush())
-    (told,) = world.sent(SendUpdateMetadata)
-    assert sorted(told.recipients) == [1, 2, 3]
+    (sent,) = world.sent(SendUpdateMetadata)
+    assert sorted(sent.recipients) == [1, 2, 3]
 
 
 def test_brokers_that_are_gone_are_skipped(make_world):

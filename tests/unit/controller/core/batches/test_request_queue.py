@@ -158,14 +158,14 @@ def test_it_stays_short_and_loses_no_last_word(requests: list[ControlRequest]) -
     queue = filled(*requests)
     assert len(queue) <= 4
     taken = drain(queue)
-    told = {p.topic_partition: p for r in taken if isinstance(r, LeaderAndIsrRequest) for p in r.partitions}
+    sent = {p.topic_partition: p for r in taken if isinstance(r, LeaderAndIsrRequest) for p in r.partitions}
     best: dict[TopicPartition, int] = {}
     for request in requests:
         for p in request.partitions if isinstance(request, LeaderAndIsrRequest) else ():
             best[p.topic_partition] = max(
                 best.get(p.topic_partition, -1), p.state.leader_and_isr.leader_epoch
             )
-    assert {tp: p.state.leader_and_isr.leader_epoch for tp, p in told.items()} == best
+    assert {tp: p.state.leader_and_isr.leader_epoch for tp, p in sent.items()} == best
     metadata = [request for request in requests if isinstance(request, UpdateMetadataRequest)]
     if metadata:
         last = [request for request in taken if isinstance(request, UpdateMetadataRequest)][-1]
@@ -173,7 +173,7 @@ def test_it_stays_short_and_loses_no_last_word(requests: list[ControlRequest]) -
 
 
 def test_merging_leader_and_isr_takes_the_later_of_equal_epochs() -> None:
-    """KAFKA-12367, KAFKA-13132: what changes without a new leader epoch is told all the same."""
+    """KAFKA-12367, KAFKA-13132: what changes without a new leader epoch is sent all the same."""
     shrunk = LeaderAndIsr(BrokerId(1), LeaderEpoch(1), (BrokerId(1),))
     later = LeaderAndIsrRequest(
         *HEAD,

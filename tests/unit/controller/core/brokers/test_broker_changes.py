@@ -51,9 +51,9 @@ def test_leadership_stays_where_it_moved_when_the_old_leader_returns(make_world)
     world.effects.clear()
     world.run(BrokerChange())
     assert world.leadership(T0).leader == 3
-    (told,) = world.sent(SendLeaderAndIsr)
-    assert told.broker_id == 2
-    assert not told.request.partitions[0].is_new
+    (sent,) = world.sent(SendLeaderAndIsr)
+    assert sent.broker_id == 2
+    assert not sent.request.partitions[0].is_new
 
 
 def test_a_new_broker_gets_all_metadata_and_the_others_its_address(make_world):
@@ -84,9 +84,9 @@ def test_the_failure_of_a_broker_without_replicas_is_announced(make_world):
     world = with_topic(make_world, (1, 2))
     world.remove(3)
     world.run(BrokerChange())
-    (told,) = world.sent(SendUpdateMetadata)
-    assert [broker.id for broker in told.request.live_brokers] == [1, 2]
-    assert told.request.partitions == ()
+    (sent,) = world.sent(SendUpdateMetadata)
+    assert [broker.id for broker in sent.request.live_brokers] == [1, 2]
+    assert sent.request.partitions == ()
 
 
 def test_no_change_does_nothing(make_world):
@@ -109,8 +109,8 @@ def test_changed_endpoints_are_sent_to_all_brokers(make_world):
     moved = replace(world.brokers[BrokerId(2)], endpoints=(Endpoint("GRPC", "elsewhere", 1),))
     world.brokers[BrokerId(2)] = moved
     world.run(BrokerModifications(BrokerId(2)))
-    (told,) = world.sent(SendUpdateMetadata)
-    assert moved in told.request.live_brokers
+    (sent,) = world.sent(SendUpdateMetadata)
+    assert moved in sent.request.live_brokers
 
 
 def test_a_broker_that_is_gone_or_another_by_now_is_left_to_the_change_of_the_list(make_world):

@@ -23,9 +23,9 @@ def noted(make_world):
 def test_the_new_isr_is_read_and_sent_to_all_brokers(make_world):
     world = noted(make_world)
     world.run(IsrChangeNotification())
-    (told,) = world.sent(SendUpdateMetadata)
-    assert sorted(told.recipients) == [1, 2, 3]
-    assert [(p.topic_partition, p.state.leader_and_isr.isr) for p in told.request.partitions] == [
+    (sent,) = world.sent(SendUpdateMetadata)
+    assert sorted(sent.recipients) == [1, 2, 3]
+    assert [(p.topic_partition, p.state.leader_and_isr.isr) for p in sent.request.partitions] == [
         (T0, (1, 2))
     ]
     assert not world.sent(SendLeaderAndIsr)

@@ -44,10 +44,10 @@ def answer(world, broker, **errors):
 
 def test_the_broker_gets_all_its_replicas_again_and_the_notifications_are_deleted(world):
     world.run(LogDirEventNotification())
-    (told,) = world.sent(SendLeaderAndIsr)
-    assert told.broker_id == 1
-    assert [p.topic_partition for p in told.request.partitions] == [T0, T1]
-    assert not any(p.is_new for p in told.request.partitions)
+    (sent,) = world.sent(SendLeaderAndIsr)
+    assert sent.broker_id == 1
+    assert [p.topic_partition for p in sent.request.partitions] == [T0, T1]
+    assert not any(p.is_new for p in sent.request.partitions)
     assert world.log_dir_events == {}
     assert isinstance(world.questions[-1], DeleteLogDirEvents)
     assert world.reasons()[0] == "log directories failed on brokers: 1"
@@ -68,14 +68,14 @@ def test_a_second_failure_leaves_out_what_is_known_to_be_offline(world):
     world.log_dir_events = {"log_dir_event_3": BrokerId(1)}
     world.effects.clear()
     world.run(LogDirEventNotification())
-    (told,) = [e for e in world.sent(SendLeaderAndIsr) if e.broker_id == 1]
-    assert [p.topic_partition for p in told.request.partitions] == [T1]
+    (sent,) = [e for e in world.sent(SendLeaderAndIsr) if e.broker_id == 1]
+    assert [p.topic_partition for p in sent.request.partitions] == [T1]
 
 
 def test_metadata_names_the_offline_replica(world):
     world.run(LogDirEventNotification(), answer(world, 1, t0=ErrorCode.KAFKA_STORAGE_ERROR))
-    told = [p for e in world.sent(SendUpdateMetadata) for p in e.request.partitions]
-    assert [p.offline_replicas for p in told if p.topic_partition == T0][-1] == (1,)
+    sent = [p for e in world.sent(SendUpdateMetadata) for p in e.request.partitions]
+    assert [p.offline_replicas for p in sent if p.topic_partition == T0][-1] == (1,)
 
 
 def test_a_broker_that_is_gone_is_not_asked(world):
@@ -127,9 +127,9 @@ def log_directory_fails(world, transcript):
 
 def test_the_story_as_prose(make_world, transcript, request):
     world = make_world(active=False)
-    told = transcript(world)
-    log_directory_fails(world, told)
-    text = "\n".join(told.text)
+    recorded = transcript(world)
+    log_directory_fails(world, recorded)
+    text = "\n".join(recorded.text)
     path = Path(__file__).parents[4] / "transcripts" / "log_directory_fails.txt"
     if request.config.getoption("--regenerate"):
         path.write_text(text)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
-from barnabas.controller.core.brokers.offline_replicas import lose_replicas
+from barnabas.controller.core.brokers.offline_replicas import on_replicas_become_offline
 from barnabas.controller.core.context.machines import PartitionMachineState
 from barnabas.controller.core.protocol.effects import SendUpdateMetadata
 from barnabas.controller.core.protocol.inputs import TopicChange
@@ -21,7 +21,7 @@ def without_broker_2(make_world):
 
 def test_leaders_are_elected_before_the_dead_leave_the_isr(make_world):
     world = without_broker_2(make_world)
-    world.drive(lose_replicas(world.context, world.context.replicas_on([BrokerId(2)])))
+    world.drive(on_replicas_become_offline(world.context, world.context.replicas_on([BrokerId(2)])))
     assert world.leadership(T0).isr == (3, 1)
     assert world.leadership(T1).isr == (3, 1)
     assert world.leadership(T0).leader_epoch == 1, "the election took the dead one out already"
@@ -35,6 +35,6 @@ def test_a_topic_that_is_being_deleted_is_left_alone(make_world):
     world = without_broker_2(make_world)
     world.context.topics_to_delete.add("t")
     before = dict(world.states)
-    world.drive(lose_replicas(world.context, world.context.replicas_on([BrokerId(2)])))
+    world.drive(on_replicas_become_offline(world.context, world.context.replicas_on([BrokerId(2)])))
     assert world.states == before
     assert len(world.sent(SendUpdateMetadata)) == 1

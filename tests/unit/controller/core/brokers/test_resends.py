@@ -29,9 +29,9 @@ def world(make_world):
     return world
 
 
-def said(world, broker, errors, whole=ErrorCode.NONE, told=()):
+def leader_and_isr_response(world, broker, errors, whole=ErrorCode.NONE, requested=()):
     response = LeaderAndIsrResponse(whole, errors)
-    return LeaderAndIsrResponseReceived(BrokerId(broker), world.epoch_of(broker), response, told)
+    return LeaderAndIsrResponseReceived(BrokerId(broker), world.epoch_of(broker), response, requested)
 
 
 def deleted(world, broker, errors):
@@ -42,7 +42,7 @@ def pauses(world):
     return [effect.delay_s for effect in world.sent(ScheduleResend)]
 
 
-def told(world, broker):
+def sent_to(world, broker):
     return {
         partition.topic_partition: partition
         for sent in world.sent(SendLeaderAndIsr)
@@ -52,54 +52,57 @@ def told(world, broker):
 
 
 def test_only_the_failed_partitions_are_sent_to_a_broker_again(world):
-    world.run(said(world, 2, {T0: UNFORESEEN, T1: ErrorCode.NONE}))
-    assert told(world, 2) == {}
+    world.run(leader_and_isr_response(world, 2, {T0: UNFORESEEN, T1: ErrorCode.NONE}))
+    assert sent_to(world, 2) == {}
     assert pauses(world) == [1.0]
     world.run(ResendRequests())
-    assert list(told(world, 2)) == [T0]
-    assert told(world, 2)[T0].is_unconfirmed, "it may have a log by now or not"
-    assert told(world, 2)[T0].state == world.states[T0]
-    assert told(world, 3) == {}
+    assert list(sent_to(world, 2)) == [T0]
+    assert sent_to(world, 2)[T0].is_unconfirmed, "it may have a log by now or not"
+    assert sent_to(world, 2)[T0].state == world.states[T0]
+    assert sent_to(world, 3) == {}
 
 
 def test_a_request_that_failed_as_a_whole_is_sent_again_as_a_whole(world):
-    world.run(said(world, 2, {}, UNFORESEEN, (T0, T1)))
+    world.run(leader_and_isr_response(world, 2, {}, UNFORESEEN, (T0, T1)))
     world.run(ResendRequests())
-    assert list(told(world, 2)) == [T0, T1]
+    assert list(sent_to(world, 2)) == [T0, T1]
 
 
 def test_the_pause_doubles_up_to_a_minute_and_is_reset_by_success(world):
     for _ in range(9):
-        world.run(said(world, 2, {T0: UNFORESEEN}))
+        world.run(leader_and_isr_response(world, 2, {T0: UNFORESEEN}))
         world.run(ResendRequests())
     assert pauses(world)[:7] == [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0]
     assert set(pauses(world)[7:]) == {LONGEST_PAUSE_S}
-    world.run(said(world, 2, {T0: ErrorCode.NONE}))
+    world.run(leader_and_isr_response(world, 2, {T0: ErrorCode.NONE}))
     world.effects.clear()
     world.run(ResendRequests())
     assert world.effects == []
-    world.run(said(world, 2, {T0: UNFORESEEN}))
+    world.run(leader_and_isr_response(world, 2, {T0: UNFORESEEN}))
     assert pauses(world) == [1.0]
 
 
 def test_the_latest_decision_is_what_is_sent_again(world):
-    world.run(said(world, 1, {T0: UNFORESEEN}))
+    world.run(leader_and_isr_response(world, 1, {T0: UNFORESEEN}))
     world.remove(2)
     world.run(BrokerChange())
     world.effects.clear()
     world.run(ResendRequests())
-    assert told(world, 1)[T0].state == world.states[T0]
-    assert told(world, 1)[T0].state.leader_and_isr.leader == 3
+    assert sent_to(world, 1)[T0].state == world.states[T0]
+    assert sent_to(world, 1)[T0].state.leader_and_isr.leader == 3
 
 
 def test_a_later_word_that_was_obeyed_settles_it(world):
-    world.run(said(world, 2, {T0: UNFORESEEN}), said(world, 2, {T0: ErrorCode.NONE}))
+    world.run(
+        leader_and_isr_response(world, 2, {T0: UNFORESEEN}),
+        leader_and_isr_response(world, 2, {T0: ErrorCode.NONE}),
+    )
     world.run(ResendRequests())
-    assert told(world, 2) == {}
+    assert sent_to(world, 2) == {}
 
 
 def test_the_next_incarnation_of_a_broker_gets_everything_anyway(world):
-    world.run(said(world, 2, {T0: UNFORESEEN}))
+    world.run(leader_and_isr_response(world, 2, {T0: UNFORESEEN}))
     world.remove(2)
     world.register(2)
     world.run(BrokerChange())
@@ -128,12 +131,12 @@ def test_a_topic_of_which_a_replica_was_not_deleted_is_deleted_in_the_end(world)
 
 
 def test_a_topic_that_is_being_deleted_is_led_no_more(world):
-    world.run(said(world, 2, {T0: UNFORESEEN}))
+    world.run(leader_and_isr_response(world, 2, {T0: UNFORESEEN}))
     world.marked.add("t")
     world.run(TopicDeletion())
     world.effects.clear()
     world.run(ResendRequests())
-    assert told(world, 2) == {}
+    assert sent_to(world, 2) == {}
 
 
 def test_a_replica_that_was_moved_away_is_deleted_in_the_end(make_world):

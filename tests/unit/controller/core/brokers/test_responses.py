@@ -26,7 +26,7 @@ def with_topic(make_world):
     return world
 
 
-def said(world, broker, errors, error=ErrorCode.NONE, epoch=None):
+def leader_and_isr_response(world, broker, errors, error=ErrorCode.NONE, epoch=None):
     id_ = BrokerId(broker)
     known = world.brokers[id_].epoch if epoch is None else BrokerEpoch(epoch)
     return LeaderAndIsrResponseReceived(id_, known, LeaderAndIsrResponse(error, errors))
@@ -34,12 +34,12 @@ def said(world, broker, errors, error=ErrorCode.NONE, epoch=None):
 
 def test_success_says_nothing(make_world):
     world = with_topic(make_world)
-    assert world.run(said(world, 2, {T0: ErrorCode.NONE})) == []
+    assert world.run(leader_and_isr_response(world, 2, {T0: ErrorCode.NONE})) == []
 
 
 def test_a_refusal_of_the_whole_request_is_only_logged(make_world):
     world = with_topic(make_world)
-    world.run(said(world, 2, {}, ErrorCode.STALE_BROKER_EPOCH))
+    world.run(leader_and_isr_response(world, 2, {}, ErrorCode.STALE_BROKER_EPOCH))
     (line,) = world.lines()
     assert line.startswith("[Controller id=1] Received error STALE_BROKER_EPOCH in LeaderAndIsr response ")
     assert line.endswith(" from broker 2")
@@ -48,7 +48,7 @@ def test_a_refusal_of_the_whole_request_is_only_logged(make_world):
 
 def test_a_failed_directory_takes_its_replicas_offline(make_world):
     world = with_topic(make_world)
-    world.run(said(world, 2, {T0: ErrorCode.KAFKA_STORAGE_ERROR, T1: ErrorCode.NONE}))
+    world.run(leader_and_isr_response(world, 2, {T0: ErrorCode.KAFKA_STORAGE_ERROR, T1: ErrorCode.NONE}))
     assert world.lines()[0] == "[Controller id=1] Mark replicas t-0 on broker 2 as offline"
     assert (world.leadership(T0).leader, world.leadership(T0).isr) == (3, (3, 1))
     assert world.leadership(T1).isr == (3, 2, 1)
@@ -56,21 +56,21 @@ def test_a_failed_directory_takes_its_replicas_offline(make_world):
 
 def test_the_same_failure_again_is_not_logged(make_world):
     world = with_topic(make_world)
-    failed = said(world, 2, {T0: ErrorCode.KAFKA_STORAGE_ERROR})
+    failed = leader_and_isr_response(world, 2, {T0: ErrorCode.KAFKA_STORAGE_ERROR})
     world.run(failed)
     assert world.run(failed) == []
 
 
 def test_a_replica_that_works_again_loses_its_mark(make_world):
     world = with_topic(make_world)
-    world.run(said(world, 2, {T0: ErrorCode.KAFKA_STORAGE_ERROR}))
-    world.run(said(world, 2, {T0: ErrorCode.NONE}))
+    world.run(leader_and_isr_response(world, 2, {T0: ErrorCode.KAFKA_STORAGE_ERROR}))
+    world.run(leader_and_isr_response(world, 2, {T0: ErrorCode.NONE}))
     assert world.context.offline_dirs == {}
 
 
 def test_the_response_of_a_previous_incarnation_does_not_count(make_world):
     world = with_topic(make_world)
-    world.run(said(world, 2, {T0: ErrorCode.KAFKA_STORAGE_ERROR}, epoch=1))
+    world.run(leader_and_isr_response(world, 2, {T0: ErrorCode.KAFKA_STORAGE_ERROR}, epoch=1))
     assert world.context.offline_dirs == {}
 
 
@@ -80,7 +80,7 @@ def test_a_controller_that_learns_of_a_later_epoch_is_elected_again_with_one_abo
     world = with_topic(make_world)
     stale = ErrorCode.STALE_CONTROLLER_EPOCH
     if api == "LeaderAndIsr":
-        world.run(said(world, 2, {}, stale))
+        world.run(leader_and_isr_response(world, 2, {}, stale))
     else:
         refused = UpdateMetadataResponse(stale)
         world.run(UpdateMetadataResponseReceived(BrokerId(2), world.epoch_of(2), refused))

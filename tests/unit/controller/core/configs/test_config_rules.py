@@ -55,8 +55,8 @@ def test_lists_are_altered_as_multisets_in_order(start, steps):
     counts = Counter(start)
     for operation, some in steps:
         counts = counts + Counter(some) if operation is APPEND else counts - Counter(some)
-    told = [(THROTTLED, operation, ",".join(some)) for operation, some in steps]
-    result = alter({THROTTLED: ",".join(start)}, *told)[THROTTLED]
+    alterations = [(THROTTLED, operation, ",".join(some)) for operation, some in steps]
+    result = alter({THROTTLED: ",".join(start)}, *alterations)[THROTTLED]
     assert Counter(result.split(",") if result else []) == counts
 
 
@@ -120,6 +120,13 @@ def test_only_lists_are_appended_to_and_subtracted_from(operation):
         (BROKER, {"log.dirs": "/x"}, ErrorCode.INVALID_REQUEST, "Cannot update these configs dynamically"),
         (BROKER, {"message.max.bytes": "-1"}, ErrorCode.INVALID_REQUEST, "message.max.bytes"),
         (BROKER, {"listeners": "A://:1"}, ErrorCode.INVALID_REQUEST, "at its start alone: listeners"),
+        (
+            BROKER,
+            {"listener.name.a.plain.sasl.jaas.config": "secret"},
+            ErrorCode.INVALID_REQUEST,
+            "at its start alone: listener.name.a.plain.sasl.jaas.config",
+        ),
+        (BROKER, {"sasl.jaas.config": "secret"}, ErrorCode.INVALID_REQUEST, "dynamically: sasl.jaas.config"),
         (ALL_BROKERS, {"listeners": "A://:1"}, ErrorCode.INVALID_REQUEST, "broker id must be specified"),
         (ALL_BROKERS, {"broker.id": "7"}, ErrorCode.INVALID_REQUEST, "dynamically: broker.id"),
     ],

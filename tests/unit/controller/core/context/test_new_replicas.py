@@ -28,8 +28,8 @@ def partition(*, version=0, epoch=0, isr=(1, 2), adding=(), is_new=False):
 
 
 def sent(new_replicas, broker, one=None):
-    (told,) = new_replicas.flagged(broker, (one or partition(),), {})
-    return told.is_new, told.is_unconfirmed
+    (sent,) = new_replicas.flagged(broker, (one or partition(),), {})
+    return sent.is_new, sent.is_unconfirmed
 
 
 def test_a_replica_is_sent_as_new_once_and_is_unconfirmed_until_its_broker_answers():
@@ -89,11 +89,11 @@ def test_what_is_gone_is_forgotten():
 # In the controller.
 
 
-def last_told(world, broker):
-    """What the broker was last told of t-0: the leader epoch, and if it is new or unconfirmed."""
+def last_sent(world, broker):
+    """What the broker was last sent of t-0: the leader epoch, and if it is new or unconfirmed."""
     requests = [e.request for e in world.sent(SendLeaderAndIsr) if e.broker_id == broker]
-    told = next(p for p in reversed(requests[-1].partitions) if p.topic_partition == T0)
-    return told.state.leader_and_isr.leader_epoch, told.is_new, told.is_unconfirmed
+    sent = next(p for p in reversed(requests[-1].partitions) if p.topic_partition == T0)
+    return sent.state.leader_and_isr.leader_epoch, sent.is_new, sent.is_unconfirmed
 
 
 def bounce(world, broker):
@@ -106,13 +106,13 @@ def test_a_broker_that_bounced_before_it_made_its_log_may_begin_empty(make_world
     world = make_world(1, 2)
     world.write_topic("t", (2,))
     world.run(TopicChange())
-    assert last_told(world, TWO) == (0, True, False)
+    assert last_sent(world, TWO) == (0, True, False)
     bounce(world, 2)
-    assert last_told(world, TWO) == (2, False, True)
+    assert last_sent(world, TWO) == (2, False, True)
     answer = LeaderAndIsrResponse(ErrorCode.NONE, {T0: ErrorCode.NONE})
     world.run(LeaderAndIsrResponseReceived(TWO, world.epoch_of(2), answer))
     bounce(world, 2)
-    assert last_told(world, TWO) == (4, False, False)
+    assert last_sent(world, TWO) == (4, False, False)
 
 
 def test_what_a_dead_broker_did_not_answer_it_may_have_carried_out(make_world):
@@ -120,11 +120,11 @@ def test_what_a_dead_broker_did_not_answer_it_may_have_carried_out(make_world):
     world = make_world(1, 2, 3)
     world.write_topic("t", (2, 3))
     world.run(TopicChange())
-    assert last_told(world, TWO) == (0, True, False)
+    assert last_sent(world, TWO) == (0, True, False)
     world.remove(2, 3)
     world.register(2, 3)
     world.run(BrokerChange())
-    assert last_told(world, TWO)[1:] == last_told(world, THREE)[1:] == (False, False)
+    assert last_sent(world, TWO)[1:] == last_sent(world, THREE)[1:] == (False, False)
 
 
 def test_a_broker_that_was_away_when_the_topic_was_made_gets_it_as_new(make_world):
@@ -134,7 +134,7 @@ def test_a_broker_that_was_away_when_the_topic_was_made_gets_it_as_new(make_worl
     world.run(TopicChange())
     world.register(3)
     world.run(BrokerChange())
-    assert last_told(world, THREE) == (0, True, False)
+    assert last_sent(world, THREE) == (0, True, False)
 
 
 def test_a_new_controller_sends_as_new_who_was_away_then(make_world):
@@ -142,5 +142,5 @@ def test_a_new_controller_sends_as_new_who_was_away_then(make_world):
     world.write_topic("t", (1, 2, 3))
     world.write_state(T0, 1, (1, 2))
     world.run(Startup())
-    assert last_told(world, THREE) == (0, True, False)
-    assert last_told(world, TWO) == (0, False, True)
+    assert last_sent(world, THREE) == (0, True, False)
+    assert last_sent(world, TWO) == (0, False, True)

@@ -66,12 +66,12 @@ def test_where_the_leader_and_all_others_bounced_the_leader_epoch_rises_and_all_
     world.run(Startup())
     known = world.leadership(T0)
     assert (known.leader, known.leader_epoch, known.isr) == (1, 5, IDS)
-    told = {
+    epochs = {
         partition.state.leader_and_isr.leader_epoch
         for sent in world.sent(SendLeaderAndIsr)
         for partition in sent.request.partitions
     }
-    assert told == {5}, "nobody is told of the epoch that the leader's former life led in"
+    assert epochs == {5}, "nobody is sent the epoch that the leader's former life led in"
     assert (
         "all live ISR members bounced unseen, and their leader begins a new leader epoch in t-0"
     ) in world.reasons()
@@ -178,9 +178,9 @@ def test_after_an_outage_no_member_of_the_isr_may_begin_with_nothing(make_world,
     """The state never changed since it was created, and every process that had a log has ended."""
     world = after_an_outage(make_world, IDS, *back)
     come(world, *(set(IDS) - set(back)))
-    told = [one for sent in world.sent(SendLeaderAndIsr) for one in sent.request.partitions]
-    assert told
-    assert not any(one.is_new or one.is_unconfirmed for one in told)
+    partitions = [one for sent in world.sent(SendLeaderAndIsr) for one in sent.request.partitions]
+    assert partitions
+    assert not any(one.is_new or one.is_unconfirmed for one in partitions)
 
 
 def test_a_broker_that_lost_its_log_in_an_outage_is_replaced_by_one_that_has_it(make_world):

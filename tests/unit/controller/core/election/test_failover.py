@@ -82,10 +82,10 @@ def test_brokers_get_the_list_of_brokers_first(make_world):
 def test_every_broker_gets_all_it_hosts_and_all_leaders(make_world):
     world = taken_over(make_world)
     world.run(Startup())
-    told = {
+    found = {
         e.broker_id: [p.topic_partition for p in e.request.partitions] for e in world.sent(SendLeaderAndIsr)
     }
-    assert told == {1: [T0, T1], 2: [T0, T1], 3: [T0, T1]}
+    assert found == {1: [T0, T1], 2: [T0, T1], 3: [T0, T1]}
     last = world.sent(SendUpdateMetadata)[1]
     assert dict(last.recipients) == {id_: broker.epoch for id_, broker in world.brokers.items()}
     assert [p.topic_partition for p in last.request.partitions] == [T0, T1]
@@ -102,6 +102,18 @@ def test_the_last_request_completes_the_metadata(make_world):
     complete = [sent for sent in world.sent(SendUpdateMetadata) if sent.request.is_complete]
     assert len(complete) == 1
     assert set(complete[0].recipients) == set(world.brokers)
+
+
+def test_the_requests_up_to_the_last_name_all_partitions(make_world):
+    """Brokers forget what is not named, so those that nobody can lead are named, too."""
+    world = taken_over(make_world)
+    dead = TopicPartition("dead", 0)
+    world.write_topic("dead", (9,))
+    world.write_state(dead, -1, (9,))
+    world.run(Startup())
+    named = [[p.topic_partition for p in e.request.partitions] for e in world.sent(SendUpdateMetadata)]
+    assert sorted({tp for each in named for tp in each}) == [dead, T0, T1]
+    assert named[-1] == [dead]
 
 
 def test_states_are_left_as_they_stand_where_all_is_well(make_world):
@@ -292,13 +304,13 @@ def test_a_leader_that_bounced_unseen_is_replaced_and_leaves_the_isr(make_world)
     world.run(Startup())
     known = world.leadership(T0)
     assert (known.leader, known.leader_epoch, known.isr) == (2, 6, (2, 3))
-    told = {
+    found = {
         p.state.leader_and_isr.leader
         for sent in world.sent(SendLeaderAndIsr)
         for p in sent.request.partitions
         if p.topic_partition == T0
     }
-    assert told == {-1, 2}, "nobody is told to follow, or to be, the leader that may have lost its log"
+    assert found == {-1, 2}, "no request names the leader that may have lost its log"
     assert "broker 1 bounced unseen, and leaves the ISR of t-0" in world.reasons()
 
 
@@ -384,7 +396,7 @@ def test_a_leader_that_writes_meanwhile_does_not_hide_a_bounce(make_world):
 
 
 def test_where_traces_are_not_wanted_none_is_made(make_world):
-    def told(*, traces):
+    def run(*, traces):
         world = make_world(active=False, traces=traces)
         world.write_topic("t", (1, 2, 3), (2, 3, 1))
         world.write_state(T0, 1, (1, 2, 3), 4)
@@ -393,7 +405,7 @@ def test_where_traces_are_not_wanted_none_is_made(make_world):
         rest = [effect for effect in world.effects if not isinstance(effect, LogStateChange)]
         return lines, rest
 
-    (all_lines, everything), (lines, rest) = told(traces=True), told(traces=False)
+    (all_lines, everything), (lines, rest) = run(traces=True), run(traces=False)
     assert Level.TRACE in all_lines
     assert lines == [level for level in all_lines if level is not Level.TRACE]
     assert rest == everything

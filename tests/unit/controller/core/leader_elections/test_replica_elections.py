@@ -308,11 +308,11 @@ def test_topics_that_are_being_deleted_are_not_balanced(make_world):
 
 def test_the_first_look_comes_soon_after_the_failover_and_none_after_the_resignation(make_world):
     world = make_world(active=False)
-    told = world.run(Startup())
-    assert world.sent(ScheduleLeaderRebalance, told) == [ScheduleLeaderRebalance(FIRST_REBALANCE_S)]
+    yielded = world.run(Startup())
+    assert world.sent(ScheduleLeaderRebalance, yielded) == [ScheduleLeaderRebalance(FIRST_REBALANCE_S)]
     world.controller, world.owns_controller, world.epoch = BrokerId(3), False, 2
-    told = world.run(ControllerChange())
-    assert world.sent(CancelLeaderRebalance, told)
+    yielded = world.run(ControllerChange())
+    assert world.sent(CancelLeaderRebalance, yielded)
     assert not world.sent(ScheduleLeaderRebalance, world.run(AUTO))
 
 
@@ -390,10 +390,10 @@ def test_on_request_against_a_slow_twin(make_world, cluster, dead, kind, asked):
     world.run(Startup())
     before = {tp: state.leader_and_isr for tp, state in world.states.items()}
     tps = [TopicPartition("t", number) for number in sorted(asked)]
-    told = elect(world, kind, *tps)
+    answers = elect(world, kind, *tps)
     for tp in tps:
-        assert told[tp] == twin(world, before.get(tp), kind, tp, {1, 2, 3} - dead)
-        error, leader = told[tp]
+        assert answers[tp] == twin(world, before.get(tp), kind, tp, {1, 2, 3} - dead)
+        error, leader = answers[tp]
         if error is E.NONE:
             assert world.leadership(tp).leader == leader
             assert world.leadership(tp).leader_epoch == before[tp].leader_epoch + 1

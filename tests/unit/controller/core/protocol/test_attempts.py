@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.controller.core.protocol.attempts import Failed, attempt
+from barnabas.controller.core.protocol.attempts import TOGETHER, Failed, attempt, attempt_together
 from barnabas.controller.core.protocol.effects import InterruptedDecisionError, Interruption, LogInfo
 
 
@@ -43,3 +43,47 @@ def test_an_answer_that_is_an_error_fails_the_step():
 def test_the_loss_of_the_controllership_ends_all_steps():
     with pytest.raises(InterruptedDecisionError):
         list(attempt("it", step(InterruptedDecisionError(Interruption.CONTROLLER_MOVED))))
+
+
+def test_many_items_are_one_step_and_very_many_are_a_few():
+    seen = []
+
+    def take(some):
+        seen.append(some)
+        yield LogInfo("begun")
+        return len(some)
+
+    items = range(TOGETHER + 3)
+    outcomes, _ = result_of(attempt_together("the item", items, take))
+    assert outcomes == [(some, len(some)) for some in seen]
+    assert [item for some in seen for item in some] == list(items)
+    assert len(seen) == 2
+
+
+def test_an_item_that_fails_costs_itself_alone():
+    def take(some):
+        yield from ()
+        if 2 in some:
+            raise OSError("no such luck")
+        return "done"
+
+    outcomes, said = result_of(attempt_together("the item", (1, 2, 3), take))
+    failed = Failed("OSError: no such luck")
+    assert outcomes == [((1,), "done"), ((2,), failed), ((3,), "done")]
+    assert [line.line for line in said] == [
+        "went on without the item 1, 2, 3: OSError: no such luck",
+        "went on without the item 2: OSError: no such luck",
+    ]
+
+
+def test_one_item_is_tried_once():
+    tried = []
+
+    def take(some):
+        yield from ()
+        tried.append(some)
+        raise OSError("no such luck")
+
+    outcomes, _ = result_of(attempt_together("the item", (1,), take))
+    assert outcomes == [((1,), Failed("OSError: no such luck"))]
+    assert tried == [(1,)]

@@ -24,7 +24,7 @@ from barnabas.controller.core.topics.effects import WriteAssignment
 from barnabas.controller.core.topics.topic_validation import Refusal
 
 T0 = TopicPartition("t", 0)
-CHANGE = PartitionReassignmentIsrChange(T0)
+CHANGE = PartitionReassignmentIsrChange((T0,))
 MOVED = Assignment((4, 5, 6, 1, 2, 3), (4, 5, 6), (1, 2, 3))
 
 
@@ -41,7 +41,7 @@ def world(make_world):
 
 def move(world, *target, tp=T0):
     wanted = world.context.assignment(tp).reassign_to(target)
-    return world.drive(reassign(world.context, tp, wanted))
+    return world.drive(reassign(world.context, {tp: wanted})).get(tp)
 
 
 def catch_up(world, *isr):
@@ -50,8 +50,8 @@ def catch_up(world, *isr):
     world.write_state(T0, known.leader, isr, known.leader_epoch)
 
 
-def told(world, kind):
-    """By broker, what was told it of t-0 by requests of that kind, the last word."""
+def last_sent(world, kind):
+    """By broker, what it was sent of t-0 by requests of that kind, in the last one."""
     return {
         sent.broker_id: partition
         for sent in world.sent(kind)
@@ -78,12 +78,12 @@ def test_all_replicas_get_a_new_epoch_and_only_the_added_ones_are_new(world):
     move(world, 4, 5, 6)
     assert (world.leadership(T0).leader, world.leadership(T0).isr) == (1, (1, 2, 3))
     assert world.leadership(T0).leader_epoch == 1
-    heard = told(world, SendLeaderAndIsr)
-    assert {broker: p.is_new for broker, p in heard.items()} == {
+    leaderships = last_sent(world, SendLeaderAndIsr)
+    assert {broker: p.is_new for broker, p in leaderships.items()} == {
         **dict.fromkeys((1, 2, 3), False),
         **dict.fromkeys((4, 5, 6), True),
     }
-    assert {p.assignment for p in heard.values()} == {MOVED}
+    assert {p.assignment for p in leaderships.values()} == {MOVED}
     assert {replica_state(world, broker) for broker in (4, 5, 6)} == {ReplicaMachineState.NEW}
     assert any(
         "Sent LeaderAndIsr request" in line and "to leader 1 for partition being reassigned t-0" in line
@@ -114,6 +114,16 @@ def test_a_topic_that_is_gone_meanwhile_is_not_reassigned(world):
 def test_nothing_more_happens_until_the_last_target_replica_is_in_sync(world):
     move(world, 4, 5, 6)
     catch_up(world, 1, 2, 3, 4, 5)
+    world.effects.clear()
+    assert world.run(CHANGE) == []
+    assert running(world.context) == [T0]
+
+
+def test_what_a_later_controller_has_written_is_left_to_it(world):
+    move(world, 4, 5, 6)
+    catch_up(world, 1, 2, 3, 4, 5, 6)
+    later = world.states[T0].controller_epoch + 1
+    world.states[T0] = replace(world.states[T0], controller_epoch=later)
     world.effects.clear()
     assert world.run(CHANGE) == []
     assert running(world.context) == [T0]
@@ -158,7 +168,7 @@ def test_a_dead_replica_that_is_moved_away_leaves_the_isr(world):
 
 def test_the_old_replicas_are_deleted_and_the_topic_is_written_last(world):
     finish(world)
-    assert {broker: p.delete for broker, p in told(world, SendStopReplica).items()} == dict.fromkeys(
+    assert {broker: p.delete for broker, p in last_sent(world, SendStopReplica).items()} == dict.fromkeys(
         (1, 2, 3), True
     )
     kinds = [type(question) for question in world.questions]
@@ -170,13 +180,16 @@ def test_the_old_replicas_are_deleted_and_the_topic_is_written_last(world):
 
 def test_each_stop_is_in_a_later_epoch_than_the_stopped_replica_knows(world):
     finish(world)
-    stops = told(world, SendStopReplica)
-    heard = told(world, SendLeaderAndIsr)
+    stops = last_sent(world, SendStopReplica)
+    leaderships = last_sent(world, SendLeaderAndIsr)
     known_before = 1
     assert all(
         stop.leader_epoch
-        > max(known_before, *(p.state.leader_and_isr.leader_epoch for b, p in heard.items() if b == broker))
-        if broker in heard
+        > max(
+            known_before,
+            *(p.state.leader_and_isr.leader_epoch for b, p in leaderships.items() if b == broker),
+        )
+        if broker in leaderships
         else stop.leader_epoch > known_before
         for broker, stop in stops.items()
     )
@@ -265,7 +278,7 @@ def test_a_replica_on_a_dead_broker_is_let_go_without_a_request(world):
     world.remove(3)
     world.run(BrokerChange())
     finish(world)
-    assert sorted(told(world, SendStopReplica)) == [1, 2]
+    assert sorted(last_sent(world, SendStopReplica)) == [1, 2]
     assert world.topics["t"][0] == Assignment((4, 5, 6))
 
 
@@ -283,7 +296,7 @@ def test_a_cancelled_reassignment_restores_replicas_and_isr(world):
     move(world, 1, 2, 3)
     assert world.topics["t"][0] == Assignment((1, 2, 3))
     assert (world.leadership(T0).leader, world.leadership(T0).isr) == (1, (1, 2, 3))
-    assert {broker: p.delete for broker, p in told(world, SendStopReplica).items()} == dict.fromkeys(
+    assert {broker: p.delete for broker, p in last_sent(world, SendStopReplica).items()} == dict.fromkeys(
         (4, 5, 6), True
     )
     assert [replica_state(world, broker) for broker in (4, 5, 6)] == [None] * 3
@@ -293,7 +306,7 @@ def test_a_second_reassignment_replaces_the_first_and_keeps_the_origin(world):
     move(world, 4, 5, 6)
     move(world, 5, 2)
     assert world.topics["t"][0] == Assignment((5, 2, 1, 3), (5,), (1, 3))
-    assert sorted(told(world, SendStopReplica)) == [4, 6]
+    assert sorted(last_sent(world, SendStopReplica)) == [4, 6]
 
 
 def test_what_is_left_out_goes_before_the_topic_is_written(world):
@@ -345,7 +358,7 @@ def test_a_target_broker_that_returns_gets_the_request_again(world):
     epoch = world.leadership(T0).leader_epoch
     world.run(BrokerChange())
     assert world.leadership(T0).leader_epoch == epoch + 1
-    assert told(world, SendLeaderAndIsr)[5].assignment == MOVED
+    assert last_sent(world, SendLeaderAndIsr)[5].assignment == MOVED
 
 
 def test_a_target_broker_that_returns_in_sync_completes_it(world):

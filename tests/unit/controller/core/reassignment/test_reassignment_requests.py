@@ -181,7 +181,7 @@ def test_one_that_is_refused_leaves_the_znode_as_it_is(world):
 def catch_up(world, tp, *isr):
     known = world.leadership(tp)
     world.write_state(tp, known.leader, isr, known.leader_epoch)
-    world.run(PartitionReassignmentIsrChange(tp))
+    world.run(PartitionReassignmentIsrChange((tp,)))
 
 
 def test_the_znode_holds_what_is_not_done_yet(world):
@@ -220,9 +220,9 @@ def test_an_entry_for_dead_brokers_waits_for_them(world):
     assert dict(world.requested.targets) == {T0: (5, 6)}, "the others do not wait"
     for number in (5, 6):
         world.register(number)
-        told = world.run(BrokerChange())
-        heard = [e.request for e in world.sent(SendLeaderAndIsr, told) if e.broker_id == number][-1]
-        assert [(p.topic_partition, p.is_new) for p in heard.partitions] == [(T0, True)]
+        yielded = world.run(BrokerChange())
+        requests = [e.request for e in world.sent(SendLeaderAndIsr, yielded) if e.broker_id == number][-1]
+        assert [(p.topic_partition, p.is_new) for p in requests.partitions] == [(T0, True)]
     catch_up(world, T0, 1, 2, 5, 6)
     assert world.topics["t"][0] == Assignment((5, 6))
     assert world.requested is None
@@ -241,8 +241,8 @@ def test_an_entry_for_brokers_that_never_come_outlives_a_controller_and_can_be_c
 
 def test_an_entry_for_what_is_not_there_is_refused_as_unknown_wherever_it_is_to_go(world):
     world.ask_for(never_0=(8,), t_9=(1,))
-    told = world.run(ZkPartitionReassignment())
-    refused = [reason for reason in world.reasons(told) if "refused with" in reason]
+    yielded = world.run(ZkPartitionReassignment())
+    refused = [reason for reason in world.reasons(yielded) if "refused with" in reason]
     assert len(refused) == 2
     assert all("UNKNOWN_TOPIC_OR_PARTITION" in reason for reason in refused)
     assert world.requested is None
@@ -300,7 +300,7 @@ def test_a_new_controller_goes_on_with_what_runs(world):
 
 
 def new_to(world, broker):
-    """What that broker was told of t-0 since the effects were cleared: whether it is new."""
+    """What that broker was sent of t-0 since the effects were cleared: whether it is new."""
     return [
         partition.is_new
         for sent in world.sent(SendLeaderAndIsr)
@@ -400,7 +400,7 @@ def reassignment_by_znode_survives_a_failover_in_each_phase(world, transcript):
     transcript.happens(
         "brokers 3 and 4 are in sync; phase B: the old replicas are let go, the final assignment is not "
         "written",
-        PartitionReassignmentIsrChange(T0),
+        PartitionReassignmentIsrChange((T0,)),
     )
     succeeds(world, transcript, "the next controller does phase B again, and completes it")
     assert world.topics["t"][0] == Assignment((3, 4))
@@ -415,7 +415,7 @@ def reassignment_cancelled(world, transcript):
     world.write_state(T0, 3, (2, 3), world.leadership(T0).leader_epoch + 1)
     transcript.happens(
         "broker 3 leads already, broker 1 has fallen behind, and broker 4 has not caught up",
-        PartitionReassignmentIsrChange(T0),
+        PartitionReassignmentIsrChange((T0,)),
     )
     cancel = AlterPartitionReassignments({T0: None})
     transcript.happens("the move is cancelled", CommandReceived(2, cancel))

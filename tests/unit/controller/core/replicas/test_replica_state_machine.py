@@ -74,13 +74,13 @@ def test_the_requests_to_the_replica_itself(make_world, source, target, sent):
     world = with_topic(make_world)
     place(world, FOLLOWER, source)
     world.drive(change_replicas(world.context, [FOLLOWER], target))
-    told = []
+    requests = []
     for effect in world.effects:
         if isinstance(effect, SendLeaderAndIsr) and effect.broker_id == 3:
-            told.append("LeaderAndIsr" + " new" * effect.request.partitions[0].is_new)
+            requests.append("LeaderAndIsr" + " new" * effect.request.partitions[0].is_new)
         if isinstance(effect, SendStopReplica) and effect.broker_id == 3:
-            told.append("StopReplica" + " delete" * effect.request.partitions[0].delete)
-    assert told == sent
+            requests.append("StopReplica" + " delete" * effect.request.partitions[0].delete)
+    assert requests == sent
 
 
 @pytest.mark.parametrize("target", [STATES.ONLINE, STATES.OFFLINE])
@@ -91,8 +91,8 @@ def test_one_call_leaves_one_request_of_each_kind_for_each_broker(make_world, ta
     world.effects.clear()
     world.drive(change_replicas(world.context, world.context.replicas_on((2, 3)), target))
     for kind in (SendLeaderAndIsr, SendStopReplica):
-        told = [sent.broker_id for sent in world.sent(kind)]
-        assert len(told) == len(set(told))
+        ids = [sent.broker_id for sent in world.sent(kind)]
+        assert len(ids) == len(set(ids))
     assert len(world.sent(SendUpdateMetadata)) == 1
 
 

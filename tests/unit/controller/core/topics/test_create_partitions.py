@@ -68,10 +68,10 @@ def test_one_request_adds_so_many_partitions_and_no_more(world):
     world.write_topic("u", (1,), (2,))
     world.run(TopicChange())
     most = (NewPartitions("t", 6_001), NewPartitions("u", 4_002), NewPartitions("ghost", 10_000))
-    told = ask(world, *most, validate_only=True)
-    assert [error for error, _ in told.values()] == [E.NONE, E.NONE, E.UNKNOWN_TOPIC_OR_PARTITION]
-    told = ask(world, NewPartitions("t", 6_001), NewPartitions("u", 4_003), validate_only=True)
-    assert {error for error, _ in told.values()} == {E.POLICY_VIOLATION}
+    answers = ask(world, *most, validate_only=True)
+    assert [error for error, _ in answers.values()] == [E.NONE, E.NONE, E.UNKNOWN_TOPIC_OR_PARTITION]
+    answers = ask(world, NewPartitions("t", 6_001), NewPartitions("u", 4_003), validate_only=True)
+    assert {error for error, _ in answers.values()} == {E.POLICY_VIOLATION}
 
 
 def test_validate_only_writes_nothing(world):
@@ -80,10 +80,10 @@ def test_validate_only_writes_nothing(world):
 
 
 def test_each_topic_is_answered_for_itself_and_none_twice(world):
-    told = ask(
+    answers = ask(
         world, NewPartitions("t", 2), NewPartitions("ghost", 2), NewPartitions("u", 2), NewPartitions("u", 3)
     )
-    assert told == {
+    assert answers == {
         "t": (E.NONE, 2),
         "ghost": (E.UNKNOWN_TOPIC_OR_PARTITION, -1),
         "u": (E.INVALID_REQUEST, -1),

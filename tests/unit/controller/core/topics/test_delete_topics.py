@@ -75,10 +75,10 @@ def test_a_topic_whose_nodes_cannot_be_deleted_keeps_no_other_and_is_tried_again
     world.run(TopicChange(), TopicDeletion())
     gone = {TopicPartition(name, 0): ErrorCode.NONE for name in ("a", "b")}
     deleted = TopicDeletionStopReplicaResponseReceived(BrokerId(1), world.epoch_of(1), gone)
-    told = world.run(deleted)
+    yielded = world.run(deleted)
     assert (set(world.topics), world.marked) == ({"a"}, {"a"})
     assert "went on without the end of topic a: RuntimeError: no right to delete /brokers/topics/a" in (
-        world.reasons(told)
+        world.reasons(yielded)
     )
     del world.answers[DeleteTopic]
     world.run(TopicDeletion())
@@ -119,7 +119,7 @@ def deletes(world, some):
 
 
 def woken(world, some):
-    """Who is told to hold a replica of t."""
+    """Who is sent a replica of t."""
     return {sent.broker_id for sent in world.sent(SendLeaderAndIsr, some)}
 
 
@@ -155,15 +155,15 @@ def test_it_waits_and_the_move_can_neither_be_cancelled_nor_replaced(moving):
 
 def test_the_return_of_the_target_ends_it(moving):
     moving.register(5)
-    told = moving.run(BrokerChange())
-    assert deletes(moving, told) == {1, 2, 4, 5}
+    yielded = moving.run(BrokerChange())
+    assert deletes(moving, yielded) == {1, 2, 4, 5}
     answer(moving, 1, 2, 4, 5)
     assert_gone(moving)
 
 
 def test_a_new_controller_waits_too(moving):
-    told = succeed(moving)
-    assert deletes(moving, told) == set()
+    yielded = succeed(moving)
+    assert deletes(moving, yielded) == set()
     assert moving.context.topics_ineligible_for_deletion == {"t"}
     moving.register(5)
     assert deletes(moving, moving.run(BrokerChange())) == {1, 2, 4, 5}
@@ -176,13 +176,13 @@ def test_what_is_deleted_already_is_not_woken_by_the_move(moving):
     moving.remove(2)
     moving.run(BrokerChange())
     moving.register(2)
-    told = moving.run(BrokerChange())
-    assert deletes(moving, told) == {1, 2, 4}
+    yielded = moving.run(BrokerChange())
+    assert deletes(moving, yielded) == {1, 2, 4}
     answer(moving, 1, 2, 4)
     assert "t" in moving.topics
     moving.register(5)
-    told = moving.run(BrokerChange(), PartitionReassignmentIsrChange(T0))
-    assert woken(moving, told) <= {5}
-    assert deletes(moving, told) == {5}
+    yielded = moving.run(BrokerChange(), PartitionReassignmentIsrChange((T0,)))
+    assert woken(moving, yielded) <= {5}
+    assert deletes(moving, yielded) == {5}
     answer(moving, 5)
     assert_gone(moving)

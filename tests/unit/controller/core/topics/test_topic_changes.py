@@ -27,13 +27,13 @@ def test_a_topic_written_by_anybody_is_created(make_world):
     assert world.leadership(T1).isr == (2, 3)
     assert set(world.context.partition_states.values()) == {PartitionMachineState.ONLINE}
     assert set(world.context.replica_states.values()) == {ReplicaMachineState.ONLINE}
-    told = {e.broker_id: e.request.partitions for e in world.sent(SendLeaderAndIsr)}
-    assert {id_: [p.topic_partition for p in some] for id_, some in told.items()} == {
+    sent = {e.broker_id: e.request.partitions for e in world.sent(SendLeaderAndIsr)}
+    assert {id_: [p.topic_partition for p in some] for id_, some in sent.items()} == {
         1: [T0],
         2: [T0, T1],
         3: [T1],
     }
-    assert all(p.is_new for some in told.values() for p in some)
+    assert all(p.is_new for some in sent.values() for p in some)
 
 
 def test_a_replica_on_a_dead_broker_gets_the_request_on_its_return(make_world):
@@ -170,7 +170,7 @@ def test_a_topic_recreated_before_the_watch_fired_is_the_old_one_as_in_kafka(mak
     assert world.context.assignments["t"] == before
 
 
-def told_identities(world):
+def sent_identities(world):
     return {
         partition.topic_identity
         for effect in world.sent(SendLeaderAndIsr)
@@ -183,7 +183,7 @@ def test_brokers_get_the_identity_of_the_topic(make_world):
     world.write_topic("t", (1, 2), (2, 3))
     world.identities["t"] = FIRST
     world.run(TopicChange())
-    assert told_identities(world) == {FIRST}
+    assert sent_identities(world) == {FIRST}
     del world.topics["t"]
     world.run(TopicChange())
     assert world.context.identities == {}
@@ -192,7 +192,7 @@ def test_brokers_get_the_identity_of_the_topic(make_world):
     world.write_topic("t", (1, 3))
     world.identities["t"] = SECOND
     world.run(TopicChange())
-    assert told_identities(world) == {SECOND}
+    assert sent_identities(world) == {SECOND}
 
 
 def test_a_new_controller_tells_it_with_all_that_it_tells(make_world):
@@ -201,4 +201,4 @@ def test_a_new_controller_tells_it_with_all_that_it_tells(make_world):
     world.identities["t"] = SECOND
     world.write_state(T0, 1, (1, 2), epoch=4)
     world.run(Startup())
-    assert told_identities(world) == {SECOND}
+    assert sent_identities(world) == {SECOND}

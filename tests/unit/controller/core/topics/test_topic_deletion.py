@@ -49,7 +49,7 @@ def states(world):
 
 
 def deletes(world, some=None):
-    """Which brokers were told to delete what."""
+    """Which brokers were sent a deletion."""
     return {
         (stop.broker_id, partition.topic_partition)
         for stop in world.sent(SendStopReplica, some)
@@ -83,14 +83,14 @@ def world(make_world):
 
 def test_nobody_serves_a_topic_that_is_marked_and_its_replicas_are_deleted(world):
     world.marked.add("t")
-    told = world.run(TopicDeletion())
-    cached = [p for umr in world.sent(SendUpdateMetadata, told) for p in umr.request.partitions]
+    yielded = world.run(TopicDeletion())
+    cached = [p for umr in world.sent(SendUpdateMetadata, yielded) for p in umr.request.partitions]
     assert {p.topic_partition for p in cached} == {T0, T1}
     assert {p.state.leader_and_isr.leader for p in cached} == {LEADER_DURING_DELETE}
-    assert deletes(world, told) == {(1, T0), (2, T0), (2, T1), (3, T1)}
-    epochs = {p.leader_epoch for e in world.sent(SendStopReplica, told) for p in e.request.partitions}
+    assert deletes(world, yielded) == {(1, T0), (2, T0), (2, T1), (3, T1)}
+    epochs = {p.leader_epoch for e in world.sent(SendStopReplica, yielded) for p in e.request.partitions}
     assert epochs == {EPOCH_DURING_DELETE}
-    assert world.sent(SendLeaderAndIsr, told) == [], "nobody leads it any more"
+    assert world.sent(SendLeaderAndIsr, yielded) == [], "nobody leads it any more"
     assert set(states(world).values()) == {R.DELETION_STARTED}
     assert world.context.partition_states == {}
 
@@ -117,9 +117,9 @@ def test_a_deleted_topic_can_be_made_again(world):
     world.marked.add("t")
     world.run(TopicDeletion(), answered(world, 1, T0), answered(world, 2, T0, T1), answered(world, 3, T1))
     world.write_topic("t", (3, 1))
-    told = world.run(TopicChange())
+    yielded = world.run(TopicChange())
     assert world.leadership(T0).leader_epoch == 0
-    assert {e.broker_id for e in world.sent(SendLeaderAndIsr, told)} == {1, 3}
+    assert {e.broker_id for e in world.sent(SendLeaderAndIsr, yielded)} == {1, 3}
 
 
 def test_a_mark_of_no_topic_is_taken_away(world):
@@ -153,15 +153,15 @@ def test_a_dead_broker_holds_the_topic_until_it_returns(world):
     world.remove(3)
     world.run(BrokerChange())
     world.marked.add("t")
-    told = world.run(TopicDeletion())
-    assert deletes(world, told) == {(1, T0), (2, T0), (2, T1)}
-    assert "deletion halted, because of offline replicas: t" in world.reasons(told)
+    yielded = world.run(TopicDeletion())
+    assert deletes(world, yielded) == {(1, T0), (2, T0), (2, T1)}
+    assert "deletion halted, because of offline replicas: t" in world.reasons(yielded)
     world.run(answered(world, 1, T0), answered(world, 2, T0, T1))
     assert "t" in world.topics
     assert states(world)[3, T1] is R.OFFLINE, "ready for another try"
     world.register(3)
-    told = world.run(BrokerChange())
-    assert deletes(world, told) == {(3, T1)}, "what is deleted is not deleted again"
+    yielded = world.run(BrokerChange())
+    assert deletes(world, yielded) == {(3, T1)}, "what is deleted is not deleted again"
     world.run(answered(world, 3, T1))
     assert_gone(world)
 
@@ -170,8 +170,8 @@ def test_a_broker_that_dies_before_it_answers_fails_its_replicas(world):
     world.marked.add("t")
     world.run(TopicDeletion(), answered(world, 1, T0), answered(world, 2, T0, T1))
     world.remove(3)
-    told = world.run(BrokerChange())
-    assert "deletion halted, because of replicas whose deletion failed: t" in world.reasons(told)
+    yielded = world.run(BrokerChange())
+    assert "deletion halted, because of replicas whose deletion failed: t" in world.reasons(yielded)
     world.register(3)
     assert deletes(world, world.run(BrokerChange())) == {(3, T1)}
     world.run(answered(world, 3, T1))
@@ -184,9 +184,9 @@ def test_kafka_7235_a_previous_incarnation_has_deleted_nothing(world):
     world.run(TopicDeletion())
     former = world.brokers[BrokerId(3)].epoch
     world.register(3)
-    told = world.run(BrokerChange(), answered(world, 1, T0), answered(world, 2, T0, T1))
-    assert deletes(world, told) == {(3, T1)}
-    (stop,) = [e for e in world.sent(SendStopReplica, told) if e.request.partitions[0].delete]
+    yielded = world.run(BrokerChange(), answered(world, 1, T0), answered(world, 2, T0, T1))
+    assert deletes(world, yielded) == {(3, T1)}
+    (stop,) = [e for e in world.sent(SendStopReplica, yielded) if e.request.partitions[0].delete]
     assert stop.request.broker_epoch == world.brokers[BrokerId(3)].epoch > former
     world.run(answered(world, 3, T1, epoch=former))
     assert states(world)[3, T1] is R.DELETION_STARTED
@@ -194,13 +194,13 @@ def test_kafka_7235_a_previous_incarnation_has_deleted_nothing(world):
 
 def test_a_replica_that_cannot_be_deleted_waits_for_its_broker_to_return(world):
     world.marked.add("t")
-    told = world.run(TopicDeletion(), answered(world, 2, T0, T1), answered(world, 3, T1))
-    told = world.run(answered(world, 1, T0, error=ErrorCode.KAFKA_STORAGE_ERROR))
-    assert "deletion halted, because of replicas whose deletion failed: t" in world.reasons(told)
-    assert deletes(world, told) == set(), "not tried for ever"
+    yielded = world.run(TopicDeletion(), answered(world, 2, T0, T1), answered(world, 3, T1))
+    yielded = world.run(answered(world, 1, T0, error=ErrorCode.KAFKA_STORAGE_ERROR))
+    assert "deletion halted, because of replicas whose deletion failed: t" in world.reasons(yielded)
+    assert deletes(world, yielded) == set(), "not tried for ever"
     world.register(1)
-    told = world.run(BrokerChange())
-    assert deletes(world, told) == {(1, T0)}
+    yielded = world.run(BrokerChange())
+    assert deletes(world, yielded) == {(1, T0)}
     world.run(answered(world, 1, T0))
     assert_gone(world)
 
@@ -235,8 +235,8 @@ def test_a_topic_whose_log_is_lost_can_be_deleted(world):
     world.run(refused(world, 3, T1))
     assert not world.context.is_online(BrokerId(3), T1)
     world.marked.add("t")
-    told = world.run(TopicDeletion())
-    assert (3, T1) in {(each[0], each[1]) for each in deletes(world, told)}
+    yielded = world.run(TopicDeletion())
+    assert (3, T1) in {(each[0], each[1]) for each in deletes(world, yielded)}
     world.run(answered(world, 3, T1))
     assert states(world)[3, T1] is R.DELETION_SUCCESSFUL
 
@@ -250,17 +250,24 @@ def test_an_answer_about_a_topic_that_is_not_being_deleted_is_nothing(world):
 def test_a_topic_being_reassigned_waits_for_its_end(world):
     world.context.assign(T0, Assignment((BrokerId(1), BrokerId(2)), adding=(BrokerId(2),)))
     world.marked.add("t")
-    told = world.run(TopicDeletion())
-    assert "deletion halted, because of a reassignment in progress: t" in world.reasons(told)
-    assert deletes(world, told) == set()
+    yielded = world.run(TopicDeletion())
+    assert "deletion halted, because of a reassignment in progress: t" in world.reasons(yielded)
+    assert deletes(world, yielded) == set()
     world.context.assign(T0, Assignment((BrokerId(1), BrokerId(2))))
-    world.drive(topic_deletion.resume(world.context, {"t"}))
+    world.drive(topic_deletion.resume_deletion_for_topics(world.context, {"t"}))
     assert len(deletes(world)) == 4
 
 
 def test_only_queued_topics_are_halted_and_resumed(world):
-    assert list(topic_deletion.halt(world.context, ["t"], topic_deletion.REASSIGNMENT)) == []
-    assert list(topic_deletion.resume(world.context, ["t"])) == []
+    assert (
+        list(
+            topic_deletion.mark_topic_ineligible_for_deletion(
+                world.context, ["t"], topic_deletion.REASSIGNMENT
+            )
+        )
+        == []
+    )
+    assert list(topic_deletion.resume_deletion_for_topics(world.context, ["t"])) == []
     assert world.context.topics_ineligible_for_deletion == set()
 
 
@@ -270,8 +277,8 @@ def test_a_new_controller_goes_on_with_what_is_marked(make_world):
     for tp, replicas in ((T0, (1, 2)), (T1, (2, 3))):
         world.write_state(tp, replicas[0], replicas)
     world.marked.add("t")
-    told = world.run(Startup())
-    assert deletes(world, told) == {(1, T0), (2, T0), (2, T1), (3, T1)}
+    yielded = world.run(Startup())
+    assert deletes(world, yielded) == {(1, T0), (2, T0), (2, T1), (3, T1)}
     world.run(answered(world, 1, T0), answered(world, 2, T0, T1), answered(world, 3, T1))
     assert_gone(world)
 
@@ -280,9 +287,9 @@ def test_a_new_controller_waits_for_a_broker_that_is_away(make_world):
     world = make_world(1, 2, active=False)
     world.write_topic("t", (1, 2), (2, 3))
     world.marked.add("t")
-    told = world.run(Startup())
-    assert "deletion halted, because of offline replicas: t" in world.reasons(told)
-    assert deletes(world, told) == set()
+    yielded = world.run(Startup())
+    assert "deletion halted, because of offline replicas: t" in world.reasons(yielded)
+    assert deletes(world, yielded) == set()
     world.register(3)
     world.run(BrokerChange())
     world.run(answered(world, 1, T0), answered(world, 2, T0, T1), answered(world, 3, T1))
@@ -311,9 +318,9 @@ def test_a_topic_that_is_being_deleted_gets_no_partitions(world):
     world.run(BrokerChange(), TopicDeletion())
     before = dict(world.topics["t"])
     world.topics["t"][2] = Assignment((BrokerId(1),))
-    told = world.run(PartitionModifications("t"))
+    yielded = world.run(PartitionModifications("t"))
     assert world.topics["t"] == before
-    assert "topic t is being deleted and gets no partitions: 2" in world.reasons(told)
+    assert "topic t is being deleted and gets no partitions: 2" in world.reasons(yielded)
     assert world.run(PartitionModifications("t")) == [], "the node as it was is no news"
 
 
@@ -367,13 +374,13 @@ def test_from_every_state_a_deletion_takes_a_replica_where_the_table_leads(world
         del world.context.brokers[BrokerId(3)]
     world.context.replica_states[one] = source
     world.context.topics_to_delete.add("t")
-    world.drive(topic_deletion.resume_all(world.context))
+    world.drive(topic_deletion.resume_deletions(world.context))
     if source is R.DELETION_STARTED:
         expected = source, "an answer is being waited for"
     elif online and (source is R.DELETION_SUCCESSFUL or (source, R.OFFLINE) not in REPLICA_TRANSITIONS):
         expected = source, "done already, or no way there"
     elif online:
-        expected = R.DELETION_STARTED, "told to delete"
+        expected = R.DELETION_STARTED, "yielded to delete"
     elif source in (R.OFFLINE, R.DELETION_INELIGIBLE):
         expected = R.DELETION_INELIGIBLE, "to be tried again"
     else:
@@ -399,8 +406,8 @@ def deletion_waits_for_a_dead_broker(world, transcript):
     request = CommandReceived(1, DeleteTopics(("orders", "ghost")))
     transcript.happens("a client asks for the end of two topics, of which one is there", request)
     transcript.happens("the watch on /admin/delete_topics fires", TopicDeletion())
-    told = answered(world, 1, orders), answered(world, 2, orders)
-    transcript.happens("brokers 1 and 2 have deleted their replicas", *told)
+    yielded = answered(world, 1, orders), answered(world, 2, orders)
+    transcript.happens("brokers 1 and 2 have deleted their replicas", *yielded)
     world.topics["orders"][1] = world.topics["orders"][0]
     transcript.happens("somebody adds a partition by hand", PartitionModifications("orders"))
     world.register(3)
@@ -410,10 +417,10 @@ def deletion_waits_for_a_dead_broker(world, transcript):
 
 def test_the_story_as_prose(make_world, transcript, request):
     world = make_world(active=False)
-    told = transcript(world)
-    deletion_waits_for_a_dead_broker(world, told)
+    yielded = transcript(world)
+    deletion_waits_for_a_dead_broker(world, yielded)
     path = Path(__file__).parents[4] / "transcripts" / "deletion_waits_for_a_dead_broker.txt"
-    text = "\n".join(told.text)
+    text = "\n".join(yielded.text)
     if request.config.getoption("--regenerate"):
         path.write_text(text)
     assert text == path.read_text(), "decided otherwise; if that is meant, run pytest with --regenerate"

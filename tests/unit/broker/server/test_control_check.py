@@ -8,7 +8,12 @@ import pytest
 from google.protobuf.message import DecodeError
 
 from barnabas.broker.core.control_gate import ControlGate
-from barnabas.broker.server.control_door import REFUSALS, ControlDoor, NotConfirmedError, NotRegisteredError
+from barnabas.broker.server.control_check import (
+    REFUSALS,
+    ControlRequestCheck,
+    NotConfirmedError,
+    NotRegisteredError,
+)
 from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
@@ -21,7 +26,7 @@ LAST = 2**31 - 1
 
 
 class Scene:
-    """A door, what ZooKeeper holds behind it, and what it has written down."""
+    """A check, what ZooKeeper holds behind it, and what it has written down."""
 
     def __init__(self):
         self.gate = ControlGate()
@@ -29,7 +34,7 @@ class Scene:
         self.gate.adopt(ControllerEpoch(3))
         self.lines, self.questions = [], 0
         self.in_zookeeper = 3
-        self.door = ControlDoor(BrokerId(1), self.gate, self.lines.append, self.latest_epoch)
+        self.check = ControlRequestCheck(BrokerId(1), self.gate, self.lines.append, self.latest_epoch)
 
     async def latest_epoch(self):
         self.questions += 1
@@ -40,7 +45,7 @@ class Scene:
 
     async def refuse(self, epoch, broker_epoch=OWN, kind=UpdateMetadataRequest, rest=b""):
         head = pb.ControlRequestHead(controller_id=2, controller_epoch=epoch, broker_epoch=broker_epoch)
-        return await self.door.refuse(kind, head.SerializeToString() + rest, 42)
+        return await self.check.refuse(kind, head.SerializeToString() + rest, 42)
 
 
 @pytest.fixture
@@ -56,7 +61,7 @@ async def test_the_controller_is_let_in_without_a_question(scene):
 async def test_a_process_without_a_registration_takes_no_request_for_its_former_incarnation(scene):
     """It began with an empty log, as only the process that saw the topic created may, and led."""
     scene.gate = ControlGate()
-    scene.door = ControlDoor(BrokerId(1), scene.gate, scene.lines.append, scene.latest_epoch)
+    scene.check = ControlRequestCheck(BrokerId(1), scene.gate, scene.lines.append, scene.latest_epoch)
     with pytest.raises(NotRegisteredError, match="has not registered below /brokers/ids"):
         await scene.refuse(3, OWN)
     scene.gate.registered(OWN + 1)
@@ -120,4 +125,4 @@ async def test_many_who_come_at_once_cost_one_question(scene):
 
 async def test_what_is_no_message_is_an_error(scene):
     with pytest.raises(DecodeError):
-        await scene.door.refuse(UpdateMetadataRequest, b"\xff", 0)
+        await scene.check.refuse(UpdateMetadataRequest, b"\xff", 0)

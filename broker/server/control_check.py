@@ -1,7 +1,7 @@
 """The check of control requests by their epochs, before the rest of a request is decoded.
 
-A request may have megabytes, and a stale one is not worth decoding. A controller epoch above all known ones
-is accepted only once ``/controller_epoch`` in ZooKeeper has reached it (Kafka accepts it at once); until then
+A request may have megabytes, so a stale one is not decoded. A controller epoch above all known ones is
+accepted only once ``/controller_epoch`` in ZooKeeper has reached it (Kafka accepts it at once); until then
 the caller is asked to try again, as a true controller does.
 """
 
@@ -71,7 +71,7 @@ class NotRegisteredError(Exception):
         )
 
 
-class ControlDoor:
+class ControlRequestCheck:
     """The check of control requests by their first three fields.
 
     Args:

@@ -1,0 +1,233 @@
+"""The page's view of a cluster: the history that grows, and the figures while somebody looks."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncGenerator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.local.control import BrokerState
+from barnabas.page.controls import WORDS, Action, Controls
+from barnabas.page.failover import last_failover
+from barnabas.page.groups import GroupReader
+from barnabas.page.history import Entry, History
+from barnabas.page.keep import HistoryFile
+from barnabas.page.measure import EndOffsetReader, EndOffsets, figures
+from barnabas.page.model import Change, ClusterState, Json, differences, state_of
+from barnabas.page.observer import Connection, Observer
+from barnabas.page.workload import Workload
+
+PROCESS_POLL_S = 0.2
+"""Seconds between two checks of the processes."""
+
+FIGURES_S = 1.0
+"""Seconds between two readings of metrics and groups."""
+
+_MOST_WAITING = 1_000
+"""Messages that a slow browser may be behind before it must read the history again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The cluster that a page shows.
+
+    Attributes:
+        zookeeper: The connect string.
+        bootstrap: ``bootstrap.servers``.
+        metrics: The ``host:port`` of each broker's metrics by id.
+        logs: The folder of each broker's logs by id.
+    """
+
+    zookeeper: str
+    bootstrap: str
+    metrics: Mapping[int, str] = field(default_factory=dict)
+    logs: Mapping[int, Path] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message to the browsers that follow the cluster.
+
+    Attributes:
+        event: ``changes`` or ``figures``.
+        data: The content.
+        number: The number of the last entry in it; None for figures.
+    """
+
+    event: str
+    data: object
+    number: int | None = None
+
+
+class LiveCluster:
+    """A cluster as it changes. Everything is called on one event loop.
+
+    Args:
+        source: The cluster.
+        controls: The actions on it.
+        kept: A file that keeps the history for the next start; None for no file.
+    """
+
+    def __init__(self, source: Source, controls: Controls, kept: Path | None = None) -> None:
+        self.source = source
+        self._file = None if kept is None else HistoryFile(kept)
+        self.history = History() if self._file is None else self._file.load()
+        self.workload = Workload(source.bootstrap)
+        self._controls = controls
+        known = self.history.latest()
+        self._state = state_of(known)
+        self._processes = {int(broker): state for broker, state in known["processes"].items()}
+        self._has_zookeeper = True
+        self._followers: set[asyncio.Queue[Message | None]] = set()
+        self._watched = asyncio.Event()
+
+    async def run(self) -> None:
+        """Follow the cluster until cancelled."""
+        observer = Observer(self.source.zookeeper, self._on_state, self._on_connection, self._state)
+        if self.history.entries():
+            self._add(_now_ms(), [Change("start", "The page was started again", {})])
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(observer.run())
+                tasks.create_task(self._follow_processes())
+                tasks.create_task(self._follow_figures())
+        finally:
+            if self._file is not None:
+                self._file.close()
+
+    def _on_state(self, state: ClusterState, at_ms: int) -> None:
+        changes = list(differences(self._state, state))
+        self._state = state
+        self._add(at_ms, changes)
+
+    def _on_connection(self, connection: Connection) -> None:
+        is_connected = connection is Connection.MADE
+        if is_connected is self._has_zookeeper:
+            return
+        self._has_zookeeper = is_connected
+        text = "ZooKeeper answers again" if is_connected else "ZooKeeper does not answer"
+        self._add(
+            _now_ms(), [Change("zookeeper", text, {"connected": is_connected}, is_bad=not is_connected)]
+        )
+
+    async def _follow_processes(self) -> None:
+        while True:
+            processes = self._controls.processes()
+            changes = [
+                Change(
+                    "process",
+                    f"The process of broker {broker} is {state}",
+                    {"id": broker, "state": str(state)},
+                    is_bad=state is not BrokerState.RUNNING and broker in self._processes,
+                )
+                for broker, state in processes.items()
+                if self._processes.get(broker) != state
+            ]
+            self._processes = {broker: str(state) for broker, state in processes.items()}
+            self._add(_now_ms(), changes)
+            await asyncio.sleep(PROCESS_POLL_S)
+
+    async def _follow_figures(self) -> None:
+        reader, groups = EndOffsetReader(self.source.metrics), GroupReader(self.source.bootstrap)
+        before: EndOffsets = {}
+        before_at = time.monotonic()
+        with contextlib.closing(groups):
+            while True:
+                await self._watched.wait()
+                after, at = await reader.read(), time.monotonic()
+                said = figures(self._state, before, after, max(at - before_at, FIGURES_S / 10))
+                ends = _ends_of_leaders(self._state, after)
+                said["groups"] = await asyncio.to_thread(groups.read, ends)
+                said["workload"] = self.workload.json()
+                self._send(Message("figures", said))
+                before, before_at = after, at
+                await asyncio.sleep(FIGURES_S)
+
+    async def act(self, action: Action, broker: int) -> None:
+        """Carry out an action and record it.
+
+        Raises:
+            ControlError: It cannot be carried out.
+        """
+        at_ms = _now_ms()
+        acting = asyncio.ensure_future(self._controls.act(action, broker))
+        # What is refused at once is no part of the history; what takes its time stands before its effects.
+        await asyncio.wait([acting], timeout=PROCESS_POLL_S / 4)
+        if not acting.done() or acting.exception() is None:
+            self._add(
+                at_ms, [Change("action", WORDS[action].format(broker), {"id": broker, "action": str(action)})]
+            )
+        await acting
+
+    def snapshot(self) -> Json:
+        """Return the history and what the page may do."""
+        return {
+            **self.history.json(),
+            "now": _now_ms(),
+            "controls": sorted(self._controls.actions()),
+            "bootstrap": self.source.bootstrap,
+        }
+
+    def failover(self) -> Json | None:
+        """Return the last failover; None if there was none."""
+        base = self.history.json()["base"]
+        assert isinstance(base, dict)
+        told = last_failover(base, self.history.entries())
+        return None if told is None else told.json()
+
+    async def follow(self, after: int) -> AsyncGenerator[Message | None]:
+        """Yield what comes after an entry of the history; None if the history must be read again."""
+        missed = self.history.after(after)
+        if missed is None:
+            yield None
+            return
+        queue: asyncio.Queue[Message | None] = asyncio.Queue()
+        self._followers.add(queue)
+        self._watched.set()
+        try:
+            if missed:
+                yield _message(missed)
+            while (message := await queue.get()) is not None:
+                yield message
+            yield None
+        finally:
+            self._followers.discard(queue)
+            if not self._followers:
+                self._watched.clear()
+
+    def _add(self, at_ms: int, changes: list[Change]) -> None:
+        if changes:
+            added = self.history.add(at_ms, changes)
+            if self._file is not None:
+                self._file.append(self.history, added)
+            self._send(_message(added))
+
+    def _send(self, message: Message) -> None:
+        for queue in self._followers:
+            if queue.qsize() < _MOST_WAITING:
+                queue.put_nowait(message)
+            else:
+                with contextlib.suppress(asyncio.QueueEmpty):
+                    while True:
+                        queue.get_nowait()
+                queue.put_nowait(None)
+
+
+def _message(entries: list[Entry]) -> Message:
+    return Message("changes", [entry.json() for entry in entries], entries[-1].number)
+
+
+def _ends_of_leaders(state: ClusterState, ends: EndOffsets) -> dict[TopicPartition, int]:
+    return {
+        partition: end
+        for partition, view in state.partitions.items()
+        if (end := ends.get(view.leader, {}).get(partition)) is not None
+    }
+
+
+def _now_ms() -> int:
+    return int(time.time() * 1000)

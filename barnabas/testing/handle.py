@@ -1,0 +1,155 @@
+"""What ``Cluster`` and ``AsyncCluster`` share: the running cluster, its loop, and facts that need no wait."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from barnabas.local.cluster import LocalCluster
+from barnabas.local.forks import Forks
+from barnabas.local.loop_thread import LoopThread
+from barnabas.testing.options import Options
+
+if TYPE_CHECKING:
+    from barnabas.testing.running import Running
+
+READY_TIMEOUT_S = 60.0
+"""Seconds for the start of a cluster or a broker."""
+
+WAIT_TIMEOUT_S = 30.0
+"""Seconds for every other wait."""
+
+_HANDS = 8
+"""Threads for calls that block."""
+
+LIVE: list[Facts] = []
+"""The clusters of this process that run, for reports of failed tests."""
+
+
+class Handle:
+    """A running cluster with the thread of its event loop.
+
+    Args:
+        running: The cluster.
+        temporary: A folder that is deleted in the end.
+
+    Attributes:
+        running: The cluster.
+        thread: The thread.
+    """
+
+    def __init__(self, running: Running, temporary: tempfile.TemporaryDirectory[str] | None = None) -> None:
+        self.running = running
+        self.thread = LoopThread("barnabas-cluster")
+        self._temporary = temporary
+        self._is_over = False
+
+    def close(self) -> None:
+        """End the thread, and delete a temporary folder."""
+        self.thread.stop()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+
+    async def stop(self) -> None:
+        """Stop the cluster once; must be called on its loop."""
+        if not self._is_over:
+            self._is_over = True
+            LIVE[:] = [facts for facts in LIVE if facts.directory != self.running.directory]
+            await self.running.stop()
+
+
+def on_this_machine(
+    brokers: int = 3,
+    *,
+    settings: Mapping[str, str] | None = None,
+    session_timeout_ms: int = 3_000,
+    racks: Sequence[str] = (),
+    directory: Path | str | None = None,
+) -> Handle:
+    """Create a cluster of processes: an embedded ZooKeeper and brokers 1 to n, on free ports of loopback.
+
+    No process outlives this one, however that ends.
+
+    Args:
+        brokers: The number of brokers.
+        settings: Settings of every broker, over those for tests (``barnabas.testing.options``).
+        session_timeout_ms: ``zookeeper.session.timeout.ms``, at least 1000: the milliseconds after which the
+            others notice that a broker was killed or cut off.
+        racks: The ``broker.rack`` of broker 1, 2 and so on.
+        directory: The folder for data and logs, which is kept; None for a temporary one, which is deleted
+            when the cluster stops.
+
+    Raises:
+        ValueError: An option is not possible.
+        PortError: There are no free ports.
+    """
+    options = Options(brokers, dict(settings or {}), session_timeout_ms, tuple(racks))
+    temporary: tempfile.TemporaryDirectory[str] | None = None
+    if directory is None:
+        temporary = tempfile.TemporaryDirectory(prefix="barnabas-", ignore_cleanup_errors=True)
+        directory = temporary.name
+    place = Path(directory).resolve()
+    place.mkdir(parents=True, exist_ok=True)
+    forks = Forks(place)
+    forks.warm()
+    local = LocalCluster(place, brokers, overrides=options.all_settings(), children=forks)
+    hands = ThreadPoolExecutor(_HANDS, thread_name_prefix="barnabas-hand")
+    assert local.zookeeper is not None
+    launched = hands.submit(local.zookeeper.launch)
+    # ZooKeeper and the process that forks brokers start meanwhile; kazoo's import takes as long.
+    from barnabas.testing.processes import RunningProcesses
+
+    return Handle(RunningProcesses(options, local, hands, launched), temporary)
+
+
+class Facts:
+    """What is known of a cluster without waiting.
+
+    Args:
+        handle: The cluster.
+    """
+
+    def __init__(self, handle: Handle) -> None:
+        self._handle = handle
+        self._running = handle.running
+        if self._running not in (facts._running for facts in LIVE):  # noqa: SLF001  # of this class
+            LIVE.append(self)
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """``bootstrap.servers`` for clients: all brokers, including dead ones."""
+        return self._running.bootstrap_servers
+
+    @property
+    def zookeeper(self) -> str:
+        """``host:port`` of ZooKeeper, for tools that ask for ``zookeeper.connect``."""
+        return self._running.zookeeper
+
+    @property
+    def brokers(self) -> list[int]:
+        """The ids of all brokers, including dead ones."""
+        return self._running.ids
+
+    @property
+    def directory(self) -> Path:
+        """The folder of all files; ``broker-1/logs`` has the logs of broker 1."""
+        return self._running.directory
+
+    def state_of(self, broker: int) -> str:
+        """Return ``running``, ``paused`` or ``dead``.
+
+        Raises:
+            UnknownBrokerError: There is no such broker.
+        """
+        return self._running.state_of(broker)
+
+    def story(self, since: str = "") -> list[str]:
+        """Tell what was done to the cluster, and what became of controllers, leaders and ISRs, a line each.
+
+        Args:
+            since: The time from which on, as ``barnabas.testing.story.stamp`` returns it; all by default.
+        """
+        return self._running.story(since)

@@ -1,0 +1,290 @@
+"""What every cluster for tests shares: the view of ZooKeeper, topics, and the story.
+
+Every coroutine runs on the loop of one ``LoopThread``. The faces of it are ``Cluster`` and ``AsyncCluster``,
+whose methods describe these here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from barnabas.chaos.expiry import expire_owner
+from barnabas.chaos.zookeeper_wire import WireError
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.zk.schema import paths
+from barnabas.local.switches import ZOOKEEPER
+from barnabas.testing import wire
+from barnabas.testing.errors import ClusterError, RefusedError, UnknownBrokerError
+from barnabas.testing.story import Deed, stamp, tell
+from barnabas.testing.topics import Topics
+from barnabas.testing.view import State, View
+
+CLIENTS = "clients"
+"""The node of a network that is all clients."""
+
+Node = int | str
+"""A broker's id, ``"zookeeper"`` or ``"clients"``."""
+
+LOOK_S = 2.0
+"""Seconds in which ZooKeeper must answer to be described."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """The names of the topics and consumer groups that existed at a time."""
+
+    topics: frozenset[str]
+    groups: frozenset[str]
+
+
+class Running(ABC):
+    """A running cluster.
+
+    Args:
+        ids: The ids of all brokers.
+        zookeeper: ``host:port`` of ZooKeeper, past all switches.
+        directory: The folder of all files.
+
+    Attributes:
+        bootstrap_servers: ``bootstrap.servers`` for clients.
+        topics: Topics, partitions and the waits for them.
+        deeds: What was done to the cluster, in order.
+    """
+
+    def __init__(self, ids: Iterable[int], zookeeper: str, directory: Path) -> None:
+        self.ids = sorted(ids)
+        self.zookeeper = zookeeper
+        self.directory = directory
+        self.bootstrap_servers = ""
+        self.deeds: list[Deed] = []
+        self.view = View(zookeeper)
+        self.topics = Topics(self.view, self.addresses, self.standing)
+
+    @abstractmethod
+    async def start(self, timeout_s: float) -> None:
+        """Start everything, and wait until all brokers serve and know each other."""
+
+    @abstractmethod
+    async def stop(self) -> None:
+        """Stop everything; what does not stop in time is killed."""
+
+    @abstractmethod
+    async def kill(self, broker_id: int) -> None:
+        """Send SIGKILL, and wait for the end of the process."""
+
+    @abstractmethod
+    async def terminate(self, broker_id: int, timeout_s: float) -> None:
+        """Send SIGTERM, and wait for the end of the process."""
+
+    @abstractmethod
+    async def start_broker(self, broker_id: int, timeout_s: float) -> None:
+        """Start the process if it does not run, and wait until it serves."""
+
+    @abstractmethod
+    async def pause(self, broker_id: int) -> None:
+        """Make the process stop until it is resumed."""
+
+    @abstractmethod
+    async def resume(self, broker_id: int) -> None:
+        """Make the process go on."""
+
+    @abstractmethod
+    async def partition(self, node: Node, others: Collection[Node], *, one_way: bool, refuse: bool) -> None:
+        """Cut or refuse what flows between ``node`` and the others."""
+
+    @abstractmethod
+    async def slow(
+        self,
+        node: Node,
+        others: Collection[Node],
+        *,
+        one_way: bool,
+        delay_ms: float,
+        bytes_per_second: float | None,
+    ) -> None:
+        """Delay and limit what flows between ``node`` and the others."""
+
+    @abstractmethod
+    async def heal(self) -> None:
+        """Make the network healthy."""
+
+    @abstractmethod
+    async def fill_disk(self, broker_id: int) -> None:
+        """Make all writes to the broker's log directories fail with ENOSPC."""
+
+    @abstractmethod
+    async def free_disk(self, broker_id: int) -> None:
+        """Let writes succeed again."""
+
+    @abstractmethod
+    def addresses(self, *, reachable: bool = False) -> Mapping[int, str]:
+        """Return ``host:port`` of each running broker by id; with ``reachable`` those without a fault."""
+
+    @abstractmethod
+    def state_of(self, broker_id: int) -> str:
+        """Return ``running``, ``paused`` or ``dead``."""
+
+    @abstractmethod
+    def faults(self) -> list[str]:
+        """Describe the faults that last, except those of processes."""
+
+    @abstractmethod
+    def logs(self) -> Iterable[str]:
+        """Generate the lines of all brokers' state-change.log and server.log."""
+
+    @abstractmethod
+    async def undo_faults(self, timeout_s: float) -> None:
+        """Heal the network, free disks, resume what is paused, and start what is dead."""
+
+    async def expire_session(self, broker_id: int) -> None:
+        """End the broker's ZooKeeper session."""
+        self.check_known(broker_id)
+        self.note(f"expire the ZooKeeper session of broker {broker_id}")
+        try:
+            await asyncio.to_thread(expire_owner, self.zookeeper, paths.broker(BrokerId(broker_id)))
+        except WireError as error:
+            raise RefusedError(f"the session of broker {broker_id} cannot be ended: {error}") from error
+
+    async def look(self, topics: Iterable[str] = ()) -> State:
+        """Return what ZooKeeper knows."""
+        return await self.view.look(topics)
+
+    async def controller_id(self, timeout_s: float) -> int:
+        """Return the controller, once there is one whose process runs."""
+
+        async def look() -> int | None:
+            found = (await self.view.look()).controller
+            return found if found in self.addresses() else None
+
+        return await self.view.wait(look, "a controller that runs", timeout_s, self.standing)
+
+    async def leader_of(self, topic: str, partition: int, timeout_s: float) -> int:
+        """Return a partition's leader, once it has one whose process runs."""
+        return (await self.topics.wait_until_led(topic, partition, None, timeout_s))[partition]
+
+    async def isr_of(self, topic: str, partition: int) -> tuple[int, ...]:
+        """Return the in-sync replicas of a partition."""
+        return (await self.topics.partition(topic, partition)).isr
+
+    async def replicas_of(self, topic: str, partition: int) -> tuple[int, ...]:
+        """Return the replicas of a partition."""
+        return (await self.topics.partition(topic, partition)).replicas
+
+    async def create_topic(
+        self,
+        name: str,
+        *,
+        partitions: int,
+        replication_factor: int | None,
+        configs: Mapping[str, str],
+        assignment: Mapping[int, Sequence[int]],
+        timeout_s: float,
+    ) -> None:
+        """Create a topic; without a replication factor it has up to three replicas."""
+        replicas = min(3, len(self.ids)) if replication_factor is None else replication_factor
+        await self.topics.create(
+            name,
+            partitions=partitions,
+            replication_factor=replicas,
+            configs=configs,
+            assignment=assignment,
+            timeout_s=timeout_s,
+        )
+
+    async def all_serve(self, timeout_s: float) -> None:
+        """Wait until all brokers serve and know each other."""
+        await self.view.wait(
+            self._all_serve, "all brokers serve and know each other", timeout_s, self.standing
+        )
+
+    async def _all_serve(self) -> bool | None:
+        addresses = self.addresses()
+        self.refuse_ends(set(self.ids) - addresses.keys())
+        state = await self.view.look()
+        if list(state.brokers) != self.ids or state.controller is None:
+            return None
+        told = await asyncio.gather(*map(wire.metadata, addresses.values()))
+        return all(each.brokers == set(self.ids) and each.controller >= 0 for each in told) or None
+
+    async def serves(self, broker_id: int, timeout_s: float) -> None:
+        """Wait until a broker serves."""
+
+        async def look() -> bool | None:
+            address = self.addresses().get(broker_id)
+            if address is None:
+                self.refuse_ends([broker_id])
+                return None
+            told = await wire.metadata(address)
+            return True if broker_id in told.brokers and told.controller >= 0 else None
+
+        await self.view.wait(look, f"broker {broker_id} serves", timeout_s, self.standing)
+
+    @abstractmethod
+    def refuse_ends(self, broker_ids: Iterable[int]) -> None:
+        """Raise ClusterError with the last words of a broker whose process has ended."""
+
+    async def standing(self, topics: Collection[str] = ()) -> str:
+        """Describe how things stand, for the error of a wait."""
+        processes = ", ".join(f"{each} is {self.state_of(each)}" for each in self.ids)
+        try:
+            async with asyncio.timeout(LOOK_S):
+                known = str(await self.view.look(topics))
+        except Exception as error:  # noqa: BLE001  # whatever it is, it must not hide the wait's own error
+            known = f"ZooKeeper does not answer ({type(error).__name__})"
+        return "; ".join([f"broker {processes}", *self.faults(), known, f"logs in {self.directory}"])
+
+    async def checkpoint(self) -> Checkpoint:
+        """Return the topics and groups that there are."""
+        state, groups = await asyncio.gather(self.view.look(), self.topics.groups())
+        return Checkpoint(state.topics, frozenset(name for names in groups.values() for name in names))
+
+    async def restore(self, checkpoint: Checkpoint, timeout_s: float) -> None:
+        """Undo all faults, and delete the topics and groups that came after the checkpoint."""
+        await self.undo_faults(timeout_s)
+        await self.all_serve(timeout_s)
+        await self.topics.delete_all_but(checkpoint.topics, checkpoint.groups, timeout_s)
+
+    def story(self, since: str) -> list[str]:
+        """Tell what happened from ``since`` on."""
+        return tell(self.deeds, self.logs(), since)
+
+    def note(self, text: str) -> None:
+        """Note what is done to the cluster, for its story."""
+        self.deeds.append(Deed(stamp(time.time()), text))
+
+    def check_known(self, broker_id: int) -> None:
+        """Raise UnknownBrokerError if there is no such broker."""
+        if broker_id not in self.ids:
+            raise UnknownBrokerError(f"there is no broker {broker_id!r}; there are {self.listed()}")
+
+    def check_runs(self, broker_id: int) -> None:
+        """Raise an error if there is no such broker, or it does not run."""
+        self.check_known(broker_id)
+        if self.state_of(broker_id) == "dead":
+            raise ClusterError(f"broker {broker_id} does not run")
+
+    def check_link(self, a: Node, b: Node) -> None:
+        """Raise UnknownBrokerError if there are no such nodes, or no link between them."""
+        for node in (a, b):
+            if isinstance(node, int):
+                self.check_known(node)
+            elif node not in (ZOOKEEPER, CLIENTS):
+                raise UnknownBrokerError(
+                    f"there is no node {node!r}; there are {self.listed()}, {ZOOKEEPER!r} and {CLIENTS!r}"
+                )
+        if a == b or not (isinstance(a, int) or isinstance(b, int)):
+            raise UnknownBrokerError(f"there is no link between {name_of(a)} and {name_of(b)}")
+
+    def listed(self) -> str:
+        """Return the ids of all brokers as text."""
+        return ", ".join(map(str, self.ids))
+
+
+def name_of(node: Node) -> str:
+    """Return the name of a node in messages."""
+    return f"broker {node}" if isinstance(node, int) else node

@@ -1,0 +1,121 @@
+"""``kafka-acls.sh``: add, remove and list ACLs.
+
+Options and output are those of ``kafka.admin.AclCommand`` of Kafka 2.8 with ``--bootstrap-server``. Errors at
+run time are printed on standard output, as there. Exit code 0, or 1 on any error.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from barnabas.cluster.model.acls import AccessControlEntry, AclFilter, ResourcePattern
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.tools.acl_client import AclClient
+from barnabas.tools.acl_flags import (
+    OPTIONS,
+    PURPOSE,
+    Entries,
+    check,
+    entries_to_add,
+    entries_to_remove,
+    principals,
+    resources_of,
+)
+from barnabas.tools.acl_lines import added, listing, question
+from barnabas.tools.admin_client import AdminClient, AdminError, NotSupported
+from barnabas.tools.command_config import CommandConfigError, for_kafka_python
+from barnabas.tools.config_client import Refusal
+from barnabas.tools.entry import run_tool, run_with_options
+from barnabas.tools.java_errors import java_class
+from barnabas.tools.options import Given, JavaError
+
+
+def add(client: AclClient, found: Entries) -> None:
+    """Announce and create ACLs, one resource after the other."""
+    for resource, entries in found.items():
+        sys.stdout.write(added(resource, entries))
+        client.create(resource, entries)
+
+
+def remove(client: AclClient, found: Entries, *, is_forced: bool) -> None:
+    """Delete ACLs, each resource's after a question unless ``is_forced``; the end of the input means no."""
+    for resource, entries in found.items():
+        if is_forced or _is_confirmed(question(resource, entries)):
+            client.delete(filters_of(resource, entries))
+
+
+def filters_of(resource: ResourcePattern, entries: Sequence[AccessControlEntry] = ()) -> list[AclFilter]:
+    """Return the filters that find some ACLs of a resource, or without any all of it."""
+    return [
+        AclFilter(*resource, each.principal, each.host, each.operation, each.permission) for each in entries
+    ] or [AclFilter(*resource)]
+
+
+def _is_confirmed(text: str) -> bool:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+    return sys.stdin.readline().rstrip("\r\n").lower() == "y"
+
+
+def run(given: Given) -> None:
+    """Carry out the options, and list the ACLs of their resources, or without one all ACLs.
+
+    Raises:
+        UsageError: The options do not fit together.
+        JavaError: An option's value is invalid.
+        AdminError: No broker answered.
+        Refusal: The cluster refused.
+        CommandConfigError: The client cannot be created with ``--command-config``.
+    """
+    flags, resources, named = given.values(), resources_of(given), principals(given, "principal")
+    # What is wrong with the options is said before the first connection.
+    found = entries_to_add(given) if flags.add else entries_to_remove(given) if flags.remove else {}
+    with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
+        client = AclClient(admin)
+        if flags.add:
+            add(client, found)
+        else:
+            remove(client, found, is_forced=flags.force)
+        shown = [each for resource in resources for each in filters_of(resource)] or [AclFilter()]
+        sys.stdout.write(listing(client.describe(shown), named))
+
+
+def failure(error: JavaError | AdminError | Refusal | CommandConfigError) -> str:
+    """Return the text of an error: its message, and the first line of Java's stack trace."""
+    if isinstance(error, JavaError):
+        message, kind = str(error), error.java_class
+    elif isinstance(error, CommandConfigError):
+        message, kind = str(error), "org.apache.kafka.common.KafkaException"
+    else:
+        code = (
+            ErrorCode.UNSUPPORTED_VERSION if isinstance(error, NotSupported) else ErrorCode.REQUEST_TIMED_OUT
+        )
+        cause = java_class(error.error if isinstance(error, Refusal) else code)
+        message, kind = f"{cause}: {error}", "java.util.concurrent.ExecutionException"
+    return f"Error while executing ACL command: {message}\n{kind}: {message}\n"
+
+
+def work(given: Given) -> int:
+    """Check and carry out the options, and return the exit code."""
+    check(given)
+    try:
+        run(given)
+    except (JavaError, AdminError, Refusal, CommandConfigError) as error:
+        sys.stdout.write(failure(error))
+        return 1
+    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool, and return the exit code."""
+    return run_with_options(OPTIONS, PURPOSE, arguments, work)
+
+
+def command() -> int:
+    """Run the tool as a program, and return its exit code."""
+    return run_tool(main)
+
+
+if __name__ == "__main__":
+    sys.exit(command())

@@ -1,0 +1,77 @@
+"""Properties of Java's clients as settings of librdkafka, through which tools read and write records.
+
+Most names are the same. What Java's clients need and librdkafka has no use for, such as serializers, is left
+out; what librdkafka does not know is refused by it. Sources: ``ProducerConfig`` and ``ConsumerConfig`` of
+Kafka 2.8, the configuration properties of librdkafka 2.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+_RENAMED = {
+    "fetch.max.wait.ms": "fetch.wait.max.ms",
+    "max.request.size": "message.max.bytes",
+    "receive.buffer.bytes": "socket.receive.buffer.bytes",
+    "send.buffer.bytes": "socket.send.buffer.bytes",
+}
+
+_WITHOUT_USE = frozenset(
+    {
+        "default.api.timeout.ms",
+        "interceptor.classes",
+        "key.deserializer",
+        "key.serializer",
+        "max.block.ms",
+        "max.poll.records",
+        "metric.reporters",
+        "value.deserializer",
+        "value.serializer",
+    }
+)
+
+_ASSIGNORS = {
+    "org.apache.kafka.clients.consumer.CooperativeStickyAssignor": "cooperative-sticky",
+    "org.apache.kafka.clients.consumer.RangeAssignor": "range",
+    "org.apache.kafka.clients.consumer.RoundRobinAssignor": "roundrobin",
+}
+
+_VALUES = {
+    "auto.offset.reset": {"none": "error"},
+    "partition.assignment.strategy": _ASSIGNORS,
+}
+"""The values that librdkafka calls otherwise."""
+
+_BYTES_PER_KB = 1024
+
+SILENT = logging.Logger("librdkafka")  # noqa: LOG001  # a logger of nobody's: not one of the process's tree
+"""The logger for librdkafka's own lines, which are not shown: its errors come as events."""
+SILENT.addHandler(logging.NullHandler())
+
+
+def for_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
+    """Translate properties of Java's clients."""
+    settings: dict[str, str] = {}
+    for name, value in properties.items():
+        if name == "buffer.memory" and value.isdigit():
+            settings["queue.buffering.max.kbytes"] = str(max(1, int(value) // _BYTES_PER_KB))
+        elif name not in _WITHOUT_USE:
+            settings[_RENAMED.get(name, name)] = _VALUES.get(name, {}).get(value, value)
+    return settings
+
+
+def merged(
+    properties: Mapping[str, str], given: Mapping[str, str | None], defaults: Mapping[str, str]
+) -> dict[str, str]:
+    """Merge options into properties: what is given counts first, then the property, then the default.
+
+    Source: ``CommandLineUtils.maybeMergeOptions``.
+
+    Args:
+        properties: The properties.
+        given: The value of each option, by property; None if the option is not given.
+        defaults: The default values of options, by property.
+    """
+    explicit = {name: value for name, value in given.items() if value is not None}
+    return {**defaults, **properties, **explicit}

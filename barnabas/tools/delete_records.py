@@ -1,0 +1,154 @@
+"""``kafka-delete-records.sh``: delete the records of partitions below given offsets.
+
+Options and output are those of ``kafka.admin.DeleteRecordsCommand`` of Kafka 2.8. The error of a partition is
+printed and leaves the exit code at 0; a file that cannot be used makes it 1.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.tools.admin_client import DEADLINE_MS, AdminClient, AdminError
+from barnabas.tools.command_config import CommandConfigError, for_kafka_python
+from barnabas.tools.entry import run_tool, run_with_options
+from barnabas.tools.options import (
+    COMMAND_CONFIG,
+    Given,
+    JavaError,
+    Option,
+    Options,
+    bootstrap_server,
+)
+from barnabas.tools.requests import RequestFailed, Requests
+from barnabas.tools.usage import require
+
+PURPOSE = "This tool helps to delete records of the given partitions down to the specified offset."
+
+_EXAMPLE = '{"partitions": [{"topic": "foo", "partition": 1, "offset": 1}], "version": 1}'
+_VERSION = 1
+
+OPTIONS = Options(
+    bootstrap_server("the servers to connect to, separated by commas; required"),
+    Option(
+        "offset-json-file",
+        f"the offset of each partition below which records are deleted, -1 for all; required: {_EXAMPLE}",
+        "Offset json file path",
+    ),
+    COMMAND_CONFIG,
+)
+
+
+class OperationFailed(JavaError):
+    """An error for a file whose content cannot be used."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("kafka.admin.AdminOperationException", message)
+
+
+def parse_offsets(text: str) -> dict[TopicPartition, int]:
+    """Parse the offset of each partition, -1 for the high watermark.
+
+    Raises:
+        JavaError: The text is not JSON of the form of the example, or names a partition twice.
+    """
+    try:
+        body = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise OperationFailed("The input string is not a valid JSON") from error
+    fields = _object(body)
+    version = _number(fields["version"], "Int") if "version" in fields else _VERSION
+    if version != _VERSION:
+        raise OperationFailed(f"Not supported version field value {version}")
+    if "partitions" not in fields:
+        raise OperationFailed("Missing partitions field")
+    if not isinstance(fields["partitions"], list):
+        raise _mapping_error(f"Expected JSON array, received {_text(fields['partitions'])}")
+    offsets = [_offset(each) for each in fields["partitions"]]
+    twice = [str(tp) for tp, times in Counter(tp for tp, _ in offsets).items() if times > 1]
+    if twice:
+        raise JavaError(
+            "kafka.common.AdminCommandFailedException",
+            f"Offset json file contains duplicate topic partitions: {','.join(twice)}",
+        )
+    return dict(offsets)
+
+
+def _offset(item: object) -> tuple[TopicPartition, int]:
+    fields = _object(item)
+    for name in ("topic", "partition", "offset"):
+        if name not in fields:
+            raise _mapping_error(f"No such field exists: `{name}`")
+    if not isinstance(fields["topic"], str):
+        raise _mapping_error(f"Expected `String` value, received {_text(fields['topic'])}")
+    partition = _number(fields["partition"], "Int")
+    return TopicPartition(fields["topic"], partition), _number(fields["offset"], "Long")
+
+
+def _object(item: object) -> dict[str, Any]:
+    if not isinstance(item, dict):
+        raise _mapping_error(f"Expected JSON object, received {_text(item)}")
+    return item
+
+
+def _number(value: object, kind: str) -> int:
+    if type(value) is not int:
+        raise _mapping_error(f"Expected `{kind}` value, received {_text(value)}")
+    return value
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _mapping_error(message: str) -> JavaError:
+    return JavaError("com.fasterxml.jackson.databind.JsonMappingException", message)
+
+
+def result_lines(results: Mapping[TopicPartition, int | RequestFailed]) -> list[str]:
+    """Return a line for each partition: its new start, or its error."""
+    return [
+        f"partition: {tp}\terror: {result}"
+        if isinstance(result, RequestFailed)
+        else f"partition: {tp}\tlow_watermark: {result}"
+        for tp, result in results.items()
+    ]
+
+
+def work(given: Given) -> int:
+    """Delete the records, and return the exit code."""
+    require(given, "bootstrap-server", "offset-json-file")
+    flags = given.values()
+    try:
+        text = Path(flags.offset_json_file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise JavaError("java.io.IOException", f"Unable to read file {flags.offset_json_file}") from error
+    offsets = parse_offsets(text)
+    try:
+        with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
+            sys.stdout.write("Executing records delete operation\n")
+            results = Requests(admin, DEADLINE_MS).delete_records(offsets)
+    except (AdminError, CommandConfigError) as error:
+        raise JavaError("org.apache.kafka.common.KafkaException", str(error)) from error
+    sys.stdout.write("Records delete operation completed:\n")
+    sys.stdout.writelines(f"{line}\n" for line in result_lines(results))
+    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool, and return the exit code."""
+    return run_with_options(OPTIONS, PURPOSE, arguments, work)
+
+
+def command() -> int:
+    """Run the tool as a program, and return its exit code."""
+    return run_tool(main)
+
+
+if __name__ == "__main__":
+    sys.exit(command())

@@ -1,0 +1,1 @@
+"""The lines of ``kafka-dump-log.sh``: what the files of a log hold, as text."""

@@ -1,0 +1,135 @@
+"""``kafka-get-offsets.sh``: print the offsets of a topic's partitions at a time.
+
+Options and output are those of ``kafka.tools.GetOffsetShell`` of Kafka 2.8, which has no script of this name
+yet, with ``--bootstrap-server`` and ``--command-config`` of later releases (KIP-635). Exit code 0, or 1 if
+the topic or all of the given partitions do not exist.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.tools.admin_client import DEADLINE_MS, AdminClient, AdminError, TopicMetadata
+from barnabas.tools.command_config import CommandConfigError, for_kafka_python
+from barnabas.tools.entry import run_tool, run_with_options
+from barnabas.tools.options import COMMAND_CONFIG, Given, Kind, Option, Options, bootstrap_server
+from barnabas.tools.requests import UNKNOWN_OFFSET, Requests
+from barnabas.tools.usage import check_servers, require
+
+PURPOSE = "An interactive shell for getting topic offsets."
+
+OPTIONS = Options(
+    bootstrap_server("the servers to connect to, separated by commas; required"),
+    Option("broker-list", "the same, under its name in Kafka 2.8", "hostname:port,...,hostname:port"),
+    COMMAND_CONFIG,
+    Option("topic", "the topic; required", "topic"),
+    Option("partitions", "its partitions, separated by commas; all without it", "partition ids", default=""),
+    Option(
+        "time",
+        "milliseconds since 1970: the offset of the first record that is so young, or none",
+        "timestamp/-1(latest)/-2(earliest)",
+        kind=Kind.LONG,
+        default="-1",
+    ),
+    Option("offsets", "ignored, as in Kafka", "count", kind=Kind.INTEGER, default="1"),
+    Option("max-wait-ms", "ignored, as in Kafka", "ms", kind=Kind.INTEGER, default="1000"),
+)
+
+
+class GetOffsetsError(Exception):
+    """An error that ends the tool, with Kafka's message."""
+
+
+def parse_partitions(text: str) -> list[int]:
+    """Parse the numbers of ``--partitions``, each once.
+
+    Raises:
+        GetOffsetsError: One is not a number.
+    """
+    numbers = [each for each in text.split(",") if each]
+    if not all(re.fullmatch("[+-]?[0-9]+", each) for each in numbers):
+        raise GetOffsetsError(
+            f"--partitions expects a comma separated list of numeric partition ids, but received: {text}"
+        )
+    return list(dict.fromkeys(map(int, numbers)))
+
+
+def select(
+    topics: Mapping[str, TopicMetadata], topic: str, wanted: Sequence[int]
+) -> tuple[list[TopicPartition], list[str]]:
+    """Select the partitions whose offsets are printed.
+
+    Args:
+        topics: All topics.
+        topic: The topic.
+        wanted: Partition numbers; none for all.
+
+    Returns:
+        The partitions that have a leader, in order, and the messages about the others.
+
+    Raises:
+        GetOffsetsError: The topic does not exist, or none of the partitions.
+    """
+    if topic not in topics:
+        raise GetOffsetsError(f"Topic {topic} does not exist")
+    known = topics[topic].partitions
+    chosen = sorted(number for number in known if not wanted or number in wanted)
+    if not chosen:
+        requested = ",".join(map(str, wanted))
+        raise GetOffsetsError(f"Topic {topic} does not have any of the requested partitions {requested}")
+    messages = [f"Error: partition {number} does not exist" for number in wanted if number not in known]
+    messages += [
+        f"Error: partition {number} does not have a leader. Skip getting offsets"
+        for number in chosen
+        if known[number].leader < 0
+    ]
+    return [TopicPartition(topic, number) for number in chosen if known[number].leader >= 0], messages
+
+
+def lines(offsets: Mapping[TopicPartition, int]) -> list[str]:
+    """Return a line for each partition, with nothing behind the last colon if no record is so young."""
+    return [
+        f"{topic}:{partition}:{'' if offset == UNKNOWN_OFFSET else offset}"
+        for (topic, partition), offset in offsets.items()
+    ]
+
+
+def work(given: Given) -> int:
+    """Print the offsets, and return the exit code."""
+    servers = "bootstrap-server" if given.has("bootstrap-server") else "broker-list"
+    require(given, servers, "topic")
+    flags = given.values()
+    addresses = flags.bootstrap_server or flags.broker_list
+    check_servers(addresses)
+    try:
+        wanted = parse_partitions(flags.partitions)
+        with AdminClient(addresses, for_kafka_python(flags.command_config)) as admin:
+            partitions, messages = select(admin.topics(), flags.topic, wanted)
+            _print_errors(messages)
+            found = Requests(admin, DEADLINE_MS).offsets_at(partitions, flags.time)
+    except (AdminError, CommandConfigError, GetOffsetsError) as error:
+        _print_errors([str(error)])
+        return 1
+    sys.stdout.writelines(f"{line}\n" for line in lines(found))
+    return 0
+
+
+def _print_errors(messages: Iterable[str]) -> None:
+    sys.stderr.writelines(f"{message}\n" for message in messages)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool, and return the exit code."""
+    return run_with_options(OPTIONS, PURPOSE, arguments, work)
+
+
+def command() -> int:
+    """Run the tool as a program, and return its exit code."""
+    return run_tool(main)
+
+
+if __name__ == "__main__":
+    sys.exit(command())

@@ -1,0 +1,113 @@
+"""``kafka-log-dirs.sh``: describe the log directories of brokers, and the size of each replica in them.
+
+Options and output are those of ``kafka.admin.LogDirsCommand`` of Kafka 2.8. Exit code 0, or 1 on any error.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from kafka.protocol.admin import DescribeLogDirsRequest
+
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.tools.admin_client import AdminClient, AdminError
+from barnabas.tools.command_config import CommandConfigError, for_kafka_python
+from barnabas.tools.entry import run_tool, run_with_options
+from barnabas.tools.java_errors import java_class
+from barnabas.tools.options import COMMAND_CONFIG, Given, JavaError, Option, Options, bootstrap_server
+from barnabas.tools.usage import require
+
+PURPOSE = "This tool helps to query log directory usage on the specified brokers."
+
+OPTIONS = Options(
+    bootstrap_server("the servers to connect to, separated by commas; required"),
+    COMMAND_CONFIG,
+    Option("describe", "describe the log directories; required"),
+    Option("topic-list", "the topics, separated by commas; all without it", "Topic list", default=""),
+    Option("broker-list", "the brokers' ids, separated by commas; all without it", "Broker list"),
+)
+
+
+def parse_brokers(text: str) -> list[int]:
+    """Parse the ids of ``--broker-list``.
+
+    Raises:
+        JavaError: One is not a number.
+    """
+    ids = [each for each in text.split(",") if each]
+    for each in ids:
+        if not re.fullmatch("[+-]?[0-9]+", each):
+            raise JavaError(
+                "java.lang.NumberFormatException", f'For input string: "{each}"; expected --broker-list 1,2'
+            )
+    return list(map(int, ids))
+
+
+def described(results: Mapping[int, Iterable[Any]], topics: Collection[str]) -> str:
+    """Return the JSON of what brokers answered.
+
+    Args:
+        results: The log directories of each broker as ``DescribeLogDirsResponse`` has them.
+        topics: The topics to show; none for all.
+    """
+    brokers = [
+        {"broker": broker, "logDirs": [_log_dir(each, topics) for each in directories]}
+        for broker, directories in sorted(results.items())
+    ]
+    return json.dumps({"version": 1, "brokers": brokers}, separators=(",", ":"), ensure_ascii=False)
+
+
+def _log_dir(result: Any, topics: Collection[str]) -> dict[str, Any]:
+    error = ErrorCode.from_code(result.error_code)
+    return {
+        "logDir": result.log_dir,
+        "error": java_class(error) if error else None,
+        "partitions": [
+            {
+                "partition": f"{topic.name}-{one.partition_index}",
+                "size": one.partition_size,
+                "offsetLag": one.offset_lag,
+                "isFuture": one.is_future_key,
+            }
+            for topic in result.topics
+            if not topics or topic.name in topics
+            for one in topic.partitions
+        ],
+    }
+
+
+def work(given: Given) -> int:
+    """Describe the log directories, and return the exit code."""
+    require(given, "bootstrap-server", "describe")
+    flags = given.values()
+    topics = {each for each in flags.topic_list.split(",") if each}
+    try:
+        with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
+            brokers = sorted(admin.racks()) if flags.broker_list is None else parse_brokers(flags.broker_list)
+            sys.stdout.write("Querying brokers for log directories information\n")
+            sys.stdout.flush()
+            request = DescribeLogDirsRequest(topics=None)
+            results = {broker: admin.ask_broker(request, broker).results for broker in brokers}
+    except (AdminError, CommandConfigError) as error:
+        raise JavaError("org.apache.kafka.common.KafkaException", str(error)) from error
+    sys.stdout.write(f"Received log directory information from brokers {','.join(map(str, brokers))}\n")
+    sys.stdout.write(f"{described(results, topics)}\n")
+    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool, and return the exit code."""
+    return run_with_options(OPTIONS, PURPOSE, arguments, work)
+
+
+def command() -> int:
+    """Run the tool as a program, and return its exit code."""
+    return run_tool(main)
+
+
+if __name__ == "__main__":
+    sys.exit(command())

@@ -1,0 +1,280 @@
+"""``kafka-verifiable-consumer.sh``: read a topic as a member of a group, and print what happens as JSON.
+
+Flags and lines are those of ``org.apache.kafka.tools.VerifiableConsumer`` of Kafka 2.8: its start and end,
+partitions that it gets and loses, records of each poll, and commits. Exit code 0, also after an error, which
+is logged; 1 for a command line that cannot be read; 130 or 143 after SIGINT or SIGTERM, which close it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from types import FrameType
+from typing import Any, NamedTuple
+
+import confluent_kafka
+
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.tools.argparse4j import Parser, integer
+from barnabas.tools.client_properties import SILENT, for_librdkafka
+from barnabas.tools.command_config import CommandConfigError, properties
+from barnabas.tools.entry import run_tool, uncaught
+from barnabas.tools.log4j import log
+from barnabas.tools.options import JavaError
+from barnabas.tools.rdkafka_errors import PASSING, java_error
+
+LOGGER = "org.apache.kafka.tools.VerifiableConsumer"
+RANGE = "org.apache.kafka.clients.consumer.RangeAssignor"
+
+_POLL_S = 0.1
+_BATCH = 500
+"""The most records of one poll, as ``max.poll.records``."""
+
+_SIGNAL_BASE = 128
+"""The exit code of a process that a signal ended is larger than the signal's number by this."""
+
+Event = dict[str, Any]
+
+
+class Consumed(NamedTuple):
+    """A record as it is printed.
+
+    Attributes:
+        key: Its key as text; None for null.
+        value: Its value as text; None for null.
+        topic: Its topic.
+        partition: Its partition.
+        offset: Its offset.
+    """
+
+    key: str | None
+    value: str | None
+    topic: str
+    partition: int
+    offset: int
+
+
+class Polled(NamedTuple):
+    """What follows from one poll.
+
+    Attributes:
+        events: The events to print.
+        offsets: The offsets to commit.
+        taken: How many records count.
+    """
+
+    events: list[Event]
+    offsets: dict[TopicPartition, int]
+    taken: int
+
+
+def polled(records: Sequence[Consumed], left: int | None, *, verbose: bool) -> Polled:
+    """Return what follows from the records of one poll.
+
+    Args:
+        records: The records.
+        left: How many may still count; None for all.
+        verbose: Whether there is an event for each record.
+    """
+    by_partition: dict[TopicPartition, list[Consumed]] = {}
+    for record in records:
+        by_partition.setdefault(TopicPartition(record.topic, record.partition), []).append(record)
+    events: list[Event] = []
+    summaries, offsets, taken = [], {}, 0
+    for tp, found in by_partition.items():
+        counted = found if left is None else found[: left - taken]
+        if not counted:
+            continue
+        taken += len(counted)
+        first, last = counted[0].offset, counted[-1].offset
+        offsets[tp] = last + 1
+        summaries.append({**tp._asdict(), "count": len(counted), "minOffset": first, "maxOffset": last})
+        events += [{"name": "record_data", **each._asdict()} for each in counted if verbose]
+    # As in Kafka, the count has the records beyond --max-messages, too.
+    events.append({"name": "records_consumed", "count": len(records), "partitions": summaries})
+    return Polled(events, offsets, taken)
+
+
+def commit_event(offsets: dict[TopicPartition, int], error: str | None) -> Event:
+    """Return the event of a commit and its error."""
+    committed = [{**tp._asdict(), "offset": offset} for tp, offset in offsets.items()]
+    failure = {} if error is None else {"error": error}
+    return {"name": "offsets_committed", "offsets": committed, **failure, "success": error is None}
+
+
+def partitions_event(name: str, partitions: Iterable[Any]) -> Event:
+    """Return the event of partitions that the consumer got or lost."""
+    return {
+        "name": name,
+        "partitions": [{"topic": each.topic, "partition": each.partition} for each in partitions],
+    }
+
+
+def line_of(event: Event, now_ms: int) -> str:
+    """Return an event as a line of JSON."""
+    return json.dumps({"timestamp": now_ms, **event}, separators=(",", ":"), ensure_ascii=False)
+
+
+def parser() -> Parser:
+    """Return the parser of the command line."""
+    flags = Parser(
+        "verifiable-consumer",
+        "This tool consumes messages from a specific topic and emits consumer events (e.g. group rebalances, "
+        "received messages, and offsets committed) as JSON objects to STDOUT.",
+    )
+    servers = flags.add_mutually_exclusive_group(required=True)
+    servers.add_argument("--bootstrap-server", metavar="HOST1:PORT1[,HOST2:PORT2[...]]")
+    servers.add_argument("--broker-list", metavar="HOST1:PORT1[,HOST2:PORT2[...]]", help="deprecated")
+    flags.add_argument("--topic", help="required")
+    flags.add_argument("--group-id", metavar="GROUP_ID", help="required")
+    flags.add_argument("--group-instance-id", metavar="GROUP_INSTANCE_ID", help="of a static member")
+    flags.add_argument("--max-messages", type=integer, default=-1, metavar="MAX-MESSAGES", help="-1: no end")
+    flags.add_argument("--session-timeout", type=integer, default=30_000, metavar="TIMEOUT_MS")
+    flags.add_argument("--verbose", action="store_true", help="print each record")
+    flags.add_argument("--enable-autocommit", action="store_true", help="commit in the background")
+    flags.add_argument("--reset-policy", default="earliest", help="earliest, latest or none")
+    flags.add_argument("--assignment-strategy", default=RANGE, help="the class of the assignor")
+    flags.add_argument("--consumer.config", dest="consumer_config", metavar="CONFIG_FILE")
+    flags.need("--topic", "--group-id")
+    return flags
+
+
+def consumer_properties(flags: argparse.Namespace, from_file: dict[str, str]) -> dict[str, str]:
+    """Return the properties of the consumer, by their names in Java."""
+    static = {} if flags.group_instance_id is None else {"group.instance.id": flags.group_instance_id}
+    return {
+        **from_file,
+        **static,
+        "group.id": flags.group_id,
+        "bootstrap.servers": flags.bootstrap_server or flags.broker_list,
+        "enable.auto.commit": str(flags.enable_autocommit).lower(),
+        "auto.offset.reset": flags.reset_policy,
+        "session.timeout.ms": str(flags.session_timeout),
+        "partition.assignment.strategy": flags.assignment_strategy,
+        "allow.auto.create.topics": "true",
+    }
+
+
+class VerifiableConsumer:
+    """Reads and prints.
+
+    Args:
+        consumer: The client.
+        flags: The options.
+
+    Attributes:
+        signal: The number of the signal that ended the tool; 0 for none.
+    """
+
+    def __init__(self, consumer: confluent_kafka.Consumer, flags: argparse.Namespace) -> None:
+        self._consumer = consumer
+        self._flags = flags
+        self._count = 0
+        self.signal = 0
+
+    def interrupt(self, number: int, _frame: FrameType | None) -> None:
+        """End the tool; a second signal does so at once."""
+        self.signal = number
+        signal.signal(number, signal.SIG_DFL)
+
+    def run(self) -> None:
+        """Read until there are enough records, an error or a signal; log the error."""
+        _print({"name": "startup_complete"})
+        try:
+            self._consumer.subscribe(
+                [self._flags.topic],
+                on_assign=lambda _, partitions: _print(partitions_event("partitions_assigned", partitions)),
+                on_revoke=lambda _, partitions: _print(partitions_event("partitions_revoked", partitions)),
+            )
+            while not self.signal and not 0 <= self._flags.max_messages <= self._count:
+                self._poll()
+        except JavaError as error:
+            cause = f"{error.java_class}: {error}"
+            log("ERROR", "Error during processing, terminating consumer process: ", LOGGER, cause)
+        finally:
+            self._consumer.close()
+            _print({"name": "shutdown_complete"})
+
+    def _poll(self) -> None:
+        records = [_consumed(each) for each in self._consumer.consume(_BATCH, _POLL_S) if _is_record(each)]
+        if not records:
+            return
+        most = self._flags.max_messages
+        found = polled(records, None if most < 0 else most - self._count, verbose=self._flags.verbose)
+        self._count += found.taken
+        for event in found.events:
+            _print(event)
+        if not self._flags.enable_autocommit:
+            self._commit(found.offsets)
+
+    def _commit(self, offsets: dict[TopicPartition, int]) -> None:
+        wanted = [confluent_kafka.TopicPartition(*tp, offset) for tp, offset in offsets.items()]
+        try:
+            results = self._consumer.commit(offsets=wanted, asynchronous=False)
+            error = next((each.error for each in results if each.error is not None), None)
+        except confluent_kafka.KafkaException as failure:
+            error = failure.args[0]
+        if error is not None and error.code() == confluent_kafka.KafkaError.FENCED_INSTANCE_ID:
+            raise java_error(error)
+        _print(commit_event(offsets, None if error is None else str(java_error(error))))
+
+
+def _consumed(message: Any) -> Consumed:
+    key, value = (
+        None if content is None else content.decode(errors="replace")
+        for content in (message.key(), message.value())
+    )
+    return Consumed(key, value, message.topic(), message.partition(), message.offset())
+
+
+def _is_record(message: Any) -> bool:
+    """Return whether a message is a record; errors that pass are not.
+
+    Raises:
+        JavaError: The error does not pass.
+    """
+    error = message.error()
+    if error is not None and (error.fatal() or error.code() not in PASSING):
+        raise java_error(error)
+    return error is None
+
+
+def _print(event: Event) -> None:
+    sys.stdout.write(f"{line_of(event, time.time_ns() // 1_000_000)}\n")
+    sys.stdout.flush()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool, and return the exit code."""
+    try:
+        read = parser()
+        flags = read.parse(arguments)
+        try:
+            settings = consumer_properties(flags, properties(flags.consumer_config, "--consumer.config"))
+        except CommandConfigError as error:
+            read.error(str(error))
+    except SystemExit as end:
+        return int(end.code or 0)
+    try:
+        consumer = confluent_kafka.Consumer({**for_librdkafka(settings), "logger": SILENT})
+    except confluent_kafka.KafkaException as error:
+        sys.stderr.write(f"{uncaught(java_error(error.args[0]))}\n")
+        return 1
+    tool = VerifiableConsumer(consumer, flags)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, tool.interrupt)
+    tool.run()
+    return _SIGNAL_BASE + tool.signal if tool.signal else 0
+
+
+def command() -> int:
+    """Run the tool as a program, and return its exit code."""
+    return run_tool(main)
+
+
+if __name__ == "__main__":
+    sys.exit(command())

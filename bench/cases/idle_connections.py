@@ -1,0 +1,80 @@
+"""How much memory does a connection take whose client does nothing?"""
+
+from __future__ import annotations
+
+import resource
+import socket
+import struct
+import tempfile
+import time
+from pathlib import Path
+
+from barnabas.bench.processes import resident_mb
+from barnabas.bench.registry import Bench, Run, at_most
+from barnabas.local.cluster import LocalCluster
+
+SETTLE_S = 3.0
+SPARE_FILES = 500
+PATIENCE_S = 60.0
+
+_LENGTH = struct.Struct(">i")
+_CLIENT = b"idle"
+_API_VERSIONS = struct.pack(">hhih", 18, 0, 0, len(_CLIENT)) + _CLIENT
+_REQUEST = _LENGTH.pack(len(_API_VERSIONS)) + _API_VERSIONS
+
+
+def connect(address: str) -> socket.socket:
+    """Open a connection, and ask for the API versions, as every client does.
+
+    Raises:
+        ConnectionError: The broker closed the connection.
+    """
+    host, _, port = address.rpartition(":")
+    connection = socket.create_connection((host, int(port)), timeout=PATIENCE_S)
+    connection.sendall(_REQUEST)
+    left = _LENGTH.unpack(_received(connection, _LENGTH.size))[0]
+    _received(connection, left)
+    return connection
+
+
+def _received(connection: socket.socket, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        piece = connection.recv(size - len(data))
+        if not piece:
+            raise ConnectionError(f"the broker closed the connection after {len(data)} of {size} bytes")
+        data += piece
+    return data
+
+
+def measure(connections: int) -> Run:
+    """Measure the resident memory of a broker before and after it gets idle connections."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(connections + SPARE_FILES, hard)), hard))
+    with (
+        tempfile.TemporaryDirectory(prefix="barnabas-bench-") as directory,
+        LocalCluster(Path(directory), brokers=1) as cluster,
+    ):
+        (broker,) = cluster.brokers.values()
+        assert broker.pid is not None
+        connect(broker.kafka).close()
+        time.sleep(SETTLE_S)
+        before_mb = resident_mb(broker.pid)
+        opened = [connect(broker.kafka) for _ in range(connections)]
+        time.sleep(SETTLE_S)
+        after_mb = resident_mb(broker.pid)
+        for each in opened:
+            each.close()
+        return Run(1000 * (after_mb - before_mb) / connections, {"MB before": before_mb, "MB": after_mb})
+
+
+BENCHES = (
+    Bench(
+        name="idle-connections",
+        question="How much memory of a broker does each of 5,000 idle connections take?",
+        unit="KB",
+        target=at_most(50.0),
+        measure=measure,
+        sizes={"connections": 5_000},
+    ),
+)

@@ -1,0 +1,288 @@
+"""The judge: what a story claims and the truth denies, and what truly happened and the story misses. Pure.
+
+A claim is false if no moment that the measurement allows lies in the interval told. A victim is missed if no
+absence is of it, and a time without a leader if no cost is of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from barnabas.analysis.story.brokers import Absence, Cause
+from barnabas.analysis.story.certainty import Bound, Duration, Fact, Instant, earliest, latest
+from barnabas.analysis.story.costs import Cost, Ending
+from barnabas.analysis.story.incidents import Incident, IncidentKind
+from barnabas.analysis.story.shortages import Shortage
+from barnabas.bench.truth.scenarios import BROKERS, Action
+from barnabas.bench.truth.truths import Departure, Leaderless, Span, Truth
+
+ROUNDING = timedelta(milliseconds=2)
+"""Logs and ZooKeeper cut their times to milliseconds."""
+
+WRITTEN = timedelta(seconds=2)
+"""The longest time from a change to the line about it, on a busy machine."""
+
+NOTABLE = timedelta(milliseconds=500)
+"""The shortest time without a leader that must be told."""
+
+_CAUSES = {
+    Action.STOP: (Cause.PLANNED, Cause.STOPPED, Cause.NOT_GRANTED),
+    Action.PAUSE: (Cause.LOST_SESSION,),
+    Action.EXPIRE: (Cause.LOST_SESSION,),
+}
+_KILLED = (Cause.DIED,)
+_KILLED_FOR_GOOD = (Cause.DIED, Cause.UNKNOWN)
+
+
+def falsehoods(truth: Truth, story: Sequence[Incident]) -> list[str]:
+    """Return what is wrong with a story: nothing if it is true and complete."""
+    told = [(incident, absence) for incident in story for absence in incident.absences]
+    matched = _matched(truth.departures, [absence for _, absence in told])
+    return [
+        *_victims(truth, [absence for _, absence in told], matched),
+        *(said for index, each in matched.items() for said in _absence(told[index][1], each, truth)),
+        *(said for incident in story for said in _order(incident, told, matched)),
+        *(said for incident in story for said in _kind(incident, truth)),
+        *(said for incident in story for said in _controller(incident, truth)),
+        *(said for incident in story for said in _handover(incident, told, matched)),
+        *_costs(truth, story),
+        *(said for incident in story if incident.shortage for said in _shortage(incident.shortage, truth)),
+    ]
+
+
+def contains(told: Instant, true: Span) -> bool:
+    """Return whether a moment that the measurement allows lies in the interval told."""
+    low, high = earliest(told), latest(told)
+    return (low is None or low <= true.high + ROUNDING) and (high is None or true.low - ROUNDING <= high)
+
+
+def holds(told: Duration, least: timedelta, most: timedelta | None) -> bool:
+    """Return whether a duration that was measured lies in the interval told; ``None`` never ends."""
+    match told:
+        case Fact(value=value):
+            low: timedelta | None = value
+            high: timedelta | None = value
+        case Bound(at_least=low, at_most=high):
+            pass
+        case _:
+            return True
+    is_above = high is None or (most is not None and least - ROUNDING <= high)
+    return is_above and (low is None or most is None or low <= most + ROUNDING)
+
+
+def _matched(departures: Sequence[Departure], told: Sequence[Absence]) -> dict[int, Departure]:
+    """Return the departure of each absence by its index; of several, the first that is left."""
+    left = list(departures)
+    matched: dict[int, Departure] = {}
+    for index, absence in sorted(enumerate(told), key=lambda each: _last(each[1])):
+        fitting = [
+            each for each in left if each.broker == absence.broker and contains(absence.gone, each.gone)
+        ]
+        if fitting:
+            matched[index] = fitting[0]
+            left.remove(fitting[0])
+    return matched
+
+
+def _last(absence: Absence) -> datetime:
+    known = (latest(absence.gone), latest(absence.noticed), absence.started, earliest(absence.gone))
+    return next(each for each in known if each is not None)
+
+
+def _victims(truth: Truth, told: Sequence[Absence], matched: dict[int, Departure]) -> Iterator[str]:
+    for index, absence in enumerate(told):
+        if index not in matched:
+            true = [each.gone for each in truth.departures if each.broker == absence.broker]
+            yield f"broker {absence.broker} {absence.cause} {_said(absence.gone)}; truly gone {_spans(true)}"
+    found = list(matched.values())
+    for departure in truth.departures:
+        if departure not in found:
+            yield f"missed: {departure.action} of broker {departure.broker} {_spans([departure.gone])}"
+
+
+def _had_heirs(name: str, time: datetime, truth: Truth) -> bool:
+    sizes = [each.size for each in truth.in_sync.get(name, ()) if each.since <= time]
+    return bool(sizes) and sizes[-1] > 1
+
+
+def _absence(absence: Absence, true: Departure, truth: Truth) -> Iterator[str]:
+    who = f"broker {absence.broker} ({true.action} {_spans([true.gone])})"
+    killed = _KILLED if true.returned is not None else _KILLED_FOR_GOOD
+    if absence.cause not in _CAUSES.get(true.action, killed):
+        yield f"{who}: the cause told is {absence.cause!r}"
+    movable = [name for name in true.kept if _had_heirs(name, true.gone.low, truth)]
+    if absence.cause is Cause.PLANNED and movable:
+        yield f"{who}: told that its controlled shutdown succeeded; it still led {', '.join(movable)}"
+    if true.was_controller not in (None, absence.was_controller):
+        yield f"{who}: told that it was {'' if absence.was_controller else 'not '}the controller"
+    noticed = earliest(absence.noticed)
+    if noticed is not None and noticed < true.gone.low - ROUNDING:
+        yield f"{who}: noticed {_said(absence.noticed)}, before it was gone"
+    if absence.stopping is not None and not _is_within(absence.stopping, true.gone):
+        yield f"{who}: began to stop at {absence.stopping}"
+    if true.returned is None:
+        if latest(absence.returned) is not None or absence.started is not None:
+            yield f"{who}: told that it returned {_said(absence.returned)}"
+        return
+    if not contains(absence.returned, true.returned):
+        yield f"{who}: returned {_said(absence.returned)}; truly {_spans([true.returned])}"
+    if absence.started is not None and not _is_within(absence.started, true.returned):
+        yield f"{who}: started at {absence.started}; truly {_spans([true.returned])}"
+
+
+def _is_within(time: datetime, span: Span) -> bool:
+    return span.low - ROUNDING <= time <= span.high + ROUNDING
+
+
+def _order(
+    incident: Incident, told: Sequence[tuple[Incident, Absence]], matched: dict[int, Departure]
+) -> Iterator[str]:
+    found = [matched[index] for index, (of, _) in enumerate(told) if of is incident and index in matched]
+    for before, after in pairwise(found):
+        if after.gone.high < before.gone.low:
+            yield f"broker {before.broker} is told before broker {after.broker}, which went earlier"
+
+
+def _kind(incident: Incident, truth: Truth) -> Iterator[str]:
+    if incident.kind is IncidentKind.NO_LEADER:
+        names = sorted({name for cost in incident.costs for name in cost.partitions})
+        yield f"no cause is told why {', '.join(names)} had no leader"
+    if incident.kind is IncidentKind.WHOLE_CLUSTER and not any(
+        _all_gone(truth, each.gone.high) for each in truth.departures
+    ):
+        yield f"the whole cluster is told to be gone from {incident.since} on"
+    if incident.kind is IncidentKind.ROLLING_RESTART and any(
+        _all_gone(truth, each.gone.high) for each in truth.departures
+        if incident.since - WRITTEN <= each.gone.high <= (incident.until or each.gone.high)
+    ):  # fmt: skip
+        yield f"a rolling restart is told from {incident.since} on; truly all brokers were gone at once"
+
+
+def _all_gone(truth: Truth, time: datetime) -> bool:
+    """Return whether no broker was there at a moment."""
+    gone = {
+        each.broker
+        for each in truth.departures
+        if each.gone.low <= time and (each.returned is None or time <= each.returned.high)
+    }
+    return gone >= set(BROKERS)
+
+
+def _controller(incident: Incident, truth: Truth) -> Iterator[str]:
+    new = incident.controller
+    if new is None or not truth.controllers:
+        return
+    of_epoch = [each for each in truth.controllers if each.epoch == new.epoch]
+    if not any(
+        each.broker == new.broker and -ROUNDING <= new.since - each.since <= WRITTEN + _paused(truth)
+        for each in of_epoch
+    ):
+        yield f"controller {new.broker} in epoch {new.epoch} since {new.since}; truly {of_epoch}"
+    before = [each.broker for each in truth.controllers if each.epoch == new.epoch - 1]
+    if before and incident.former_controller not in before:
+        yield f"controller epoch {new.epoch} follows {incident.former_controller}; truly {before}"
+    if incident.kind is IncidentKind.CONTROLLER:
+        lost = [
+            each.broker for each in truth.departures if each.was_controller and each.gone.low <= new.since
+        ]
+        if before and before[0] in lost:
+            yield f"no cause is told why broker {before[0]} ceased to be controller"
+
+
+def _paused(truth: Truth) -> timedelta:
+    """Return the longest pause: a broker that is paused after a change writes about it when it goes on."""
+    pauses = (
+        each.returned.high - each.gone.low
+        for each in truth.departures
+        if each.action is Action.PAUSE and each.returned is not None
+    )
+    return max(pauses, default=timedelta(0))
+
+
+def _handover(
+    incident: Incident, told: Sequence[tuple[Incident, Absence]], matched: dict[int, Departure]
+) -> Iterator[str]:
+    """Judge whether a controller change is told with the departure that led to it."""
+    if incident.controller is None or incident.kind is IncidentKind.CONTROLLER:
+        return
+    true = [matched[index] for index, (of, _) in enumerate(told) if of is incident and index in matched]
+    if all(each.was_controller is False for each in true):
+        yield f"controller epoch {incident.controller.epoch} is told with the wrong departures"
+
+
+def _costs(truth: Truth, story: Sequence[Incident]) -> Iterator[str]:
+    left = [each for each in truth.leaderless if each.least >= NOTABLE]
+    for incident in story:
+        brokers = {each.broker for each in incident.absences}
+        for cost in incident.costs:
+            for name in cost.partitions:
+                of_it = [
+                    each for each in truth.leaderless
+                    if each.partition == name and (not brokers or each.leader_before in brokers)
+                ]  # fmt: skip
+                fitting = [each for each in of_it if _fits(cost, each)]
+                left = [each for each in left if each not in fitting]
+                if not fitting:
+                    yield f"{name} {cost.ending} {_lasted(cost.duration)}; truly {_outages(of_it)}"
+    for each in left:
+        yield f"missed: {_outages([each])}"
+
+
+def _fits(cost: Cost, true: Leaderless) -> bool:
+    if not holds(cost.duration, true.least, true.most):
+        return False
+    match cost.ending:
+        case Ending.RETURNED:
+            return true.leader_after == true.leader_before
+        case Ending.MOVED:
+            return true.leader_after != true.leader_before and true.leader_after in cost.leaders
+    return True
+
+
+def _shortage(shortage: Shortage, truth: Truth) -> Iterator[str]:
+    if shortage.minimum not in (None, truth.min_insync):
+        yield f"min.insync.replicas={shortage.minimum}; truly {truth.min_insync}"
+    true = truth.in_sync.get(shortage.worst)
+    if true is None:
+        if truth.in_sync:
+            yield f"{shortage.worst} is told to be short of replicas; there is no such partition"
+        return
+    for step in shortage.steps:
+        late = WRITTEN + _paused(truth)
+        if not any(each.size == step.size and -WRITTEN <= step.since - each.since <= late for each in true):
+            yield f"{shortage.worst} had {step.size} in sync from {step.since} on; truly {true}"
+        if step.is_certain and step.until is not None:
+            begin, end = step.since + WRITTEN, step.until - late
+            others = [each for each in true if begin < each.since < end and each.size != step.size]
+            if others:
+                yield f"{shortage.worst} had {step.size} in sync until {step.until}; truly {others}"
+
+
+def _said(instant: Instant) -> str:
+    return f"[{earliest(instant)}, {latest(instant)}]"
+
+
+def _spans(spans: Sequence[Span]) -> str:
+    return ", ".join(f"[{each.low}, {each.high}]" for each in spans) or "never"
+
+
+def _lasted(told: Duration) -> str:
+    match told:
+        case Fact(value=value):
+            return f"for {value}"
+        case Bound(at_least=low, at_most=high):
+            return f"for [{low}, {high}]"
+    return "for an unknown time"
+
+
+def _outages(true: Sequence[Leaderless]) -> str:
+    return (
+        ", ".join(
+            f"{each.partition} without leader after {each.leader_before} for [{each.least}, {each.most}], "
+            f"then {each.leader_after}"
+            for each in true
+        )
+        or "never"
+    )

@@ -1,0 +1,222 @@
+"""From measurements to the truth: what was done, what ZooKeeper wrote, and what brokers answered. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from barnabas.bench.truth.probe import Answers
+from barnabas.bench.truth.scenarios import Action
+from barnabas.bench.truth.truths import Departure, InSync, Leaderless, Span, Tenure, Truth
+from barnabas.bench.truth.znodes import Registration, Written, Znodes
+from barnabas.cluster.model.ids import NO_LEADER
+
+_LEARNED = timedelta(seconds=1)
+_AT_ONCE = timedelta(milliseconds=1)
+
+_UNTIL_THE_SESSION_ENDS = (Action.STOP, Action.EXPIRE)
+"""The actions after whose begin a broker may still become a leader."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """Something that was done to a broker.
+
+    Attributes:
+        broker: The broker.
+        action: What was done.
+        gone: From the signal to the end of the process, or to the answer of ZooKeeper.
+        returned: From the start or SIGCONT until it served; None if it stayed away.
+    """
+
+    broker: int
+    action: Action
+    gone: Span
+    returned: Span | None
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Everything measured of a scenario.
+
+    Attributes:
+        window: From the creation of the topics to the end.
+        deeds: What was done, by time.
+        znodes: What ZooKeeper wrote since its first transaction.
+        answers: What the brokers answered to the probe.
+        partitions: The partitions of the scenario's topics.
+        session: The ZooKeeper session timeout.
+        min_insync: min.insync.replicas of all topics.
+    """
+
+    window: Span
+    deeds: Sequence[Deed]
+    znodes: Znodes
+    answers: Answers = field(default_factory=dict)
+    partitions: Sequence[str] = ()
+    session: timedelta = timedelta(0)
+    min_insync: int = 1
+
+
+def truth_of(measured: Measured) -> Truth:
+    """Put together what truly happened."""
+    deeds = sorted((*measured.deeds, *_unscripted(measured)), key=lambda each: each.gone)
+    departures = [_departure(deed, measured) for deed in deeds]
+    window = measured.window
+    elected = [each for each in measured.znodes.controllers if window.low <= each.since <= window.high]
+    return Truth(
+        departures=tuple(departures),
+        leaderless=tuple(
+            _leaderless(departure, name, departures, measured)
+            for departure in departures
+            for name in departure.kept
+            if departure.action is not Action.EXPIRE or _is_taken_away(departure, name, measured.znodes)
+        ),
+        controllers=(*_former(measured.znodes, window.low), *elected),
+        in_sync={name: sizes for name in measured.partitions if (sizes := tuple(_in_sync(name, measured)))},
+        min_insync=measured.min_insync,
+    )
+
+
+def _former(znodes: Znodes, time: datetime) -> list[Tenure]:
+    return [each for each in znodes.controllers if each.since < time][-1:]
+
+
+def _unscripted(measured: Measured) -> Iterable[Deed]:
+    """Return the sessions that ended without a deed, as they do on a busy machine."""
+    for each in measured.znodes.registrations:
+        until = each.until
+        if until is None or not measured.window.low <= until <= measured.window.high:
+            continue
+        if any(deed.broker == each.broker and _explains(deed, until) for deed in measured.deeds):
+            continue
+        later = [
+            other.since
+            for other in measured.znodes.registrations
+            if other.broker == each.broker and other.since >= until
+        ]
+        returned = Span(until, min(later) + measured.session) if later else None
+        yield Deed(each.broker, Action.EXPIRE, Span(until - 3 * measured.session, until), returned)
+
+
+def _explains(deed: Deed, until: datetime) -> bool:
+    return deed.gone.low <= until and (deed.returned is None or until <= deed.returned.high)
+
+
+def _departure(deed: Deed, measured: Measured) -> Departure:
+    znodes = measured.znodes
+    is_elected_meanwhile = any(
+        each.broker == deed.broker and deed.gone.low < each.since <= deed.gone.high
+        for each in znodes.controllers
+    )
+    was = None if is_elected_meanwhile else znodes.controller_at(deed.gone.low) == deed.broker
+    last = _last_moment(deed, znodes.registrations)
+    kept = [name for name in measured.partitions if _is_kept(deed, name, last, znodes)]
+    return Departure(deed.broker, deed.action, deed.gone, deed.returned, was, tuple(kept))
+
+
+def _is_kept(deed: Deed, name: str, last: datetime, znodes: Znodes) -> bool:
+    """Return whether a partition's leader went away, without another one before."""
+    leaders = [
+        each.leader for each in znodes.states.get(name, ()) if each.time <= last and each.leader != NO_LEADER
+    ]
+    return bool(leaders) and leaders[-1] == deed.broker
+
+
+def _last_moment(deed: Deed, registrations: Sequence[Registration]) -> datetime:
+    """Return the last moment before anybody could notice the departure."""
+    if deed.action not in _UNTIL_THE_SESSION_ENDS:
+        return deed.gone.low
+    # What it led until its session ended it has kept; while it stops its leaders are moved.
+    ends = [
+        each.until
+        for each in registrations
+        if each.broker == deed.broker and each.until is not None
+        and deed.gone.low <= each.until <= deed.gone.high
+    ]  # fmt: skip
+    return (min(ends) if ends else deed.gone.high) - _AT_ONCE
+
+
+def _leaderless(
+    departure: Departure, name: str, departures: Sequence[Departure], measured: Measured
+) -> Leaderless:
+    last = departure.gone.high if departure.action in _UNTIL_THE_SESSION_ENDS else departure.gone.low
+    kept = [
+        each.epoch
+        for each in measured.znodes.states[name]
+        if each.time <= last and each.leader == departure.broker
+    ]
+    later = [
+        each
+        for each in measured.znodes.states[name]
+        if each.time > departure.gone.low and each.epoch > max(kept) and each.leader != NO_LEADER
+        and each.time <= measured.window.high and not _is_gone(each, departures)
+        and (departure.action is not Action.STOP or each.leader != departure.broker or each.time > last)
+    ]  # fmt: skip
+    if not later:
+        return _without_election(departure, name, measured)
+    first = later[0]
+    led = _led(measured.answers, first.leader, name, first.time)
+    is_zombie = departure.action in (Action.PAUSE, Action.EXPIRE) and first.leader == departure.broker
+    # A leader that does not know of the election answers all the time; when it learned of it nobody can see.
+    learned = first.time + _LEARNED if is_zombie else first.time
+    end = Span(first.time, max(learned, led or measured.window.high))
+    return Leaderless(name, departure.broker, departure.gone, first.leader, end)
+
+
+def _is_taken_away(departure: Departure, name: str, znodes: Znodes) -> bool:
+    """Return whether anybody took a partition from a broker that lost its session and served on."""
+    states = znodes.states[name]
+    epoch = max(
+        each.epoch for each in states if each.time <= departure.gone.high and each.leader == departure.broker
+    )
+    later = [each.leader for each in states if each.epoch > epoch]
+    return bool(later) and later[0] != departure.broker
+
+
+def _is_gone(written: Written, departures: Sequence[Departure]) -> bool:
+    return any(
+        each.broker == written.leader and each.gone.high <= written.time
+        and (each.returned is None or written.time < each.returned.low)
+        for each in departures
+    )  # fmt: skip
+
+
+def _without_election(departure: Departure, name: str, measured: Measured) -> Leaderless:
+    """Return the time until the leader itself led on, or the one without an end."""
+    returned = departure.returned
+    led = None if returned is None else _led(measured.answers, departure.broker, name, returned.low)
+    if returned is None or led is None:
+        return Leaderless(name, departure.broker, departure.gone, None, None)
+    return Leaderless(name, departure.broker, departure.gone, departure.broker, Span(returned.low, led))
+
+
+def _led(answers: Answers, broker: int, name: str, since: datetime) -> datetime | None:
+    """Return when a broker had first answered as the leader to a request after a moment."""
+    after = (each.received for each in answers.get((broker, name), ()) if each.led and at(each.sent) >= since)
+    first = next(after, None)
+    return None if first is None else at(first)
+
+
+def _in_sync(name: str, measured: Measured) -> Iterable[InSync]:
+    size = None
+    for each in measured.znodes.states.get(name, ()):
+        if len(each.isr) not in (0, size) and each.time <= measured.window.high:
+            size = len(each.isr)
+            yield InSync(each.time, size)
+
+
+def at(seconds: float) -> datetime:
+    """Return a moment as the logs of a machine in UTC write it."""
+    return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None)
+
+
+def span(begin: float, end: float) -> Span:
+    """Return the span between two moments in seconds since 1970."""
+    return Span(at(begin), at(end))
+
+
+def names_of(topics: Mapping[str, int]) -> list[str]:
+    """Return the names of the partitions of topics."""
+    return [f"{topic}-{number}" for topic, count in topics.items() for number in range(count)]

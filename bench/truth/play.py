@@ -1,0 +1,275 @@
+"""A scenario played on a real cluster: faults, a producer and a probe meanwhile, and the logs."""
+
+from __future__ import annotations
+
+import re
+import signal
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import confluent_kafka
+
+from barnabas.bench.truth.measured import Deed, Measured, names_of, span
+from barnabas.bench.truth.probe import Probe
+from barnabas.bench.truth.scenarios import Action, Scenario, Step, resolved
+from barnabas.bench.truth.truths import Span
+from barnabas.bench.truth.znodes import Znodes, znodes
+from barnabas.chaos.expiry import expire_owner
+from barnabas.chaos.txn_log import read_txns
+from barnabas.chaos.zookeeper_wire import Connection
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.zk.schema import paths
+from barnabas.local.broker_process import CONTROLLERS, RUNNING, STATE
+from barnabas.local.cluster import ClusterError, LocalCluster
+from barnabas.local.observe import Observer
+
+TOPICS = {"a": (3, 3), "b": (3, 2), "c": (3, 1)}
+"""The partitions and replicas of the topics by the end of their names."""
+
+MOST_STALLED_S = 1.0
+"""The longest delay of a thread during a scenario that counts."""
+
+_BEAT_S = 0.05
+_POLL_S = 0.02
+_WAIT_S = 60.0
+_SETTLE_S = 1.0
+_PRODUCE_S = 0.2
+_STAMP = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\]", re.ASCII)
+
+
+class StalledError(Exception):
+    """An error for a scenario that proves nothing, because the machine was too busy to run or measure it."""
+
+
+class Heartbeat:
+    """A thread that measures how late it wakes; a context manager.
+
+    Attributes:
+        longest_s: The longest delay in seconds.
+    """
+
+    def __init__(self) -> None:
+        self.longest_s = 0.0
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._beat, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _beat(self) -> None:
+        last = time.monotonic()
+        while not self._ended.wait(_BEAT_S):
+            now = time.monotonic()
+            self.longest_s = max(self.longest_s, now - last - _BEAT_S)
+            last = now
+
+
+@dataclass(slots=True)
+class Stage:
+    """A running cluster on which scenarios are played, one after the other.
+
+    Attributes:
+        cluster: The cluster.
+        session_s: Its ZooKeeper session timeout in seconds.
+        min_insync: Its min.insync.replicas.
+        wait_s: Seconds in which a broker must return.
+    """
+
+    cluster: LocalCluster
+    session_s: float
+    min_insync: int
+    wait_s: float = _WAIT_S
+    _away: dict[int, Deed] = field(default_factory=dict)
+    _owners: dict[int, int] = field(default_factory=dict)
+    _deeds: list[Deed] = field(default_factory=list)
+
+    def play(self, scenario: Scenario) -> tuple[Measured, dict[str, str]]:
+        """Play a scenario, and return its measurements and the logs; the cluster is whole again afterwards.
+
+        Raises:
+            ClusterError: A broker did not do as it should.
+            StalledError: The machine stood still.
+        """
+        self._away, self._deeds = {}, []
+        begin = time.time()
+        topics = {f"s{scenario.seed}-{end}": count for end, (count, _) in TOPICS.items()}
+        observer = Observer(self.cluster.bootstrap)
+        for end, (count, replicas) in TOPICS.items():
+            observer.create_topic(f"s{scenario.seed}-{end}", partitions=count, replication_factor=replicas)
+        addresses = {int(broker.id): broker.kafka for broker in self.cluster.brokers.values()}
+        with (
+            Heartbeat() as heartbeat,
+            Probe(addresses, topics) as probe,
+            _producing(self.cluster.bootstrap, topics),
+        ):
+            time.sleep(_SETTLE_S)
+            for step in scenario.steps:
+                self._take(step)
+            if not self._away:
+                self.cluster.wait_ready(self.wait_s)
+            time.sleep(_SETTLE_S)
+        end_at = time.time()
+        if heartbeat.longest_s > MOST_STALLED_S:
+            raise StalledError(f"this machine stood still for {heartbeat.longest_s:.1f} s")
+        measured = Measured(
+            window=span(begin, end_at),
+            deeds=[*self._deeds, *self._away.values()],
+            znodes=self._znodes(),
+            answers=probe.answers,
+            partitions=names_of(topics),
+            session=timedelta(seconds=self.session_s),
+            min_insync=self.min_insync,
+        )
+        logs = logs_between(self.cluster.directory, measured.window)
+        self._restore(observer, topics)
+        return measured, logs
+
+    def _take(self, step: Step) -> None:
+        before = [deed.broker for deed in self._away.values()]
+        victims = resolved(step, self._controller(), self._alive())
+        for group in [[each] for each in victims] if step.is_rolling else [list(victims)]:
+            self._strike(step.action, group)
+            time.sleep(step.away_s)
+            if not step.stays_away:
+                self._bring_back(group)
+        self._bring_back(before)
+        time.sleep(step.rest_s)
+
+    def _strike(self, action: Action, victims: Sequence[int]) -> None:
+        begin = time.time()
+        number = {Action.KILL: signal.SIGKILL, Action.STOP: signal.SIGTERM, Action.PAUSE: signal.SIGSTOP}
+        for victim in victims:
+            if action in (Action.PAUSE, Action.EXPIRE):
+                self._owners[victim] = self._owner(victim)
+            if action is Action.EXPIRE:
+                expire_owner(self.cluster.zookeeper_connect, paths.broker(BrokerId(victim)))
+            else:
+                self.cluster.broker(victim).signal(number[action])
+        for victim in victims:
+            if action in (Action.KILL, Action.STOP) and not self.cluster.broker(victim).wait(self.wait_s):
+                raise ClusterError(f"broker {victim} did not end")
+            self._away[victim] = Deed(victim, action, span(begin, time.time()), None)
+
+    def _bring_back(self, victims: Sequence[int]) -> None:
+        begins: dict[int, float] = {}
+        for victim in victims:
+            begins[victim] = time.time()
+            if self._away[victim].action is Action.PAUSE:
+                self.cluster.resume(victim)
+            elif self._away[victim].action is not Action.EXPIRE:
+                self.cluster.restart(victim, wait=False)
+        for victim in victims:
+            self._await_return(victim)
+            deed = self._away.pop(victim)
+            self._deeds.append(Deed(victim, deed.action, deed.gone, span(begins[victim], time.time())))
+
+    def _await_return(self, victim: int) -> None:
+        broker, deadline = self.cluster.broker(victim), time.monotonic() + self.wait_s
+        if self._away[victim].action in (Action.PAUSE, Action.EXPIRE):
+            while self._owner(victim) in (0, self._owners[victim]):
+                if time.monotonic() > deadline:
+                    raise ClusterError(f"broker {victim} did not register again: {broker.last_words()}")
+                time.sleep(_POLL_S)
+            return
+        while broker.gauge(STATE) != RUNNING:
+            if broker.pid is None or time.monotonic() > deadline:
+                raise ClusterError(f"broker {victim} did not return: {broker.last_words()}")
+            time.sleep(_POLL_S)
+
+    def _owner(self, broker: int) -> int:
+        """Return the session of a broker's registration; 0 if there is none."""
+        with Connection(self.cluster.zookeeper_connect, _WAIT_S) as connection:
+            connection.connect()
+            stat = connection.stat(paths.broker(BrokerId(broker)))
+        return 0 if stat is None else stat.owner
+
+    def _alive(self) -> list[int]:
+        return [int(each.id) for each in self.cluster.brokers.values() if each.pid is not None]
+
+    def _controller(self) -> int | None:
+        gauges = {int(each.id): each.gauge(CONTROLLERS) for each in self.cluster.brokers.values() if each.pid}
+        return next((broker for broker, value in gauges.items() if value == 1), None)
+
+    def _restore(self, observer: Observer, topics: Mapping[str, int]) -> None:
+        self._bring_back(list(self._away))
+        self.cluster.wait_ready(self.wait_s)
+        deadline = time.monotonic() + self.wait_s
+        while left := self._left(topics):
+            for topic in left:
+                observer.delete_topic(topic)
+            if time.monotonic() > deadline:
+                raise ClusterError(f"topics are left: {left}")
+            time.sleep(_SETTLE_S)
+
+    def _left(self, topics: Iterable[str]) -> list[str]:
+        with Connection(self.cluster.zookeeper_connect, _WAIT_S) as connection:
+            connection.connect()
+            return sorted({*topics} & {*connection.children(paths.TOPICS)})
+
+    def _znodes(self) -> Znodes:
+        files = (self.cluster.directory / "zookeeper").glob("datalog/version-2/log.*")
+        ordered = sorted(files, key=lambda file: int(file.suffix[1:], 16))
+        return znodes(txn for file in ordered for txn in read_txns(file.read_bytes()))
+
+
+@contextmanager
+def _producing(bootstrap: str, topics: Mapping[str, int]) -> Iterator[None]:
+    """Produce a record to one partition after the other; ISRs shrink only where something is written."""
+    ended = threading.Event()
+
+    def produce() -> None:
+        producer = confluent_kafka.Producer(
+            {"bootstrap.servers": bootstrap, "acks": 1, "message.timeout.ms": 2_000, "log_level": 0}
+        )
+        targets = [(topic, number) for topic, count in topics.items() for number in range(count)]
+        turn = 0
+        while not ended.wait(_PRODUCE_S):
+            topic, number = targets[turn % len(targets)]
+            producer.produce(topic, b"truth", partition=number)
+            producer.poll(0)
+            turn += 1
+        producer.purge()
+
+    thread = threading.Thread(target=produce, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def logs_between(directory: Path, window: Span) -> dict[str, str]:
+    """Return what the brokers below a directory logged within a time, by names as ``broker-1/server.log``."""
+    found: dict[str, str] = {}
+    for log in ("state-change.log", "server.log", "controller.log"):
+        for folder in sorted(directory.glob("broker-*/logs")):
+            files = sorted(folder.glob(f"{log}*"), key=lambda file: (file.name == log, file.name))
+            text = "".join(file.read_text(encoding="utf-8", errors="replace") for file in files)
+            if text:
+                found[f"{folder.parent.name}/{log}"] = "".join(_within(text, window))
+    return found
+
+
+def _within(text: str, window: Span) -> Iterator[str]:
+    is_within = False
+    for line in text.splitlines(keepends=True):
+        stamp = _STAMP.search(line)
+        if stamp is not None:
+            is_within = window.low <= datetime.strptime(stamp[1], "%Y-%m-%d %H:%M:%S,%f") <= window.high  # noqa: DTZ007
+        if is_within:
+            yield line

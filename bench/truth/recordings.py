@@ -1,0 +1,52 @@
+"""Recordings of scenarios as files: the truth in ``NAME.json``, the logs in ``NAME.txt``.
+
+In the text each log stands after a line ``== NAME``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from barnabas.analysis.story.incidents import Incident, incidents
+from barnabas.analysis.story.sentences import details, headline
+from barnabas.bench.truth.judge import falsehoods
+from barnabas.bench.truth.told import observed, read
+from barnabas.bench.truth.truths import Truth, as_json, from_json
+
+_LOG = re.compile(r"^== ", re.MULTILINE)
+
+
+def keep(directory: Path, name: str, truth: Truth, logs: Mapping[str, str]) -> Path:
+    """Write a recording, and return the path of its truth."""
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / f"{name}.json"
+    path.write_text(json.dumps(as_json(truth), indent=1) + "\n", encoding="utf-8")
+    parts = (f"== {log}\n{text}" for log, text in logs.items())
+    path.with_suffix(".txt").write_text("".join(parts), encoding="utf-8")
+    return path
+
+
+def load(path: Path) -> tuple[Truth, dict[str, str]]:
+    """Read a recording by the path of its truth."""
+    truth = from_json(json.loads(path.read_text(encoding="utf-8")))
+    _, *parts = _LOG.split(path.with_suffix(".txt").read_text(encoding="utf-8"))
+    return truth, dict(part.split("\n", 1) for part in parts)
+
+
+def judged(path: Path) -> tuple[list[Incident], list[str]]:
+    """Return the story of a recording, and what is wrong with it."""
+    truth, logs = load(path)
+    story = incidents(observed(read(logs)))
+    return story, falsehoods(truth, story)
+
+
+def sentences(story: list[Incident]) -> list[str]:
+    """Return the sentences of a story, those after the first of an incident indented."""
+    return [
+        line
+        for incident in story
+        for line in (headline(incident).text, *(f"  {each.text}" for each in details(incident)))
+    ]

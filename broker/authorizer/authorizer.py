@@ -1,0 +1,323 @@
+"""The authorizer of a broker: decisions by its copy of all ACLs, and changes of ACLs in ZooKeeper.
+
+Source: ``AclAuthorizer`` of Kafka 2.8.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import lru_cache
+from ipaddress import IPv6Address, ip_address
+from typing import Protocol
+
+import structlog
+
+from barnabas.broker.authorizer.audit import audit, audit_by_type
+from barnabas.cluster.model.acls import (
+    WILDCARD,
+    WILDCARD_PRINCIPAL,
+    AccessControlEntry,
+    AclBinding,
+    AclFilter,
+    AclOperation,
+    AclPermission,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from barnabas.cluster.model.authorization import (
+    Acls,
+    Action,
+    Requester,
+    Rules,
+    authorize,
+    authorize_by_resource_type,
+)
+from barnabas.cluster.model.principal import KafkaPrincipal
+from barnabas.cluster.zk.errors import BadVersion, NodeExists, NoNode, RequestFailed, ZooKeeperError
+from barnabas.cluster.zk.store_acls import AclChange, StoredAcls
+
+_log = structlog.get_logger("kafka.security.authorizer.AclAuthorizer")
+
+CHANGE_EXPIRATION_MS = 15 * 60 * 1000
+"""Age at which a notification is deleted, ms (``ZkNodeChangeNotificationListener``)."""
+
+RETRY_S = 0.5
+"""Pause before a failed read is repeated, seconds."""
+
+MAX_UPDATE_RETRIES = 10
+"""The most retries of an update whose version another broker has changed (``maxUpdateRetries``)."""
+
+_UPDATE_PAUSE_S = 0.1
+
+_UNREADABLE = frozenset(
+    {AccessControlEntry(WILDCARD_PRINCIPAL, WILDCARD, AclOperation.ALL, AclPermission.DENY)}
+)
+"""What holds for a resource whose ACLs cannot be read: nobody but super users may do anything with it."""
+
+
+class AclNodes(Protocol):
+    """The part of ZooKeeper that this module uses (``cluster.zk.store_acls.AclStore``)."""
+
+    async def create_paths(self) -> None:
+        """Create the parents of ACLs and notifications."""
+        ...
+
+    async def resources(self) -> list[ResourcePattern]:
+        """Return every resource that has ACLs."""
+        ...
+
+    async def read(self, resources: Iterable[ResourcePattern]) -> Mapping[ResourcePattern, StoredAcls]:
+        """Read the ACLs of some resources."""
+        ...
+
+    async def write(
+        self, resource: ResourcePattern, entries: frozenset[AccessControlEntry], version: int | None
+    ) -> int | None:
+        """Write all ACLs of a resource if they still have this version, and a notification."""
+        ...
+
+    async def changes(self, *, watch: bool = False) -> list[AclChange]:
+        """Read all notifications, the oldest of each kind first."""
+        ...
+
+    async def delete_change(self, path: str) -> None:
+        """Delete a notification."""
+        ...
+
+
+class UpdateFailedError(Exception):
+    """An error of ACLs that could not be changed."""
+
+
+class AclAuthorizer:
+    """The ACLs of the cluster, as ZooKeeper has them, and the decisions by them.
+
+    Args:
+        store: Returns the ACLs in the current ZooKeeper session.
+        rules: The settings that decide besides ACLs.
+        clock_ms: Returns the milliseconds since 1970.
+    """
+
+    def __init__(self, store: Callable[[], AclNodes], rules: Rules, clock_ms: Callable[[], int]) -> None:
+        self._store = store
+        self._rules = rules
+        self._clock_ms = clock_ms
+        self._acls = Acls()
+        self._unreadable: set[ResourcePattern] = set()
+        self._last = dict.fromkeys((PatternType.LITERAL, PatternType.PREFIXED), -1)
+        self._session_is_new = True
+        self._pending = asyncio.Event()
+        self._lock = asyncio.Lock()
+        """Held while ACLs are read or written, so that none overtakes a later one."""
+
+    def is_authorized(
+        self,
+        requester: Requester,
+        action: Action,
+        request: str,
+        *,
+        count: int = 1,
+        log_allowed: bool = True,
+        log_denied: bool = True,
+    ) -> bool:
+        """Decide an action, and write the decision to kafka-authorizer.log.
+
+        Args:
+            requester: Who asks.
+            action: For what.
+            request: The name of the request's API.
+            count: How often the request names the resource.
+            log_allowed: Whether the log gets the line if the action is allowed.
+            log_denied: Whether the log gets the line if the action is denied.
+        """
+        allowed = authorize(self._acls, action, requester, self._rules)
+        if log_allowed if allowed else log_denied:
+            audit(requester, action, request, allowed=allowed, count=count)
+        return allowed
+
+    def is_authorized_by_type(
+        self, requester: Requester, operation: AclOperation, type_: ResourceType, request: str
+    ) -> bool:
+        """Decide whether a requester may perform an operation on any resource of a type (KIP-679)."""
+        allowed = authorize_by_resource_type(self._acls, operation, type_, requester, self._rules)
+        audit_by_type(requester, operation.title, type_.title, request, allowed=allowed)
+        return allowed
+
+    def bindings(self, asked: AclFilter) -> list[AclBinding]:
+        """Return the known ACLs that match a filter, sorted."""
+        return sorted(
+            binding
+            for resource in self._acls
+            if asked.matches_resource(resource) and resource not in self._unreadable
+            for entry in self._acls[resource]
+            if asked.matches(binding := AclBinding(resource, entry))
+        )
+
+    async def create(self, resource: ResourcePattern, entries: Collection[AccessControlEntry]) -> None:
+        """Add ACLs to a resource.
+
+        Raises:
+            UpdateFailedError: They are not stored, or that is not certain.
+        """
+        await self._update(resource, lambda before: before | set(entries))
+
+    async def delete(
+        self, resource: ResourcePattern, filters: Collection[AclFilter]
+    ) -> frozenset[AccessControlEntry]:
+        """Delete the ACLs of a resource that match one of the filters, and return them.
+
+        Raises:
+            UpdateFailedError: They are still stored, or that is not certain.
+        """
+        deleted: frozenset[AccessControlEntry] = frozenset()
+
+        def without(before: frozenset[AccessControlEntry]) -> frozenset[AccessControlEntry]:
+            nonlocal deleted
+            deleted = frozenset(
+                entry
+                for entry in before
+                if any(each.matches(AclBinding(resource, entry)) for each in filters)
+            )
+            return before - deleted
+
+        await self._update(resource, without)
+        return deleted
+
+    def resources_of(self, asked: AclFilter) -> set[ResourcePattern]:
+        """Return the resources that may have ACLs which match a filter, whether these are known or not."""
+        found = {resource for resource in self._acls if asked.matches_resource(resource)}
+        if asked.name is not None and asked.type is not ResourceType.ANY:
+            found |= {
+                ResourcePattern(asked.type, asked.name, pattern)
+                for pattern in (PatternType.LITERAL, PatternType.PREFIXED)
+                if asked.pattern in (pattern, PatternType.ANY)
+            }
+        return found
+
+    async def _update(
+        self,
+        resource: ResourcePattern,
+        change: Callable[[frozenset[AccessControlEntry]], frozenset[AccessControlEntry]],
+    ) -> None:
+        try:
+            async with self._lock:
+                await self._updated(resource, change)
+        except ZooKeeperError as error:
+            raise UpdateFailedError(f"The ACLs of {resource} are not updated: {error}") from error
+
+    async def _updated(
+        self,
+        resource: ResourcePattern,
+        change: Callable[[frozenset[AccessControlEntry]], frozenset[AccessControlEntry]],
+    ) -> None:
+        for _ in range(1 + MAX_UPDATE_RETRIES):
+            stored = (await self._store().read((resource,)))[resource]
+            self._apply(resource, stored)
+            if stored.entries is None:
+                raise UpdateFailedError(f"The ACLs of {resource} cannot be read: {stored.error}")
+            after = change(stored.entries)
+            if after == stored.entries:
+                return
+            try:
+                version = await self._store().write(resource, after, stored.version)
+            except (BadVersion, NodeExists, NoNode) as error:
+                _log.info(f"Failed to update ACLs for {resource}, it is read again: {error}")
+                await asyncio.sleep(_UPDATE_PAUSE_S + random.uniform(0, _UPDATE_PAUSE_S / 2))
+                continue
+            _log.info(f"Updated ACLs for {resource} with new version {version}")
+            self._apply(resource, StoredAcls(after, version))
+            return
+        raise UpdateFailedError(
+            f"Failed to update ACLs for {resource} after trying a maximum of {MAX_UPDATE_RETRIES} times"
+        )
+
+    async def load(self) -> None:
+        """Create the parents of ACLs and read all ACLs, before anything is decided.
+
+        Raises:
+            ZooKeeperError: ZooKeeper cannot be read.
+        """
+        await self._catch_up()
+
+    def noticed(self) -> None:
+        """Process notifications soon: there may be a new one."""
+        self._pending.set()
+
+    def session_began(self) -> None:
+        """Read all ACLs again: notifications may have come and expired between two sessions."""
+        self._session_is_new = True
+        self._pending.set()
+
+    async def run(self) -> None:
+        """Apply changes as they come; runs until cancelled."""
+        while True:
+            await self._pending.wait()
+            self._pending.clear()
+            try:
+                await self._catch_up()
+            except ZooKeeperError as error:
+                _log.warning(f"Changed ACLs cannot be read yet: {error}")
+                # What was not read now is read with everything else.
+                self._session_is_new = True
+                self._pending.set()
+                await asyncio.sleep(RETRY_S)
+
+    async def _catch_up(self) -> None:
+        if self._session_is_new:
+            await self._store().create_paths()
+            # If somebody deleted the parent of the notifications, their numbers begin at 0 again.
+            self._last = dict.fromkeys(self._last, -1)
+        changes = await self._store().changes(watch=True)
+        new = [change for change in changes if change.number > self._last[change.pattern]]
+        for change in new:
+            if change.error is not None:
+                _log.error(
+                    f"A notification of changed ACLs is not readable; all ACLs are read: {change.error}"
+                )
+        async with self._lock:
+            if self._session_is_new or any(change.resource is None for change in new):
+                self._session_is_new = False
+                await self._read({*await self._store().resources(), *self._acls})
+            else:
+                await self._read({change.resource for change in new if change.resource is not None})
+        for change in new:
+            self._last[change.pattern] = max(self._last[change.pattern], change.number)
+        for change in changes:
+            if self._clock_ms() - change.created_ms > CHANGE_EXPIRATION_MS:
+                try:
+                    await self._store().delete_change(change.path)
+                except RequestFailed as error:
+                    _log.error(f"An expired notification of changed ACLs cannot be deleted: {error}")
+
+    async def _read(self, resources: Collection[ResourcePattern]) -> None:
+        for resource, stored in (await self._store().read(resources)).items():
+            self._apply(resource, stored)
+
+    def _apply(self, resource: ResourcePattern, stored: StoredAcls) -> None:
+        if stored.entries is None:
+            _log.error(f"Nobody but super users may use {resource}: its ACLs cannot be read: {stored.error}")
+            self._unreadable.add(resource)
+            self._acls[resource] = _UNREADABLE
+            return
+        self._unreadable.discard(resource)
+        self._acls[resource] = stored.entries
+
+
+@lru_cache(maxsize=4096)
+def requester_of(principal: KafkaPrincipal, client_host: str) -> Requester:
+    """Return the requester of a connection, with its address as Java writes it.
+
+    Java writes the eight numbers of an IPv6 address without leading zeros, and IPv4 in IPv6 as IPv4.
+    """
+    try:
+        address = ip_address(client_host.partition("%")[0])
+    except ValueError:
+        return Requester(principal, client_host)
+    if not isinstance(address, IPv6Address):
+        return Requester(principal, client_host)
+    if address.ipv4_mapped is not None:
+        return Requester(principal, str(address.ipv4_mapped))
+    return Requester(principal, ":".join(f"{int(part, 16):x}" for part in address.exploded.split(":")))

@@ -1,0 +1,85 @@
+"""The syntax of ``sasl.jaas.config``: a login module, a flag, and options.
+
+Source: ``JaasConfig`` of release 2.8. No class is loaded: the module must be the one of the mechanism.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+_FLAGS = frozenset({"required", "requisite", "sufficient", "optional"})
+_TOKEN = re.compile(
+    r"""\s+|//[^\n]*|/\*.*?\*/|/[^\n]*
+    |(?P<word>[A-Za-z_$][\w.$-]*)
+    |"(?P<double>(?:[^"\\\n]|\\.)*)"|'(?P<single>(?:[^'\\\n]|\\.)*)'
+    |(?P<sign>[=;])""",
+    re.VERBOSE | re.DOTALL,
+)
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+
+
+class JaasError(ValueError):
+    """A text that is no JAAS entry. The message repeats none of its values, which may be secrets."""
+
+
+@dataclass(frozen=True, slots=True)
+class JaasEntry:
+    """A login module with its options, which it does not show.
+
+    Attributes:
+        module: The name of the class.
+        options: The options by name.
+    """
+
+    module: str
+    options: Mapping[str, str] = field(repr=False)
+
+
+def parse_jaas(text: str) -> JaasEntry:
+    """Parse a text with exactly one entry, ``module flag key="value" ...;``.
+
+    Raises:
+        JaasError: It is none.
+    """
+    tokens = list(_tokens(text))
+    if len(tokens) < 3:
+        raise JaasError("a login module, a flag, options and a semicolon")
+    (module, module_is_sign), (flag, _), *rest = tokens
+    if module_is_sign:
+        raise JaasError("the name of a login module first")
+    if flag.lower() not in _FLAGS:
+        raise JaasError(f"one of {', '.join(sorted(_FLAGS))} behind the login module")
+    if rest[-1] != (";", True):
+        raise JaasError("a semicolon at the end")
+    options: dict[str, str] = {}
+    while len(rest) > 1:
+        match rest[:3]:
+            case [(key, False), ("=", True), (value, False)]:
+                options[key] = value
+            case [(";", True), *_]:
+                raise JaasError("one login module and nothing behind its semicolon")
+            case _:
+                last = f" behind {next(reversed(options))}" if options else ""
+                raise JaasError(f'options of the form key="value"{last}')
+        rest = rest[3:]
+    return JaasEntry(module, options)
+
+
+def _tokens(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield words and strings, and signs, which are marked."""
+    at = 0
+    while at < len(text):
+        found = _TOKEN.match(text, at)
+        if found is None:
+            raise JaasError(f"words, strings in quotes, = and ; (character {at + 1} begins none of these)")
+        at = found.end()
+        match found.lastgroup:
+            case "word":
+                yield found["word"], False
+            case "double" | "single":
+                quoted = found[found.lastgroup]
+                yield re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), quoted, flags=re.DOTALL), False
+            case "sign":
+                yield found["sign"], True

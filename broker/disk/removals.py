@@ -1,0 +1,43 @@
+"""Files and segments that are removed or closed after a delay, because a reader may still use them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from barnabas.broker.disk.files import remove_whatever
+from barnabas.broker.disk.segment import LogSegment
+
+
+class DelayedRemovals:
+    """The delayed removals of one log directory; times are wall time in milliseconds."""
+
+    def __init__(self) -> None:
+        self._paths: list[tuple[int, Path]] = []
+        self._segments: deque[tuple[int, LogSegment]] = deque()
+
+    def remove(self, paths: Sequence[Path], due_ms: int) -> None:
+        """Unlink files or directories from ``due_ms`` on; one that is missing by then is no error."""
+        self._paths.extend((due_ms, path) for path in paths)
+
+    def close(self, segments: Sequence[LogSegment], due_ms: int) -> None:
+        """Close segments from ``due_ms`` on."""
+        self._segments.extend((due_ms, segment) for segment in segments)
+
+    def moved(self, former: Path, directory: Path) -> None:
+        """Note that a directory has another name, and the files with it."""
+        self._paths = [
+            (due_ms, directory / path.name if path.parent == former else path) for due_ms, path in self._paths
+        ]
+
+    def due(self, now_ms: int) -> list[Callable[[], None]]:
+        """Return the work that is due, each piece once; it runs on the thread that flushes, in order."""
+        work: list[Callable[[], None]] = [
+            partial(remove_whatever, path) for due_ms, path in self._paths if due_ms <= now_ms
+        ]
+        self._paths = [entry for entry in self._paths if entry[0] > now_ms]
+        while self._segments and self._segments[0][0] <= now_ms:
+            work.append(self._segments.popleft()[1].close)
+        return work

@@ -1,0 +1,118 @@
+"""What the client of a request may do, and the answers of handlers behind gates."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from barnabas.broker.authorizer.authorizer import AclAuthorizer, requester_of
+from barnabas.broker.replicas.turn import paced
+from barnabas.broker.server.context import Answer, Building, Handler, Preparing, ServerContext
+from barnabas.broker.wire.frames import Body, Request
+from barnabas.cluster.model.acls import CLUSTER_NAME, AclOperation, ResourceType
+from barnabas.cluster.model.authorization import Action, Requester
+from barnabas.cluster.model.authorized_operations import SUPPORTED
+
+Gate = Callable[[ServerContext, Request, Handler], Any]
+"""The check of an API: it is called as its handler is, with the handler, and answers as the handler does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What the client of one request may do.
+
+    Attributes:
+        authorizer: The authorizer of the broker.
+        requester: The client.
+        api: The name of the API as Kafka's messages have it, such as ``ListOffsets``.
+    """
+
+    authorizer: AclAuthorizer
+    requester: Requester
+    api: str
+
+    def may(
+        self,
+        operation: AclOperation,
+        type_: ResourceType,
+        name: str,
+        *,
+        count: int = 1,
+        log_denied: bool = True,
+        log_allowed: bool = True,
+    ) -> bool:
+        """Return whether the client may perform an operation on a resource."""
+        action = Action(operation, type_, name)
+        return self.authorizer.is_authorized(
+            self.requester, action, self.api, count=count, log_denied=log_denied, log_allowed=log_allowed
+        )
+
+    def cluster(self, operation: AclOperation, *, log_denied: bool = True) -> bool:
+        """Return whether the client may perform an operation on the cluster."""
+        return self.may(operation, ResourceType.CLUSTER, CLUSTER_NAME, log_denied=log_denied)
+
+    def denied_of_few(
+        self, operation: AclOperation, type_: ResourceType, names: Iterable[str]
+    ) -> frozenset[str]:
+        """Return what `denied` does, at once."""
+        times = Counter(names)
+        return frozenset(
+            [name for name, count in times.items() if not self.may(operation, type_, name, count=count)]
+        )
+
+    async def denied(
+        self,
+        operation: AclOperation,
+        type_: ResourceType,
+        names: Iterable[str],
+        *,
+        log_denied: bool = True,
+        log_allowed: bool = True,
+    ) -> frozenset[str]:
+        """Return those of the names whose resources the client may not use so; each name is checked once."""
+        times: Counter[str] = Counter()
+        async for name in paced(names):
+            times[name] += 1
+        return frozenset(
+            [
+                name
+                async for name, count in paced(times.items())
+                if not self.may(
+                    operation, type_, name, count=count, log_denied=log_denied, log_allowed=log_allowed
+                )
+            ]
+        )
+
+    def operations(self, type_: ResourceType, name: str) -> int:
+        """Return the bits of the operations that the client may perform on a resource (KIP-430)."""
+        return sum(
+            1 << operation
+            for operation in SUPPORTED[type_]
+            if self.may(operation, type_, name, log_denied=False, log_allowed=False)
+        )
+
+
+def access_of(context: ServerContext, request: Request) -> Access:
+    """Return what the client of a request may do.
+
+    Raises:
+        LookupError: The broker has no authorizer.
+    """
+    if context.authorizer is None:
+        raise LookupError("there is no authorizer")
+    name = "".join(map(str.capitalize, request.api.key.name.split("_")))
+    return Access(context.authorizer, requester_of(request.principal, request.client_host), name)
+
+
+async def answered(answer: Any, change: Callable[[Body], Awaitable[Body]] | None = None) -> Answer | Building:
+    """Await the answer of a handler and change it; a long one is changed where it is built."""
+    found = await answer if isinstance(answer, Awaitable) else answer
+    if isinstance(found, Preparing):
+        found = await found.work
+        found = await found if isinstance(found, Awaitable) else found
+    if isinstance(found, Building):
+        return Building(partial(answered, found.work(), change)) if change is not None else found
+    return found if change is None else await change(found)

@@ -1,0 +1,221 @@
+"""Gates of the APIs of consumer groups: an operation on the group, and one on each topic.
+
+Sources: ``KafkaApis`` and each request's ``getErrorResponse`` of Kafka 2.8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from barnabas.broker.replicas.turn import paced
+from barnabas.broker.server.access import Access, access_of, answered
+from barnabas.broker.server.context import Answer, Building, Handler, ServerContext
+from barnabas.broker.server.gates.topics import OFFSET_COMMIT, OFFSET_DELETE, OFFSET_FETCH, Refusals
+from barnabas.broker.wire.frames import NO_THROTTLE, Body, Request
+from barnabas.cluster.model.acls import AclOperation, ResourceType
+from barnabas.cluster.model.authorized_operations import NOT_ASKED
+from barnabas.cluster.model.errors import ErrorCode
+
+DENIED = ErrorCode.GROUP_AUTHORIZATION_FAILED
+
+_GROUP = ResourceType.GROUP
+_GROUP_KEY, _TRANSACTION_KEY = 0, 1
+_OFFSET_FETCH_ERROR_SINCE = 2
+_NULL_PROTOCOL_SINCE = 7
+
+
+@dataclass(frozen=True, slots=True)
+class OneGroup:
+    """A gate that needs an operation on the group of the request.
+
+    Attributes:
+        operation: The operation.
+        refused: Builds the answer to a client without it.
+    """
+
+    operation: AclOperation
+    refused: Callable[[Request], Answer]
+
+    async def __call__(self, context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+        """Pass on the request, or refuse it."""
+        if not access_of(context, request).may(self.operation, _GROUP, request.body.group_id):
+            return self.refused(request)
+        return await answered(handler(context, request))
+
+
+def refused_join(request: Request) -> Answer:
+    """Return the answer to a JoinGroup that is not allowed."""
+    return request.answer(
+        "JoinGroupResponse",
+        throttle_time=NO_THROTTLE,
+        error_code=DENIED,
+        generation_id=-1,
+        protocol_type=None,
+        protocol_name=None if request.version >= _NULL_PROTOCOL_SINCE else "",
+        leader="",
+        member_id="",
+        members=(),
+    )
+
+
+def refused_sync(request: Request) -> Answer:
+    """Return the answer to a SyncGroup that is not allowed."""
+    return request.answer("SyncGroupResponse", throttle_time=NO_THROTTLE, error_code=DENIED, assignment=b"")
+
+
+def refused_heartbeat(request: Request) -> Answer:
+    """Return the answer to a Heartbeat that is not allowed."""
+    return request.answer("HeartbeatResponse", throttle_time=NO_THROTTLE, error_code=DENIED)
+
+
+def refused_leave(request: Request) -> Answer:
+    """Return the answer to a LeaveGroup that is not allowed."""
+    return request.answer("LeaveGroupResponse", throttle_time=NO_THROTTLE, error_code=DENIED, members=())
+
+
+async def find_coordinator(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+    """Need DESCRIBE of the group or transactional id."""
+    access, key_type = access_of(context, request), getattr(request.body, "key_type", _GROUP_KEY)
+    kinds = {
+        _GROUP_KEY: (_GROUP, DENIED),
+        _TRANSACTION_KEY: (
+            ResourceType.TRANSACTIONAL_ID,
+            ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
+        ),
+    }
+    if key_type in kinds:
+        kind, error = kinds[key_type]
+        if not access.may(AclOperation.DESCRIBE, kind, request.body.key):
+            return request.answer(
+                "FindCoordinatorResponse",
+                throttle_time=NO_THROTTLE,
+                error_code=error,
+                error_message=None,
+                node_id=-1,
+                host="",
+                port=-1,
+            )
+    return await answered(handler(context, request))
+
+
+async def describe_groups(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+    """Need DESCRIBE of each group, and say what the client may do with those."""
+    access, body = access_of(context, request), request.body
+    denied = await access.denied(AclOperation.DESCRIBE, _GROUP, body.groups)
+    refused = [
+        request.answer(
+            "DescribedGroup",
+            error_code=DENIED,
+            group_id=name,
+            group_state="",
+            protocol_type="",
+            protocol_data="",
+            members=(),
+        )
+        async for name in paced(sorted(denied))
+    ]
+    kept = tuple([name async for name in paced(body.groups) if name not in denied])
+
+    async def completed(answer: Body) -> Body:
+        groups = [_with_operations(access, group) async for group in paced(answer.groups)]
+        return replace(answer, groups=(*groups, *refused))
+
+    return await answered(handler(context, replace(request, body=replace(body, groups=kept))), completed)
+
+
+def _with_operations(access: Access, group: Body) -> Body:
+    if getattr(group, "authorized_operations", NOT_ASKED) == NOT_ASKED:
+        return group
+    return replace(group, authorized_operations=access.operations(_GROUP, group.group_id))
+
+
+async def list_groups(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+    """List all groups with DESCRIBE of the cluster, else those with DESCRIBE of the group."""
+    access = access_of(context, request)
+    if access.cluster(AclOperation.DESCRIBE, log_denied=False):
+        return await answered(handler(context, request))
+
+    async def visible(answer: Body) -> Body:
+        groups = [
+            group
+            async for group in paced(answer.groups)
+            if access.may(AclOperation.DESCRIBE, _GROUP, group.group_id, log_denied=False)
+        ]
+        return replace(answer, groups=tuple(groups))
+
+    return await answered(handler(context, request), visible)
+
+
+async def delete_groups(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+    """Need DELETE of each group."""
+    body = request.body
+    denied = await access_of(context, request).denied(AclOperation.DELETE, _GROUP, body.groups_names)
+    refused = [
+        request.answer("DeletableGroupResult", group_id=name, error_code=DENIED)
+        async for name in paced(sorted(denied))
+    ]
+    kept = tuple([name async for name in paced(body.groups_names) if name not in denied])
+
+    async def completed(answer: Body) -> Body:
+        return replace(answer, results=(*answer.results, *refused))
+
+    return await answered(
+        handler(context, replace(request, body=replace(body, groups_names=kept))), completed
+    )
+
+
+async def offset_commit(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+    """Need READ of the group and of each topic."""
+    access = access_of(context, request)
+    if not access.may(AclOperation.READ, _GROUP, request.body.group_id):
+        topics = await OFFSET_COMMIT.of(request, None, DENIED)
+        return request.answer("OffsetCommitResponse", throttle_time=NO_THROTTLE, topics=topics)
+    return await _of_topics(context, request, handler, OFFSET_COMMIT, AclOperation.READ)
+
+
+async def offset_fetch(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+    """Need DESCRIBE of the group and of each topic; a request for all topics gets those alone."""
+    access = access_of(context, request)
+    if not access.may(AclOperation.DESCRIBE, _GROUP, request.body.group_id):
+        in_topics = request.version < _OFFSET_FETCH_ERROR_SINCE
+        topics = await OFFSET_FETCH.of(request, None, DENIED) if in_topics else ()
+        return request.answer(
+            "OffsetFetchResponse", throttle_time=NO_THROTTLE, topics=topics, error_code=DENIED
+        )
+    if request.body.topics is not None:
+        return await _of_topics(context, request, handler, OFFSET_FETCH, AclOperation.DESCRIBE)
+
+    async def visible(answer: Body) -> Body:
+        names = [topic.name async for topic in paced(answer.topics)]
+        hidden = await access.denied(AclOperation.DESCRIBE, ResourceType.TOPIC, names, log_denied=False)
+        topics = [topic async for topic in paced(answer.topics) if topic.name not in hidden]
+        return replace(answer, topics=tuple(topics))
+
+    return await answered(handler(context, request), visible)
+
+
+async def offset_delete(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+    """Need DELETE of the group and READ of each topic."""
+    access = access_of(context, request)
+    if not access.may(AclOperation.DELETE, _GROUP, request.body.group_id):
+        return request.answer("OffsetDeleteResponse", error_code=DENIED, throttle_time=NO_THROTTLE, topics=())
+    return await _of_topics(context, request, handler, OFFSET_DELETE, AclOperation.READ)
+
+
+async def _of_topics(
+    context: ServerContext, request: Request, handler: Handler, refusals: Refusals, operation: AclOperation
+) -> Answer | Building:
+    access = access_of(context, request)
+    denied = await access.denied(operation, ResourceType.TOPIC, refusals.names_of(request))
+    if not denied:
+        return await answered(handler(context, request))
+    refused = await refusals.of(request, denied)
+    allowed = await refusals.without(request, denied)
+
+    async def with_refused(answer: Body) -> Body:
+        # An error of the whole request has no topics.
+        failed = getattr(answer, "error_code", ErrorCode.NONE) != ErrorCode.NONE
+        return answer if failed else refusals.more(answer, refused)
+
+    return await answered(handler(context, allowed), with_refused)

@@ -1,0 +1,123 @@
+"""The gate of Metadata: topics that the client may not describe are hidden; CREATE is needed to create one.
+
+Source: ``KafkaApis.handleTopicMetadataRequest`` of Kafka 2.8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields, replace
+
+from barnabas.broker.replicas.turn import paced
+from barnabas.broker.server.access import Access, access_of, answered
+from barnabas.broker.server.context import Answer, Building, Handler, ServerContext
+from barnabas.broker.server.gates.cluster import with_cluster_operations
+from barnabas.broker.wire.frames import Body, Request
+from barnabas.cluster.model.acls import AclOperation, ResourceType
+from barnabas.cluster.model.authorized_operations import NOT_ASKED
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.topic_names import INTERNAL_TOPICS, fault
+
+_TOPIC = ResourceType.TOPIC
+
+
+async def metadata(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+    """Answer about the topics that the client may describe.
+
+    A topic that was named and may not be described is ``TOPIC_AUTHORIZATION_FAILED``, whether it exists or
+    not.
+    """
+    access, body = access_of(context, request), request.body
+    asks_all = body.topics is None or (request.version == 0 and not body.topics)
+    if asks_all:
+        return await answered(handler(context, request), _Completed(context, request, access).all_visible)
+    named = [topic.name async for topic in paced(body.topics) if topic.name is not None]
+    hidden = await access.denied(AclOperation.DESCRIBE, _TOPIC, named)
+    uncreatable = await _uncreatable(context, request, access, [each for each in named if each not in hidden])
+    refused = {name: _refused(request, name, is_internal=False) async for name in paced(sorted(hidden))}
+    refused |= {
+        name: _refused(request, name, is_internal=name in INTERNAL_TOPICS)
+        async for name in paced(sorted(uncreatable))
+    }
+    kept = tuple([topic async for topic in paced(body.topics) if topic.name not in refused])
+    allowed = replace(request, body=replace(body, topics=kept))
+    completed = _Completed(context, request, access, tuple(refused.values()))
+    if request.version == 0 and not kept:
+        # An empty list means all topics in this version.
+        return await answered(handler(context, allowed), completed.none_but_refused)
+    if any(each.name == "allow_auto_topic_creation" for each in fields(body)) and not await _missing(
+        context, kept
+    ):
+        # A topic that is deleted just now must not be created without CREATE.
+        allowed = replace(allowed, body=replace(allowed.body, allow_auto_topic_creation=False))
+    return await answered(handler(context, allowed), completed.with_refused)
+
+
+async def _missing(context: ServerContext, topics: tuple[Body, ...]) -> list[str]:
+    return [
+        topic.name
+        async for topic in paced(topics)
+        if topic.name is not None and not context.metadata.partitions(topic.name)
+    ]
+
+
+async def _uncreatable(
+    context: ServerContext, request: Request, access: Access, names: list[str]
+) -> frozenset[str]:
+    """Return the missing topics that the request would create and the client may not."""
+    creates = context.settings.auto_create_topics and getattr(request.body, "allow_auto_topic_creation", True)
+    if not creates:
+        return frozenset()
+    missing = [
+        name async for name in paced(names) if not context.metadata.partitions(name) and not fault(name)
+    ]
+    if not missing or access.cluster(AclOperation.CREATE, log_denied=False):
+        return frozenset()
+    return await access.denied(AclOperation.CREATE, _TOPIC, missing)
+
+
+def _refused(request: Request, name: str, *, is_internal: bool) -> Body:
+    return request.answer(
+        "MetadataResponseTopic",
+        error_code=ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+        name=name,
+        topic_id=None,
+        is_internal=is_internal,
+        partitions=(),
+    )
+
+
+class _Completed:
+    """The changes of an answer: topics to hide, refusals to add, and what the client may do."""
+
+    def __init__(
+        self, context: ServerContext, request: Request, access: Access, refused: tuple[Body, ...] = ()
+    ) -> None:
+        self._context = context
+        self._request = request.without_body()
+        self._access = access
+        self._refused = refused
+
+    async def all_visible(self, answer: Body) -> Body:
+        """Leave out the topics that the client may not describe."""
+        names = [topic.name async for topic in paced(answer.topics)]
+        hidden = await self._access.denied(AclOperation.DESCRIBE, _TOPIC, names, log_denied=False)
+        return await self._with(answer, [topic for topic in answer.topics if topic.name not in hidden])
+
+    async def with_refused(self, answer: Body) -> Body:
+        """Add the refused topics."""
+        return await self._with(answer, answer.topics)
+
+    async def none_but_refused(self, answer: Body) -> Body:
+        """Leave out everything else."""
+        return await self._with(answer, ())
+
+    async def _with(self, answer: Body, topics: Iterable[Body]) -> Body:
+        described = [self._with_operations(topic) async for topic in paced(topics)]
+        answer = replace(answer, topics=(*described, *self._refused))
+        return with_cluster_operations(self._context, self._request, answer)
+
+    def _with_operations(self, topic: Body) -> Body:
+        if getattr(topic, "topic_authorized_operations", NOT_ASKED) == NOT_ASKED or not topic.name:
+            return topic
+        return replace(topic, topic_authorized_operations=self._access.operations(_TOPIC, topic.name))

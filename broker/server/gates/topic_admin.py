@@ -1,0 +1,127 @@
+"""Gates of CreateTopics, DeleteTopics and CreatePartitions.
+
+Source: ``KafkaApis`` of Kafka 2.8. A broker that is not the controller says so first, as in Kafka; the topics
+that the client may not change do not reach the controller in either case.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+from barnabas.broker.replicas.turn import paced
+from barnabas.broker.server.access import access_of, answered
+from barnabas.broker.server.context import Answer, Building, Handler, ServerContext
+from barnabas.broker.server.handlers.delete_topics import FIRST_WITH_DISABLED, FIRST_WITH_STATES
+from barnabas.broker.wire.frames import Body, Request
+from barnabas.cluster.model.acls import AclOperation, ResourceType
+from barnabas.cluster.model.errors import ErrorCode
+
+_TOPIC = ResourceType.TOPIC
+_DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+_CONFIGS_SINCE = 5
+
+
+def _refusal(context: ServerContext, message: str) -> tuple[ErrorCode, str]:
+    if context.metadata.controller != context.broker_id:
+        return ErrorCode.NOT_CONTROLLER, "This is not the correct controller for this cluster."
+    return _DENIED, message
+
+
+async def create_topics(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+    """Need CREATE on the cluster or the topic; DESCRIBE_CONFIGS of the topic to see its settings."""
+    access, body = access_of(context, request), request.body
+    names = [topic.name async for topic in paced(body.topics)]
+    denied: frozenset[str] = frozenset()
+    if not access.cluster(AclOperation.CREATE, log_denied=False):
+        denied = await access.denied(AclOperation.CREATE, _TOPIC, names)
+    hidden: frozenset[str] = frozenset()
+    if request.version >= _CONFIGS_SINCE:
+        hidden = await access.denied(AclOperation.DESCRIBE_CONFIGS, _TOPIC, names, log_denied=False)
+    times = Counter(names)
+    # A topic that is named twice is refused for that, which creates nothing.
+    refused = frozenset(name for name in denied if times[name] == 1)
+    error, message = _refusal(context, "Authorization failed.")
+    answers = [_refused_creation(request, name, error, message) async for name in paced(sorted(refused))]
+    kept = tuple([topic async for topic in paced(body.topics) if topic.name not in refused])
+
+    async def completed(answer: Body) -> Body:
+        topics = [
+            _without_configs(topic) if topic.name in hidden else topic
+            async for topic in paced((*answer.topics, *answers))
+        ]
+        return replace(answer, topics=tuple(topics))
+
+    return await answered(handler(context, replace(request, body=replace(body, topics=kept))), completed)
+
+
+def _refused_creation(request: Request, name: str, error: ErrorCode, message: str) -> Answer:
+    return request.answer(
+        "CreatableTopicResult",
+        name=name,
+        topic_id=None,
+        error_code=error,
+        error_message=message,
+        num_partitions=-1,
+        replication_factor=-1,
+        configs=(),
+    )
+
+
+def _without_configs(topic: Body) -> Body:
+    return replace(
+        topic, topic_config_error_code=_DENIED, num_partitions=-1, replication_factor=-1, configs=()
+    )
+
+
+async def delete_topics(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+    """Need DELETE of each topic; topics named by id do not exist here, whoever asks."""
+    access, body = access_of(context, request), request.body
+    field = "topic_names" if request.version < FIRST_WITH_STATES else "topics"
+    asked: tuple[Any, ...] = getattr(body, field)
+    named = [name async for topic in paced(asked) if (name := _deleted_name(topic)) is not None]
+    denied = await access.denied(AclOperation.DELETE, _TOPIC, named)
+    error, message = _refusal(context, "Topic authorization failed.")
+    if error is _DENIED and not context.broker_settings().values["delete.topic.enable"]:
+        error, message = ErrorCode.TOPIC_DELETION_DISABLED, "Topic deletion is disabled."
+        if request.version < FIRST_WITH_DISABLED:
+            error = ErrorCode.INVALID_REQUEST
+    refused = [
+        request.answer(
+            "DeletableTopicResult", name=name, topic_id=None, error_code=error, error_message=message
+        )
+        async for name in paced(sorted(denied))
+    ]
+    kept = tuple([topic async for topic in paced(asked) if _deleted_name(topic) not in denied])
+
+    async def completed(answer: Body) -> Body:
+        return replace(answer, responses=(*answer.responses, *refused))
+
+    return await answered(handler(context, replace(request, body=replace(body, **{field: kept}))), completed)
+
+
+def _deleted_name(topic: Any) -> str | None:
+    """Return the name of a topic in a request; None if it has an id."""
+    if isinstance(topic, str):
+        return topic
+    return topic.name if topic.topic_id is None else None
+
+
+async def create_partitions(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+    """Need ALTER of each topic; one that is named twice is refused for that."""
+    access, body = access_of(context, request), request.body
+    times: Counter[str] = Counter([topic.name async for topic in paced(body.topics)])
+    once = [name async for name in paced(times) if times[name] == 1]
+    denied = await access.denied(AclOperation.ALTER, _TOPIC, once)
+    error, message = _refusal(context, "The topic authorization is failed.")
+    refused = [
+        request.answer("CreatePartitionsTopicResult", name=name, error_code=error, error_message=message)
+        async for name in paced(sorted(denied))
+    ]
+    kept = tuple([topic async for topic in paced(body.topics) if topic.name not in denied])
+
+    async def completed(answer: Body) -> Body:
+        return replace(answer, results=(*answer.results, *refused))
+
+    return await answered(handler(context, replace(request, body=replace(body, topics=kept))), completed)

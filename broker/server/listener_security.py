@@ -1,0 +1,35 @@
+"""The security of a client listener, as ``server.properties`` sets it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from barnabas.broker.core.sasl.jaas import JaasEntry
+
+
+@dataclass(frozen=True, slots=True)
+class MechanismSettings:
+    """The settings of a SASL mechanism on a listener.
+
+    Attributes:
+        jaas: The entry of ``sasl.jaas.config``.
+        max_reauth_ms: ``connections.max.reauth.ms``; 0 for sessions without end.
+    """
+
+    jaas: JaasEntry
+    max_reauth_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class ListenerSecurity:
+    """The security of a listener.
+
+    Attributes:
+        protocol: Its protocol in ``listener.security.protocol.map``.
+        mechanisms: The enabled SASL mechanisms by name; empty if it does not authenticate by SASL.
+    """
+
+    protocol: str = "PLAINTEXT"
+    mechanisms: Mapping[str, MechanismSettings] = field(default_factory=lambda: MappingProxyType({}))

@@ -1,0 +1,160 @@
+"""The store of ACLs, ``/kafka-acl`` and ``/kafka-acl-extended``, and of the notifications of their changes.
+
+Source: ``KafkaZkClient`` (``createAclPaths``, ``getVersionedAclsForResource``,
+``conditionalSetAclsForResource``) and ``ZkNodeChangeNotificationListener`` of Kafka 2.8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import product
+
+from barnabas.cluster.model.acls import RESOURCE_TYPES, AccessControlEntry, PatternType, ResourcePattern
+from barnabas.cluster.zk.errors import NodeExists
+from barnabas.cluster.zk.operations import Create, Delete, Node, Operation, Set
+from barnabas.cluster.zk.pipeline import value
+from barnabas.cluster.zk.schema import acls, paths
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError, int32_of
+from barnabas.cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.zk.trees import delete_whole
+
+
+@dataclass(frozen=True, slots=True)
+class StoredAcls:
+    """The ACLs of a resource.
+
+    Attributes:
+        entries: The ACLs; None if the node cannot be decoded.
+        version: The data version of the node; None if it does not exist.
+        error: The reason why the node cannot be decoded; None if it can.
+    """
+
+    entries: frozenset[AccessControlEntry] | None
+    version: int | None
+    error: ZnodeDecodeError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AclChange:
+    """A notification that the ACLs of a resource have changed.
+
+    Attributes:
+        path: The node.
+        number: The number in the node's name.
+        pattern: The type of patterns that its parent has notifications of.
+        resource: The resource; None if the node cannot be decoded.
+        created_ms: The creation time by ZooKeeper's clock, in milliseconds since 1970.
+        error: The reason why the node cannot be decoded; None if it can.
+    """
+
+    path: str
+    number: int
+    pattern: PatternType
+    resource: ResourcePattern | None
+    created_ms: int
+    error: ZnodeDecodeError | None = None
+
+
+class AclStore:
+    """The store of ACLs and of the notifications of their changes."""
+
+    def __init__(self, session: ZooKeeperSession) -> None:
+        self._session = session
+
+    async def create_paths(self) -> None:
+        """Create the parents of all ACLs and notifications, as each broker with an authorizer does."""
+        wanted: dict[str, None] = {}
+        for path in acls.ACL_PATHS:
+            wanted.update(dict.fromkeys((*paths.ancestors(path), path)))
+        for outcome in await self._session.multi_many([Create(path)] for path in wanted):
+            if not isinstance(outcome, NodeExists):
+                value(outcome)
+
+    async def resources(self) -> list[ResourcePattern]:
+        """Return every resource that has ACLs."""
+        found: list[ResourcePattern] = []
+        for pattern, type_ in product(acls.ACL_CHANGES, RESOURCE_TYPES):
+            names = await self._session.get_children(acls.acl_type(type_, pattern))
+            found += [ResourcePattern(type_, name, pattern) for name in sorted(names)]
+        return found
+
+    async def read(self, resources: Iterable[ResourcePattern]) -> dict[ResourcePattern, StoredAcls]:
+        """Read the ACLs of some resources."""
+        wanted = list(resources)
+        nodes = await self._session.get_many([acls.acl_resource(each) for each in wanted], expected_bytes=512)
+        return {
+            resource: _stored(acls.acl_resource(resource), node)
+            for resource, node in zip(wanted, nodes, strict=True)
+        }
+
+    async def write(
+        self, resource: ResourcePattern, entries: frozenset[AccessControlEntry], version: int | None
+    ) -> int | None:
+        """Write all ACLs of a resource and the notification, both or none; without ACLs, delete the node.
+
+        Args:
+            resource: The resource.
+            entries: Its ACLs.
+            version: The expected version of the node; None if it must not exist.
+
+        Returns:
+            The new version of the node; None if it was deleted.
+
+        Raises:
+            BadVersion, NodeExists, NoNode: The node does not have that version.
+        """
+        path, body = acls.acl_resource(resource), acls.encode_acls(entries)
+        written: Operation
+        if version is None:
+            written = Create(path, body)
+        elif entries:
+            written = Set(path, body, version)
+        else:
+            written = Delete(path, version)
+        prefix = f"{acls.ACL_CHANGES[resource.pattern]}/{acls.ACL_CHANGE_PREFIX}"
+        note = Create(prefix, acls.encode_acl_change(resource), sequential=True)
+        await self._session.multi(written, note)
+        if version is None:
+            return 0
+        return version + 1 if entries else None
+
+    async def changes(self, *, watch: bool = False) -> list[AclChange]:
+        """Return all notifications, the oldest of each kind first; the watches report new ones."""
+        found: list[AclChange] = []
+        for pattern, parent in acls.ACL_CHANGES.items():
+            children = await self._session.get_children(parent, watch=watch)
+            numbers = {
+                f"{parent}/{name}": number
+                for name in children
+                if (number := int32_of(name.removeprefix(acls.ACL_CHANGE_PREFIX))) is not None
+            }
+            whole = sorted(numbers, key=numbers.__getitem__)
+            nodes = await self._session.get_many(whole, expected_bytes=128)
+            found += [
+                _change(path, numbers[path], pattern, node)
+                for path, node in zip(whole, nodes, strict=True)
+                if node is not None
+            ]
+        return found
+
+    async def delete_change(self, path: str) -> None:
+        """Delete a notification, if it exists."""
+        await delete_whole(self._session, [path], None)
+
+
+def _stored(path: str, node: Node | None) -> StoredAcls:
+    if node is None:
+        return StoredAcls(frozenset(), None)
+    try:
+        return StoredAcls(acls.decode_acls(path, node.data), node.stat.version)
+    except ZnodeDecodeError as error:
+        return StoredAcls(None, node.stat.version, error)
+
+
+def _change(path: str, number: int, pattern: PatternType, node: Node) -> AclChange:
+    try:
+        resource = acls.decode_acl_change(path, node.data, pattern)
+    except ZnodeDecodeError as error:
+        return AclChange(path, number, pattern, None, node.stat.ctime_ms, error)
+    return AclChange(path, number, pattern, resource, node.stat.ctime_ms)

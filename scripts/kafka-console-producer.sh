@@ -1,0 +1,5 @@
+#!/usr/bin/env bash
+# Kafka's kafka-console-producer.sh: kafka-console-producer.sh --help
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+exec "$root/.venv/bin/python" -P -m barnabas.tools.console_producer "$@"

@@ -1,0 +1,5 @@
+#!/usr/bin/env bash
+# Kafka's kafka-delete-records.sh: kafka-delete-records.sh --help
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+exec "$root/.venv/bin/python" -P -m barnabas.tools.delete_records "$@"

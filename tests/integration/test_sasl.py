@@ -1,0 +1,191 @@
+"""SASL on real listeners: real clients with each mechanism, refusals, and no secret that shows."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import time
+from pathlib import Path
+
+import aiokafka
+import confluent_kafka
+import confluent_kafka.admin
+import kafka
+import kafka.errors
+import pytest
+from confluent_kafka.admin import ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
+
+from barnabas.chaos.waiting import wait_until
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.local.cluster import LocalCluster
+from barnabas.local.ports import any_free
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
+MODULES = "org.apache.kafka.common.security"
+PASSWORD, NEW_PASSWORD = "alice,s=secret", "quite-another"
+DELAY_MS = 400
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory):
+    """One broker with two SASL listeners, by name; passwords are in its settings alone."""
+    cluster = LocalCluster(tmp_path_factory.mktemp("sasl") / "cluster", brokers=1)
+    broker = cluster.brokers[BrokerId(1)]
+    plain, scram = (f"127.0.0.1:{any_free(1).brokers[0].kafka}" for _ in range(2))
+    entry = f'{MODULES}.plain.PlainLoginModule required user_alice="{PASSWORD}";'
+    scram_entry = f"{MODULES}.scram.ScramLoginModule required;"
+    again = "listener.name.external.scram-sha-256.connections.max.reauth.ms"
+    broker.own_settings |= {
+        "listeners": f"PLAINTEXT://{broker.kafka},GRPC://{broker.grpc},"
+        f"SASL_PLAINTEXT://{plain},EXTERNAL://{scram}",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,GRPC:PLAINTEXT,"
+        "SASL_PLAINTEXT:SASL_PLAINTEXT,EXTERNAL:SASL_PLAINTEXT",
+        "sasl.enabled.mechanisms": "PLAIN",
+        "listener.name.sasl_plaintext.plain.sasl.jaas.config": entry,
+        "listener.name.external.sasl.enabled.mechanisms": "SCRAM-SHA-256,SCRAM-SHA-512",
+        "listener.name.external.scram-sha-256.sasl.jaas.config": scram_entry,
+        "listener.name.external.scram-sha-512.sasl.jaas.config": scram_entry,
+        again: "3000",
+        "connection.failed.authentication.delay.ms": str(DELAY_MS),
+    }
+    with cluster:
+        credential(broker.kafka, "alice", PASSWORD, ScramMechanism.SCRAM_SHA_256)
+        credential(broker.kafka, "alice", PASSWORD, ScramMechanism.SCRAM_SHA_512)
+        admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": broker.kafka})
+        admin.create_topics([confluent_kafka.admin.NewTopic("orders", 1, 1)])["orders"].result(90)
+        yield {"PLAIN": plain, "SCRAM-SHA-256": scram, "SCRAM-SHA-512": scram, "broker": broker}
+
+
+def credential(bootstrap, user, password, mechanism):
+    admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": bootstrap})
+    upsertion = UserScramCredentialUpsertion(user, ScramCredentialInfo(mechanism, 4096), password.encode())
+    admin.alter_user_scram_credentials([upsertion])[user].result(90)
+
+
+MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+
+
+def for_librdkafka(secured, mechanism, password=PASSWORD):
+    return {
+        "bootstrap.servers": secured[mechanism],
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": mechanism,
+        "sasl.username": "alice",
+        "sasl.password": password,
+    }
+
+
+def for_python(secured, mechanism, password=PASSWORD):
+    return {
+        "bootstrap_servers": secured[mechanism],
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": mechanism,
+        "sasl_plain_username": "alice",
+        "sasl_plain_password": password,
+    }
+
+
+def listed(settings):
+    """The topics that a client of librdkafka sees, or the first error that it is told."""
+    errors = []
+    admin = confluent_kafka.admin.AdminClient({**settings, "error_cb": errors.append})
+    deadline = time.monotonic() + 90
+    while time.monotonic() < deadline:
+        try:
+            return set(admin.list_topics(timeout=5).topics)
+        except confluent_kafka.KafkaException:
+            admin.poll(0)
+            told = [error for error in errors if error.code() == confluent_kafka.KafkaError._AUTHENTICATION]
+            if told:
+                return told[0].str()
+    raise AssertionError(f"no answer: {errors}")
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_librdkafka_logs_in(secured, mechanism):
+    # It works beyond the first connection, so Metadata names the listener that it came on.
+    settings = for_librdkafka(secured, mechanism)
+    wait_until(lambda: "orders" in listed(settings), "orders seen")
+    outcome = []
+    producer = confluent_kafka.Producer(settings)
+    producer.produce("orders", b"x", on_delivery=lambda error, _: outcome.append(error))
+    producer.flush(90)
+    assert outcome == [None]
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_librdkafka_is_refused_with_a_wrong_password(secured, mechanism):
+    told = listed(for_librdkafka(secured, mechanism, "wrong"))
+    if mechanism == "PLAIN":
+        assert "Authentication failed: Invalid username or password" in told
+    else:
+        expected = f"due to invalid credentials with SASL mechanism {mechanism}"
+        assert f"Authentication failed during authentication {expected}" in told
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_kafka_python_logs_in(secured, mechanism):
+    producer = kafka.KafkaProducer(**for_python(secured, mechanism))
+    producer.send("orders", b"x").get(90)
+    producer.close()
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_kafka_python_is_refused_with_a_wrong_password(secured, mechanism):
+    with pytest.raises(kafka.errors.KafkaError):
+        kafka.KafkaAdminClient(**for_python(secured, mechanism, "wrong"))
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+async def test_aiokafka_logs_in(secured, mechanism):
+    async with aiokafka.AIOKafkaProducer(**for_python(secured, mechanism)) as producer:
+        await asyncio.wait_for(producer.send_and_wait("orders", b"x"), 90)
+
+
+async def test_a_session_is_renewed(secured):
+    """The session of SCRAM-SHA-256 lasts 3 s: librdkafka authenticates again on the same connection."""
+    log = secured["broker"].directory / "logs" / "server.log"
+    producer = confluent_kafka.Producer(for_librdkafka(secured, "SCRAM-SHA-256"))
+    deadline, outcome = time.monotonic() + 8, []
+    while time.monotonic() < deadline:
+        producer.produce("orders", b"x", on_delivery=lambda error, _: outcome.append(error))
+        producer.flush(60)
+        await asyncio.sleep(0.1)
+    assert set(outcome) == {None}
+    assert "the session has expired" not in log.read_text()
+
+
+def test_a_deleted_and_a_new_credential_count_at_once(secured):
+    plaintext = secured["broker"].kafka
+
+    def configs(*arguments):
+        command = [SCRIPTS / "kafka-configs.sh", "--bootstrap-server", plaintext, *arguments]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout
+
+    of_carol = ("--entity-type", "users", "--entity-name", "carol")
+    added = f"SCRAM-SHA-256=[iterations=8192,password={NEW_PASSWORD}]"
+    assert (
+        configs("--alter", "--add-config", added, *of_carol) == "Completed updating config for user carol.\n"
+    )
+    expected = "SCRAM credential configs for user-principal 'carol' are SCRAM-SHA-256=iterations=8192\n"
+    assert configs("--describe", *of_carol) == expected
+    carol = {**for_librdkafka(secured, "SCRAM-SHA-256", NEW_PASSWORD), "sasl.username": "carol"}
+    wait_until(lambda: "orders" in listed(carol), "carol let in")
+    configs("--alter", "--delete-config", "SCRAM-SHA-256", *of_carol)
+    assert configs("--describe", *of_carol) == ""
+    wait_until(lambda: "invalid credentials" in str(listed(carol)), "carol refused")
+
+
+def test_no_secret_is_shown(secured):
+    broker = secured["broker"]
+    admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": broker.kafka})
+    resource = confluent_kafka.admin.ConfigResource(confluent_kafka.admin.ConfigResource.Type.BROKER, "1")
+    found = admin.describe_configs([resource])[resource].result(90)
+    secret = found["listener.name.sasl_plaintext.plain.sasl.jaas.config"]
+    assert (secret.value, secret.is_sensitive) == (None, True)
+    logs = "".join(path.read_text() for path in (broker.directory / "logs").iterdir() if path.is_file())
+    assert "Failed authentication with 127.0.0.1" in logs
+    for hidden in (PASSWORD, NEW_PASSWORD, "stored_key", "user_alice"):
+        assert hidden not in logs

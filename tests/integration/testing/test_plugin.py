@@ -1,0 +1,126 @@
+"""The pytest plugin, in test runs of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import psutil
+import pytest
+
+pytest_plugins = ["pytester"]
+
+INI = """
+[pytest]
+barnabas_brokers = {brokers}
+barnabas_session_timeout_ms = 1000
+asyncio_default_fixture_loop_scope = function
+"""
+
+
+@pytest.fixture
+def suite(pytester: pytest.Pytester):
+    """Makes a project of its own with one test file; its runs are processes."""
+
+    def make(tests: str, brokers: int = 1) -> pytest.Pytester:
+        pytester.makefile(".ini", pytest=INI.format(brokers=brokers))
+        pytester.makepyfile(tests)
+        return pytester
+
+    return make
+
+
+def test_what_a_test_made_or_broke_is_mended_and_a_failed_one_tells_its_story(suite):
+    project = suite(
+        """
+        import pytest
+        from barnabas.testing import UnknownTopicError
+
+        @pytest.fixture(scope="module")
+        def shared(barnabas_cluster):
+            barnabas_cluster.create_topic("shared")
+            return barnabas_cluster.directory
+
+        def test_one(shared, barnabas_cluster):
+            barnabas_cluster.create_topic("mine")
+            barnabas_cluster.partition(1, "zookeeper")
+            barnabas_cluster.pause(1)
+            barnabas_cluster.kill(2)
+
+        def test_two(shared, barnabas_cluster):
+            assert barnabas_cluster.directory == shared
+            assert [barnabas_cluster.state_of(each) for each in (1, 2)] == ["running"] * 2
+            barnabas_cluster.wait_until_isr("shared")
+            with pytest.raises(UnknownTopicError, match="no topic 'mine'; there are: shared"):
+                barnabas_cluster.isr_of("mine")
+
+        def test_three(shared, barnabas_cluster):
+            barnabas_cluster.create_topic("orders")
+            with barnabas_cluster.killed(barnabas_cluster.leader_of("orders")):
+                barnabas_cluster.wait_until_led("orders")
+            barnabas_cluster.wait_until_isr("orders")
+            barnabas_cluster.wait_until_isr("orders", isr=[7], timeout_s=0.1)
+        """,
+        brokers=2,
+    )
+    result = project.runpytest_subprocess()
+    result.assert_outcomes(passed=2, failed=1)
+    said = result.stdout.str()
+    assert "WaitTimeoutError: the ISR of every partition of orders is 7: not within 0.1 s" in said
+    _, _, story = said.partition("Barnabas cluster during this test")
+    for told in (
+        r"^[\d:,]{12} orders-0: leader (\d), ISR 1,2$",
+        r"^[\d:,]{12} --- SIGKILL to broker \d$",
+        r"^[\d:,]{12} orders-0: .*ISR 1,2 -> \d$",
+        r"^[\d:,]{12} --- start broker \d$",
+        r"^[\d:,]{12} orders-0: ISR \d -> 1,2$",
+        r"^logs: /.*/broker-\*/logs$",
+    ):
+        assert re.search(told, story, re.MULTILINE), (told, story)
+    assert "mine" not in story
+
+
+def test_workers_have_clusters_of_their_own_and_a_marker_makes_another_one(suite):
+    project = suite("""
+        import pytest
+
+        def test_one(barnabas_cluster):
+            assert barnabas_cluster.brokers == [1]
+            barnabas_cluster.create_topic("orders")
+
+        @pytest.mark.barnabas(session_timeout_ms=1500, racks=["a"], settings={"num.partitions": "7"})
+        def test_two(fresh_barnabas_cluster):
+            fresh_barnabas_cluster.create_topic("orders")
+            settings = (fresh_barnabas_cluster.directory / "broker-1" / "server.properties").read_text()
+            for line in ("zookeeper.session.timeout.ms=1500", "broker.rack=a", "num.partitions=7"):
+                assert line in settings
+    """)
+    project.runpytest_subprocess("-n", "2", "--dist=each").assert_outcomes(passed=4)
+
+
+def test_nothing_survives_a_pytest_that_is_killed(suite):
+    project = suite("""
+        import time
+
+        def test_it(barnabas_cluster):
+            print("serves", flush=True)
+            time.sleep(600)
+    """)
+    run = subprocess.Popen(
+        [sys.executable, "-m", "pytest", "-s"], cwd=project.path, stdout=subprocess.PIPE, text=True
+    )
+    for line in run.stdout:
+        if "serves" in line:
+            break
+    started = psutil.Process(run.pid).children(recursive=True)
+    words = " ".join(word for process in started for word in process.cmdline())
+    assert "ZooKeeperServerMain" in words
+    assert words.count("barnabas.broker.preloaded") == 2  # the one that forks, and the broker
+    os.kill(run.pid, signal.SIGKILL)
+    run.stdout.close()
+    run.wait()
+    _, alive = psutil.wait_procs(started, timeout=30)
+    assert alive == []

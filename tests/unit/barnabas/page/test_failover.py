@@ -1,0 +1,126 @@
+"""The last failover, told from the history."""
+
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.page.failover import last_failover
+from barnabas.page.history import History
+from barnabas.page.model import BrokerView, Change, ClusterState, PartitionView, differences
+
+BROKERS = {number: BrokerView(f"host:{number}", number) for number in (1, 2, 3)}
+P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
+WHOLE = ClusterState(
+    BROKERS,
+    3,
+    1,
+    {P0: PartitionView((3, 1, 2), 3, (3, 1, 2), 0, 1), P1: PartitionView((1, 2, 3), 1, (1, 2, 3), 0, 1)},
+)
+
+
+class Scene:
+    def __init__(self):
+        self.history = History()
+        self.state = ClusterState()
+        self.now(0, WHOLE)
+
+    def now(self, at_ms, state):
+        self.history.add(at_ms, differences(self.state, state))
+        self.state = state
+
+    def act(self, at_ms, text, broker):
+        self.history.add(at_ms, [Change("action", text, {"id": broker})])
+
+    def told(self):
+        return last_failover(self.history.json()["base"], self.history.entries())
+
+
+def without_3(state, **changed):
+    brokers = {number: view for number, view in state.brokers.items() if number != 3}
+    return ClusterState(brokers, changed.get("controller", 1), 2, changed.get("partitions", state.partitions))
+
+
+MOVED = {
+    P0: PartitionView((3, 1, 2), 1, (1, 2), 1, 2),
+    P1: PartitionView((1, 2, 3), 1, (1, 2), 1, 2),
+}
+
+
+def test_without_a_loss_there_is_no_failover():
+    assert Scene().told() is None
+
+
+def test_a_failover_from_the_kill_to_the_whole_isr():
+    scene = Scene()
+    scene.act(10_000, "SIGKILL to broker 3", 3)
+    scene.now(13_000, without_3(WHOLE))
+    scene.now(13_500, without_3(WHOLE, partitions=MOVED))
+    told = scene.told()
+    assert told.headline == "Broker 3 was lost; 1 partition moved to a new leader within 3.5 s."
+    assert not told.is_over
+    assert [(step.at_ms, step.text) for step in told.steps] == [
+        (10_000, "SIGKILL to broker 3"),
+        (13_000, "Broker 3 is gone from ZooKeeper: its session ended"),
+        (13_000, "Broker 1 is controller, epoch 2"),
+        (13_500, "orders-0 moved to a new leader (1)"),
+        (13_500, "orders-0 lost a member of the ISR, the first of 2"),
+        (13_500, "orders-1 lost a member of the ISR, the last of 2"),
+    ]
+    back = {P0: MOVED[P0]._replace(isr=(1, 2, 3)), P1: MOVED[P1]._replace(isr=(1, 2, 3))}
+    scene.now(20_000, ClusterState(BROKERS, 1, 2, back))
+    told = scene.told()
+    assert told.is_over
+    assert told.steps[-1].text == "orders-1 has its whole ISR again, the last of 2"
+    assert told.json()["steps"][-1]["after_ms"] == 10_000
+
+
+def test_a_failover_has_begun_before_a_partition_has_changed():
+    scene = Scene()
+    scene.now(13_000, without_3(WHOLE))
+    told = scene.told()
+    assert told.headline == "Broker 3 was lost; 1 of 1 partition not moved to a new leader."
+    assert not told.is_over
+    followed = ClusterState(BROKERS, 3, 1, {P1: WHOLE.partitions[P1]})
+    scene = Scene()
+    scene.now(500, followed)
+    scene.now(1_000, without_3(followed))
+    assert scene.told().headline == "Broker 3 was lost and led no partition."
+    assert not scene.told().is_over, "broker 3 is still in the ISR of a partition that it followed"
+
+
+def test_partitions_that_nobody_leads_are_in_the_headline():
+    scene = Scene()
+    alone = {P0: PartitionView((3,), -1, (3,), 1, 2)}
+    scene.now(1_000, without_3(WHOLE, partitions=alone))
+    told = scene.told()
+    assert told.headline == "Broker 3 was lost; 1 partition still without a leader."
+    assert not told.is_over
+
+
+def test_a_broker_that_led_nothing():
+    scene = Scene()
+    scene.now(500, ClusterState(BROKERS, 3, 1, MOVED))
+    scene.now(1_000, without_3(scene.state))
+    assert scene.told().headline == "Broker 3 was lost and led no partition."
+
+
+def test_a_broker_that_returns_before_anything_moved():
+    scene = Scene()
+    scene.now(1_000, without_3(WHOLE))
+    assert scene.told().headline == "Broker 3 was lost; 1 of 1 partition not moved to a new leader."
+    scene.now(2_000, WHOLE)
+    assert scene.told().headline == "Broker 3 was lost and returned as leader of 1 partition."
+
+
+def test_losses_close_together_are_one_failover_and_earlier_ones_another():
+    scene = Scene()
+    scene.now(1_000, without_3(WHOLE))
+    scene.now(60_000, WHOLE)
+    scene.now(100_000, without_3(WHOLE))
+    only_1 = ClusterState({1: BROKERS[1]}, 1, 2, MOVED)
+    scene.now(110_000, only_1)
+    assert scene.told().headline.startswith("Brokers 3, 2 were lost; 1 partition moved")
+    assert scene.told().steps[0].at_ms == 100_000
+
+
+def test_what_is_deleted_meanwhile_is_not_waited_for():
+    scene = Scene()
+    scene.now(1_000, without_3(WHOLE, partitions={P1: MOVED[P1]}))
+    assert scene.told().headline == "Broker 3 was lost and led no partition."

@@ -1,0 +1,43 @@
+"""The bounded history of changes."""
+
+from barnabas.page.history import History
+from barnabas.page.model import Change
+
+
+def registered(broker):
+    return Change("broker", f"broker {broker}", {"id": broker, "registered": {"epoch": broker}})
+
+
+def test_entries_are_numbered_and_read_from_any_of_them():
+    history = History()
+    assert history.after(0) == []
+    first, second = history.add(100, [registered(1), registered(2)])
+    (third,) = history.add(200, [registered(3)])
+    assert [first.number, second.number, third.number] == [1, 2, 3]
+    assert history.after(0) == [first, second, third]
+    assert history.after(2) == [third]
+    assert history.after(3) == []
+    assert history.after(4) is None
+    assert third.json() == {
+        "n": 3,
+        "at": 200,
+        "kind": "broker",
+        "text": "broker 3",
+        "bad": False,
+        "id": 3,
+        "registered": {"epoch": 3},
+    }
+
+
+def test_what_is_dropped_is_in_the_snapshot():
+    history = History(most=2)
+    history.add(100, [registered(1), Change("process", "", {"id": 1, "state": "running"})])
+    history.add(200, [registered(2), registered(3)])
+    told = history.json()
+    assert told["base"]["brokers"] == {"1": {"epoch": 1}}
+    assert told["base"]["processes"] == {"1": "running"}
+    assert told["base_at"] == 100
+    assert [change["n"] for change in told["changes"]] == [3, 4]
+    assert history.after(1) is None
+    assert [entry.number for entry in history.after(2)] == [3, 4]
+    assert history.entries()[-1].number == 4

@@ -1,0 +1,188 @@
+"""The judge finds every claim that was planted, and nothing in a story that is true."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+
+from barnabas.analysis.story.brokers import Absence, Cause
+from barnabas.analysis.story.certainty import Bound, Fact, Line, Unknown
+from barnabas.analysis.story.costs import Cost, Ending
+from barnabas.analysis.story.incidents import Incident, IncidentKind
+from barnabas.analysis.story.observed import Controller
+from barnabas.analysis.story.partitions import IsrStep
+from barnabas.analysis.story.shortages import Shortage
+from barnabas.bench.truth.judge import contains, falsehoods, holds
+from barnabas.bench.truth.scenarios import Action
+from barnabas.bench.truth.truths import Departure, InSync, Leaderless, Span, Tenure, Truth
+
+START = datetime(2026, 11, 23, 14)  # noqa: DTZ001  (the logs' times have no zone)
+LINE = Line("broker-2/server.log", 0, 1, "a line")
+
+
+def at(seconds: float) -> datetime:
+    return START + timedelta(seconds=seconds)
+
+
+def span(low: float, high: float) -> Span:
+    return Span(at(low), at(high))
+
+
+def seconds(count: float) -> timedelta:
+    return timedelta(seconds=count)
+
+
+KILL = Departure(1, Action.KILL, span(10, 10.01), span(20, 22), was_controller=True, kept=("a-0",))
+STOP = Departure(2, Action.STOP, span(60, 61), None, was_controller=False)
+TRUTH = Truth(
+    departures=(KILL, STOP),
+    leaderless=(Leaderless("a-0", 1, KILL.gone, 2, span(14, 14.05)),),
+    controllers=(Tenure(1, 4, at(0)), Tenure(2, 5, at(13.9))),
+    in_sync={"a-0": (InSync(at(0), 3), InSync(at(14), 2), InSync(at(23), 3))},
+    min_insync=2,
+)
+DIED = Absence(
+    1, Bound(at(9.5), at(10.02)), Cause.DIED, None, has_own_log=True, noticed=Fact(at(13.9)),
+    started=at(20.1), returned=Fact(at(21.9)), was_controller=True,
+)  # fmt: skip
+STOPPED = Absence(
+    2, Fact(at(60.9)), Cause.PLANNED, None, has_own_log=True, noticed=Unknown("no line"), started=None,
+    returned=Unknown("no line"), stopping=at(60.1),
+)  # fmt: skip
+COST = Cost(("a-0",), Bound(seconds(3.9), seconds(4.6)), Ending.MOVED, (2,), 0, at(10), ())
+STEP = IsrStep(at(14), at(23), 2, is_certain=True, line=LINE)
+FIRST = Incident(
+    IncidentKind.DEPARTURE, at(10), at(21.9), (DIED,), (COST,),
+    Shortage(1, "a-0", (STEP,), 3, 2), Controller(2, 5, at(13.95)), 1,
+)  # fmt: skip
+SECOND = Incident(IncidentKind.DEPARTURE, at(60.9), None, (STOPPED,))
+STORY = (FIRST, SECOND)
+
+
+def test_nothing_is_wrong_with_a_true_story() -> None:
+    assert falsehoods(TRUTH, STORY) == []
+
+
+@pytest.mark.parametrize(
+    ("planted", "words"),
+    [
+        ({"broker": 3}, "broker 3 died"),
+        ({"gone": Bound(at(10.1), at(10.2))}, "truly gone"),
+        ({"gone": Fact(at(9))}, "truly gone"),
+        ({"gone": Bound(None, at(9.9))}, "truly gone"),
+        ({"gone": Bound(at(10.2), None)}, "truly gone"),
+        ({"cause": Cause.UNKNOWN}, "the cause told"),
+        ({"cause": Cause.STOPPED}, "the cause told"),
+        ({"cause": Cause.LOST_SESSION}, "the cause told"),
+        ({"was_controller": False}, "told that it was not the controller"),
+        ({"noticed": Fact(at(9.9))}, "before it was gone"),
+        ({"started": at(19)}, "started at"),
+        ({"started": at(23)}, "started at"),
+        ({"stopping": at(9)}, "began to stop"),
+        ({"returned": Fact(at(19.9))}, "returned"),
+        ({"returned": Bound(None, at(19))}, "returned"),
+        ({"returned": Bound(at(22.1), None)}, "returned"),
+    ],
+    ids=str,
+)
+def test_a_false_claim_about_a_broker_is_found(planted: dict[str, object], words: str) -> None:
+    told = replace(FIRST, absences=(replace(DIED, **planted),))  # type: ignore[arg-type]
+    assert any(words in each for each in falsehoods(TRUTH, (told, SECOND)))
+
+
+@pytest.mark.parametrize(
+    ("planted", "words"),
+    [
+        ({"duration": Fact(seconds(5))}, "truly"),
+        ({"duration": Bound(seconds(4.1), None)}, "truly"),
+        ({"duration": Bound(None, seconds(3.9))}, "truly"),
+        ({"duration": Bound(seconds(1), seconds(2))}, "truly"),
+        ({"ending": Ending.RETURNED}, "returned"),
+        ({"leaders": (3,)}, "moved"),
+        ({"partitions": ("a-0", "a-1")}, "a-1 moved"),
+    ],
+    ids=str,
+)
+def test_a_false_claim_about_a_cost_is_found(planted: dict[str, object], words: str) -> None:
+    told = replace(FIRST, costs=(replace(COST, **planted),))  # type: ignore[arg-type]
+    assert any(words in each for each in falsehoods(TRUTH, (told, SECOND)))
+
+
+@pytest.mark.parametrize(
+    ("planted", "words"),
+    [
+        ({"controller": Controller(3, 5, at(13.95))}, "controller 3 in epoch 5"),
+        ({"controller": Controller(2, 6, at(13.95))}, "in epoch 6"),
+        ({"controller": Controller(2, 5, at(13.8))}, "in epoch 5"),
+        ({"controller": Controller(2, 5, at(17))}, "in epoch 5"),
+        ({"former_controller": 3}, "follows 3"),
+        ({"kind": IncidentKind.WHOLE_CLUSTER}, "whole cluster"),
+        ({"kind": IncidentKind.NO_LEADER}, "no cause is told why a-0"),
+        ({"kind": IncidentKind.CONTROLLER}, "no cause is told why broker 1 ceased"),
+        ({"shortage": Shortage(1, "a-0", (STEP,), 3, 1)}, "min.insync.replicas=1"),
+        ({"shortage": Shortage(1, "a-0", (STEP._replace(size=1),), 3, 2)}, "had 1 in sync"),
+        ({"shortage": Shortage(1, "a-0", (STEP._replace(since=at(11)),), 3, 2)}, "had 2 in sync from"),
+        ({"shortage": Shortage(1, "a-0", (STEP._replace(until=at(30)),), 3, 2)}, "had 2 in sync until"),
+        ({"shortage": Shortage(1, "b-0", (STEP,), 3, 2)}, "no such partition"),
+        ({"absences": ()}, "missed: kill of broker 1"),
+        ({"costs": ()}, "missed: a-0"),
+        ({"absences": (STOPPED, DIED)}, "which went earlier"),
+    ],
+    ids=str,
+)
+def test_a_false_claim_about_an_incident_is_found(planted: dict[str, object], words: str) -> None:
+    told = replace(FIRST, **planted)  # type: ignore[arg-type]
+    assert any(words in each for each in falsehoods(TRUTH, (told, SECOND)))
+
+
+@pytest.mark.parametrize(
+    ("planted", "words"),
+    [
+        ({"returned": Fact(at(70))}, "told that it returned"),
+        ({"started": at(70)}, "told that it returned"),
+        ({"cause": Cause.DIED}, "the cause told"),
+        ({"stopping": at(59)}, "began to stop"),
+    ],
+    ids=str,
+)
+def test_a_false_claim_about_a_stop_is_found(planted: dict[str, object], words: str) -> None:
+    told = replace(SECOND, absences=(replace(STOPPED, **planted),))  # type: ignore[arg-type]
+    assert any(words in each for each in falsehoods(TRUTH, (FIRST, told)))
+
+
+def test_leaders_that_were_kept_deny_that_they_were_moved() -> None:
+    truth = replace(TRUTH, departures=(KILL, replace(STOP, kept=("a-0",))))
+    assert any("it still led a-0" in each for each in falsehoods(truth, STORY))
+
+
+def test_a_rolling_restart_is_none_if_all_were_gone_at_once() -> None:
+    away = tuple(
+        Departure(broker, Action.STOP, span(60, 61), span(65, 66), was_controller=None)
+        for broker in (1, 2, 3)
+    )
+    told = replace(SECOND, kind=IncidentKind.ROLLING_RESTART, until=at(66))
+    assert any(
+        "a rolling restart is told" in each for each in falsehoods(replace(TRUTH, departures=away), (told,))
+    )
+
+
+def test_a_departure_that_cannot_be_told_apart_in_time_belongs_to_the_first_that_is_left() -> None:
+    again = replace(KILL, gone=span(40, 40.01), returned=span(45, 46), was_controller=False, kept=())
+    later = replace(
+        DIED, gone=Bound(None, at(40.02)), noticed=Fact(at(43)), started=at(45.1), returned=Fact(at(45.9)),
+        was_controller=False,
+    )  # fmt: skip
+    story = (replace(FIRST, absences=(DIED, later)), SECOND)
+    assert falsehoods(replace(TRUTH, departures=(KILL, again, STOP)), story) == []
+    assert any(
+        "missed: kill" in each for each in falsehoods(replace(TRUTH, departures=(KILL, again, STOP)), STORY)
+    )
+
+
+def test_an_unknown_is_never_false() -> None:
+    assert contains(Unknown("no line"), span(1, 2))
+    assert holds(Unknown("no line"), seconds(1), None)
+    assert holds(Bound(seconds(1), None), seconds(0), None)
+    assert not holds(Bound(None, seconds(9)), seconds(0), None)

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from barnabas.bench.truth.measured import Deed, Measured, at, span, truth_of
+from barnabas.bench.truth.probe import Answer
+from barnabas.bench.truth.scenarios import Action
+from barnabas.bench.truth.truths import Leaderless, Span, Tenure, as_json, from_json
+from barnabas.bench.truth.znodes import Registration, Written, Znodes
+
+WINDOW = span(0, 100)
+SESSION = timedelta(seconds=2)
+
+
+def znodes(*states: tuple[float, int, int, tuple[int, ...]], ends: tuple[float, ...] = ()) -> Znodes:
+    return Znodes(
+        registrations=[Registration(1, 11, at(-1), at(end)) for end in ends] or [Registration(1, 11, at(-1))],
+        controllers=[Tenure(1, 4, at(-1)), Tenure(2, 5, at(12))],
+        states={"a-0": [Written(at(time), leader, epoch, isr) for time, leader, epoch, isr in states]},
+    )
+
+
+def measured(deed: Deed, known: Znodes, **answers: Answer) -> Measured:
+    led = {(int(name[1:]), "a-0"): [answer] for name, answer in answers.items()}
+    return Measured(WINDOW, [deed], known, led, ["a-0"], SESSION, 2)
+
+
+KILL = Deed(1, Action.KILL, span(10, 10.1), span(20, 21))
+
+
+def test_a_killed_leader_leaves_its_partition_until_the_next_one_leads() -> None:
+    known = znodes((1, 1, 0, (1, 2)), (12.5, 2, 1, (2,)), ends=(12.0,))
+    truth = truth_of(measured(KILL, known, b2=Answer(12.6, 12.7, led=True)))
+    (departure,) = truth.departures
+    assert (departure.was_controller, departure.kept) == (True, ("a-0",))
+    assert truth.leaderless == (Leaderless("a-0", 1, span(10, 10.1), 2, span(12.5, 12.7)),)
+    assert [each.size for each in truth.in_sync["a-0"]] == [2, 1]
+    assert [each.epoch for each in truth.controllers] == [4, 5]
+
+
+def test_a_stop_that_moved_its_leader_costs_nothing() -> None:
+    stop = Deed(1, Action.STOP, span(10, 11), span(20, 21))
+    known = znodes((1, 1, 0, (1, 2)), (10.2, 2, 1, (1, 2)), (10.3, 2, 2, (2,)), ends=(10.8,))
+    assert truth_of(measured(stop, known)).leaderless == ()
+
+
+def test_a_stop_that_could_not_move_its_leader_costs_until_its_return() -> None:
+    stop = Deed(1, Action.STOP, span(10, 11), span(20, 21))
+    known = znodes((1, 1, 0, (1,)), (10.5, -1, 1, (1,)), (20.7, 1, 2, (1,)), ends=(10.8,))
+    (outage,) = truth_of(measured(stop, known, b1=Answer(20.8, 20.9, led=True))).leaderless
+    assert (outage.leader_after, outage.end) == (1, span(20.7, 20.9))
+    assert (outage.least, outage.most) == (timedelta(seconds=9.7), timedelta(seconds=10.9))
+
+
+def test_a_leader_that_returns_in_its_own_epoch_leads_from_its_first_answer() -> None:
+    known = znodes((1, 1, 0, (1,)), ends=(20.1,))
+    (outage,) = truth_of(measured(KILL, known, b1=Answer(20.8, 20.9, led=True))).leaderless
+    assert outage.end == span(20, 20.9)
+
+
+def test_an_elected_leader_that_is_dead_does_not_lead() -> None:
+    both = [KILL, Deed(2, Action.KILL, span(10, 10.1), span(30, 31))]
+    known = znodes((1, 1, 0, (1, 2)), (12.5, 2, 1, (2,)), (31.5, 2, 2, (2,)), ends=(12.0,))
+    found = truth_of(Measured(WINDOW, both, known, {}, ["a-0"], SESSION, 2)).leaderless
+    assert [(each.leader_before, each.end) for each in found] == [(1, Span(at(31.5), WINDOW.high))]
+
+
+def test_a_session_that_ended_without_a_deed_is_a_departure_too() -> None:
+    known = znodes((1, 1, 0, (1, 2)), ends=(40.0,))
+    known.registrations.append(Registration(1, 12, at(41)))
+    found = truth_of(Measured(WINDOW, [], known, {}, ["a-0"], SESSION, 2)).departures
+    assert [(each.action, each.gone, each.returned) for each in found] == [
+        (Action.EXPIRE, span(34, 40), span(40, 43))
+    ]
+
+
+def test_a_session_that_ended_takes_what_the_broker_led_at_its_end() -> None:
+    # The topic was created after the earliest moment at which the session may have been lost.
+    known = znodes((36, 1, 0, (1, 2)), (40.2, 2, 1, (2,)), ends=(40.0,))
+    known.registrations.append(Registration(1, 12, at(41)))
+    answers = {(2, "a-0"): [Answer(40.4, 40.5, led=True)]}
+    truth = truth_of(Measured(WINDOW, [], known, answers, ["a-0"], SESSION, 2))
+    assert [each.kept for each in truth.departures] == [("a-0",)]
+    assert truth.leaderless == (Leaderless("a-0", 1, span(34, 40), 2, span(40.2, 40.5)),)
+
+
+def test_truths_survive_json() -> None:
+    known = znodes((1, 1, 0, (1, 2)), (12.5, 2, 1, (2,)), ends=(12.0,))
+    truth = truth_of(measured(KILL, known, b2=Answer(12.6, 12.7, led=True)))
+    assert from_json(as_json(truth)) == truth
+    assert at(0) == datetime(1970, 1, 1)  # noqa: DTZ001

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+
+from barnabas.bench.truth.probe import Probe, decoded, encoded
+
+
+def answered(errors: list[int]) -> bytes:
+    partitions = b"".join(struct.pack(">ihqq", number, error, -1, 0) for number, error in enumerate(errors))
+    body = (
+        struct.pack(">ii", 0, 1) + struct.pack(">h", 1) + b"a" + struct.pack(">i", len(errors)) + partitions
+    )
+    return struct.pack(">i", len(body)) + body
+
+
+def test_a_request_has_its_length_and_each_partition() -> None:
+    frame = encoded({"a": 2})
+    (length,) = struct.unpack_from(">i", frame)
+    assert length == len(frame) - 4
+    assert frame.endswith(struct.pack(">iqiq", 0, -2, 1, -2))
+
+
+def test_partitions_without_an_error_are_led() -> None:
+    assert decoded(answered([6, 0, 5])[4:]) == {"a-1"}
+
+
+def test_the_first_and_the_last_of_equal_answers_are_kept() -> None:
+    script = [[0], [0], [0], [6], [6]]
+    done = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                for errors in script:
+                    connection.recv(4096)
+                    connection.sendall(answered(errors))
+                connection.recv(4096)
+                done.set()
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        with Probe({1: f"127.0.0.1:{server.getsockname()[1]}"}, {"a": 1}) as probe:
+            assert done.wait(30)
+        thread.join()
+    answers = probe.answers[1, "a-0"]
+    assert [each.led for each in answers] == [True, True, False, False]
+    assert all(each.sent <= each.received for each in answers)
+    assert answers[0].received < answers[1].sent

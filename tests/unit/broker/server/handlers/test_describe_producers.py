@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from collections import deque
+
+import pytest
+
+from barnabas.broker.core.producer_state import CachedBatch, ProducerEntry
+from barnabas.broker.server.context import Building
+from barnabas.broker.server.handlers.describe_producers import SHORT_ANSWER, handle
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
+
+BUSY = ProducerEntry(7, 2, deque([CachedBatch(4, 6, 10, 12, 99)]), 99, 3, 10)
+IDLE = ProducerEntry(8, 0)
+
+
+@pytest.fixture
+def ask(broker, schema, request_of):
+    async def call(*topics):
+        s = schema(61, 0)
+        asked = tuple(s.TopicRequest(name=name, partition_indexes=numbers) for name, numbers in topics)
+        answer = await handle(broker.context, request_of(61, 0, s.request(topics=asked)))
+        return await answer.work() if isinstance(answer, Building) else answer
+
+    return call
+
+
+async def test_the_producers_of_each_partition_are_returned_once(broker, ask):
+    broker.topic("orders", 1, 2)
+    broker.reads.known_producers = {
+        TopicPartition("orders", 0): (BUSY, IDLE),
+        TopicPartition("orders", 1): ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    }
+    (topic,) = (await ask(("orders", (0, 1, 0)), ("orders", (0,)))).topics
+    first, second = topic.partitions
+    assert (topic.name, first.partition_index, first.error_code) == ("orders", 0, ErrorCode.NONE)
+    busy, idle = first.active_producers
+    assert (busy.producer_id, busy.producer_epoch, busy.last_sequence) == (7, 2, 6)
+    assert (busy.last_timestamp, busy.coordinator_epoch, busy.current_txn_start_offset) == (99, 3, 10)
+    assert (idle.producer_id, idle.last_sequence, idle.current_txn_start_offset) == (8, -1, -1)
+    assert (second.partition_index, second.error_code) == (1, ErrorCode.NOT_LEADER_OR_FOLLOWER)
+    assert second.active_producers == ()
+
+
+async def test_topics_that_are_not_there(ask):
+    for topic in (await ask(("a b", (0,)), ("orders", (0,)))).topics:
+        assert topic.partitions[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+async def test_a_long_answer_is_built_when_there_is_memory_for_it(broker, ask, schema, request_of):
+    broker.topic("orders", 1)
+    broker.reads.known_producers = {TopicPartition("orders", 0): (IDLE,) * SHORT_ANSWER}
+    s = schema(61, 0)
+    body = s.request(topics=(s.TopicRequest(name="orders", partition_indexes=(0,)),))
+    assert isinstance(await handle(broker.context, request_of(61, 0, body)), Building)
+    (topic,) = (await ask(("orders", (0,)))).topics
+    assert len(topic.partitions[0].active_producers) == SHORT_ANSWER

@@ -1,0 +1,199 @@
+"""The gate over real loopback sockets: what passes before authentication, raw tokens, and the delayed end."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import struct
+
+import pytest
+from kio.serial import entity_reader
+
+from barnabas.broker.core.sasl.authentication import Mechanism
+from barnabas.broker.core.sasl.plain import PlainSaslServer
+from barnabas.broker.server import sasl_gate
+from barnabas.broker.server.acceptor import ConnectionQuotas
+from barnabas.broker.server.clients import ClientListener
+from barnabas.broker.wire.schemas import RESPONSE, load_schema
+from barnabas.cluster.model.errors import ErrorCode
+from tests.unit.broker.server.raw_client import Client, framed, sized
+
+GOOD, BAD = b"\0alice\0secret", b"\0alice\0wrong"
+
+
+class Raw:
+    """A raw client that reads answers."""
+
+    def __init__(self, schema, reader, writer):
+        self.schema, self.reader, self.writer = schema, reader, writer
+        self.plain = Client(schema, reader, writer)
+
+    def send(self, *frames):
+        self.writer.write(b"".join(frames))
+
+    async def frame(self):
+        async with asyncio.timeout(60):
+            (size,) = struct.unpack(">i", await self.reader.readexactly(4))
+            return await self.reader.readexactly(size)
+
+    async def answer(self, key, version):
+        schema = load_schema(key, version, RESPONSE)
+        data = memoryview(await self.frame())
+        _, at = entity_reader(schema.__header_schema__)(data, 0)
+        return entity_reader(schema)(data, at)[0]
+
+    async def is_closed(self):
+        async with asyncio.timeout(60):
+            return await self.reader.read() == b""
+
+    def handshake(self, version=1, mechanism="PLAIN"):
+        self.send(framed(self.schema(17, version).request(mechanism=mechanism), 1))
+
+    def token(self, token, version=2):
+        self.send(framed(self.schema(36, version).request(auth_bytes=token), 2))
+
+    async def log_in(self):
+        self.handshake()
+        await self.answer(17, 1)
+        self.token(GOOD)
+        return await self.answer(36, 2)
+
+
+@pytest.fixture
+async def connect_to(broker, schema):
+    """Connects to a SASL listener whose sessions last as long as it is told."""
+    listeners, writers = [], []
+
+    async def to(max_reauth_ms=0):
+        mechanism = Mechanism(lambda: PlainSaslServer({"alice": "secret"}), max_reauth_ms)
+        quotas = ConnectionQuotas(lambda: 10_000, 10_000)
+        listener = ClientListener(broker.context, quotas, "SASL_PLAINTEXT", mechanisms={"PLAIN": mechanism})
+        bound = socket.create_server(("127.0.0.1", 0))
+        bound.settimeout(0)
+        port = bound.getsockname()[1]
+        listener.start_on(bound)
+        listeners.append(listener)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writers.append(writer)
+        return Raw(schema, reader, writer)
+
+    yield to
+    for writer in writers:
+        writer.close()
+    for listener in listeners:
+        await listener.stop()
+
+
+async def test_a_client_logs_in_and_is_served(connect_to):
+    client = await connect_to()
+    client.send(client.plain.api_versions(1))
+    assert (await client.answer(18, 0)).error_code == ErrorCode.NONE
+    answer = await client.log_in()
+    assert (answer.error_code, answer.auth_bytes) == (ErrorCode.NONE, b"")
+    client.send(client.plain.api_versions(3))
+    assert (await client.answer(18, 0)).error_code == ErrorCode.NONE
+
+
+async def test_tokens_without_requests_follow_handshake_0(connect_to):
+    client = await connect_to()
+    client.handshake(version=0)
+    assert (await client.answer(17, 0)).mechanisms == ("PLAIN",)
+    client.send(sized(GOOD))
+    assert await client.frame() == b""
+    client.send(client.plain.api_versions(3))
+    assert (await client.answer(18, 0)).error_code == ErrorCode.NONE
+
+
+async def test_a_wrong_token_without_a_request_gets_no_answer(connect_to):
+    client = await connect_to()
+    client.handshake(version=0)
+    await client.answer(17, 0)
+    client.send(sized(BAD))
+    assert await client.is_closed()
+
+
+async def test_a_wrong_password_is_answered_after_the_delay(connect_to, monkeypatch):
+    delays = []
+    client = await connect_to()
+    loop = asyncio.get_running_loop()
+    call_later = loop.call_later
+    monkeypatch.setattr(
+        loop, "call_later", lambda s, *rest, **more: delays.append(s) or call_later(s, *rest, **more)
+    )
+    client.handshake()
+    await client.answer(17, 1)
+    client.token(BAD)
+    client.send(client.plain.api_versions(9))
+    answer = await client.answer(36, 2)
+    assert answer.error_code == ErrorCode.SASL_AUTHENTICATION_FAILED
+    assert answer.error_message == "Authentication failed: Invalid username or password"
+    assert await client.is_closed()
+    assert 0.1 in delays
+
+
+async def test_an_unknown_mechanism_is_told_the_enabled_ones(connect_to):
+    client = await connect_to()
+    client.handshake(mechanism="plain")
+    answer = await client.answer(17, 1)
+    assert (answer.error_code, answer.mechanisms) == (ErrorCode.UNSUPPORTED_SASL_MECHANISM, ("PLAIN",))
+    assert await client.is_closed()
+
+
+async def test_an_unknown_version_of_api_versions_may_be_tried_again(connect_to):
+    client = await connect_to()
+    client.send(sized(struct.pack(">hhih", 18, 99, 1, -1)))
+    assert (await client.answer(18, 0)).error_code == ErrorCode.UNSUPPORTED_VERSION
+    client.send(client.plain.api_versions(1))
+    assert (await client.answer(18, 0)).error_code == ErrorCode.NONE
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        struct.pack(">hhih", 3, 4, 1, -1) + b"\0\0\0\0\0",  # Metadata
+        struct.pack(">hhih", 36, 1, 1, -1) + b"\0\0\0\0",  # SaslAuthenticate before a handshake
+        struct.pack(">hhih", 17, 9, 1, -1),  # a version that is not served
+        struct.pack(">hhih", 17, 1, 1, -1) + b"\x7f\xff",  # no request
+        b"",
+        b"\x60\x01",
+    ],
+)
+async def test_anything_else_is_closed_without_an_answer(connect_to, frame):
+    client = await connect_to()
+    client.send(sized(frame))
+    assert await client.is_closed()
+
+
+async def test_a_frame_is_short_before_authentication(connect_to, broker):
+    client = await connect_to()
+    client.send(struct.pack(">i", broker.context.settings.sasl_max_receive_bytes + 1))
+    assert await client.is_closed()
+    client = await connect_to()
+    await client.log_in()
+    client.send(struct.pack(">i", broker.context.settings.sasl_max_receive_bytes + 1), b"\0" * 8)
+    client.send(b"\0" * (broker.context.settings.sasl_max_receive_bytes - 7))
+    assert await client.is_closed()  # because there is no such request, after all of it was read
+
+
+async def test_an_authenticated_client_cannot_authenticate_again_without_a_session(connect_to):
+    client = await connect_to()
+    await client.log_in()
+    client.handshake()
+    assert (await client.answer(17, 1)).error_code == ErrorCode.ILLEGAL_SASL_STATE
+    client.token(GOOD)
+    assert (await client.answer(36, 2)).error_code == ErrorCode.ILLEGAL_SASL_STATE
+
+
+async def test_a_session_is_renewed_or_ends(connect_to, monkeypatch):
+    now = [1_000]
+    monkeypatch.setattr(sasl_gate.SaslGate, "_now_ms", property(lambda gate: now[0]))
+    client = await connect_to(max_reauth_ms=5_000)
+    assert (await client.log_in()).session_lifetime.total_seconds() == 5
+    now[0] += 2_000
+    await client.log_in()
+    now[0] += 5_000
+    client.send(client.plain.api_versions(1))
+    await client.answer(18, 0)
+    now[0] += 1
+    client.send(client.plain.api_versions(1))
+    assert await client.is_closed()
