@@ -16,3 +16,8 @@ def partitions_of(admin: AdminClient, topic: str) -> dict[int, PartitionMetadata
     return wait_until(
         lambda: admin.list_topics(topic, timeout=20).topics[topic].partitions, f"{topic} in the metadata"
     )
+
+
+def isrs_of(admin: AdminClient, topic: str) -> dict[int, tuple[int, list[int]]]:
+    """Return leader and ISR of each partition of a topic, as an error message shows them."""
+    return {number: (seen.leader, seen.isrs) for number, seen in partitions_of(admin, topic).items()}

@@ -19,7 +19,7 @@ import pytest
 from barnabas.chaos.waiting import wait_until
 from barnabas.local.cluster import LocalCluster
 from tests.integration.reading import read_partition
-from tests.metadata import partitions_of
+from tests.metadata import isrs_of, partitions_of
 
 FULL, READ_ONLY = 1, 2
 """The brokers whose first log directory is a disk of its own."""
@@ -150,7 +150,7 @@ def expect_it_was_left_to_others(cluster, admin, broker, topic, *, failed, kept)
         now = partitions_of(admin, topic)[failed]
         return now.leader not in {-1, broker.id} and broker.id not in now.isrs
 
-    wait_until(is_moved, f"the end of broker {broker.id} there", last=lambda: partitions_of(admin, topic))
+    wait_until(is_moved, f"the end of broker {broker.id} there", last=lambda: isrs_of(admin, topic))
     other = partitions_of(admin, topic)[kept]
     assert other.leader == broker.id
     assert broker.id in other.isrs
@@ -170,7 +170,7 @@ def expect_it_comes_back(cluster, admin, broker, topic):
     wait_until(
         lambda: all(broker.id in partition.isrs for partition in partitions_of(admin, topic).values()),
         "its return into every ISR",
-        last=lambda: partitions_of(admin, topic),
+        last=lambda: isrs_of(admin, topic),
     )
     assert broker.gauge("kafka_log_LogManager_OfflineLogDirectoryCount") == 0
 
@@ -220,7 +220,7 @@ def test_a_disk_that_turns_read_only_is_answered_and_left_to_others(cluster, adm
     wait_until(
         lambda: broker.id in partitions_of(admin, topic)[kept].isrs,
         "its return into the ISR",
-        last=lambda: partitions_of(admin, topic),
+        last=lambda: isrs_of(admin, topic),
     )
     assert broker.id not in partitions_of(admin, topic)[failed].isrs
     assert not (broker.dir / "data" / "two" / f"{topic}-{failed}").exists()

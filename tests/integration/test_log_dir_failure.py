@@ -8,7 +8,7 @@ import psutil
 
 from barnabas.chaos.waiting import wait_until
 from tests.integration.reading import read_partition
-from tests.metadata import partitions_of
+from tests.metadata import isrs_of, partitions_of
 from tests.trial import Trial
 
 OVERRIDES = {
@@ -26,6 +26,17 @@ def in_directory(broker, name, topic=TOPIC):
     """The partitions of the topic that lie in a log directory of a broker."""
     directory = broker.dir / "data" / name
     return {int(path.name.rpartition("-")[2]) for path in directory.glob(f"{topic}-*")}
+
+
+def directory_of(broker, topic, number):
+    """The name of the log directory of a partition, once the broker has created its log.
+
+    Other brokers may have the topic in their metadata before.
+    """
+    return wait_until(
+        lambda: next((name for name in ("one", "two") if number in in_directory(broker, name, topic)), None),
+        f"the log of {topic}-{number} on broker {broker.id}",
+    )
 
 
 def produce_to_each(cluster):
@@ -55,7 +66,7 @@ def test_others_lead_what_lay_there_and_the_broker_stays(cluster, admin):
         now = partitions_of(admin, TOPIC)
         return all(broker.id not in now[n].isrs and now[n].leader not in (-1, broker.id) for n in gone)
 
-    wait_until(is_moved, f"{gone} away from broker {broker.id}", last=lambda: partitions_of(admin, TOPIC))
+    wait_until(is_moved, f"{gone} away from broker {broker.id}", last=lambda: isrs_of(admin, TOPIC))
     now = partitions_of(admin, TOPIC)
     assert all(broker.id in now[number].isrs for number in kept)
     assert {number for number in kept if now[number].leader == broker.id} == led & kept
@@ -81,7 +92,7 @@ def test_others_lead_what_lay_there_and_the_broker_stays(cluster, admin):
     wait_until(
         lambda: all(broker.id in partition.isrs for partition in partitions_of(admin, TOPIC).values()),
         "its return into every ISR",
-        last=lambda: partitions_of(admin, TOPIC),
+        last=lambda: isrs_of(admin, TOPIC),
     )
 
 
@@ -120,7 +131,7 @@ def test_a_full_disk_is_answered_and_left_to_others(cluster, admin):
     admin.create_topics([confluent_kafka.admin.NewTopic(topic, 2, 3)])[topic].result(90)
     wait_until(lambda: topic in admin.list_topics(timeout=10).topics, f"{topic} in the metadata")
     broker = cluster.brokers[partitions_of(admin, topic)[0].leader]
-    name = "one" if 0 in in_directory(broker, "one", topic) else "two"
+    name = directory_of(broker, topic, 0)
     kept = in_directory(broker, "two" if name == "one" else "one")
     process = psutil.Process(broker.pid)
     no_limit = process.rlimit(psutil.RLIMIT_FSIZE)
@@ -136,12 +147,12 @@ def test_a_full_disk_is_answered_and_left_to_others(cluster, admin):
         now = partitions_of(admin, topic)[0]
         return now.leader not in {-1, broker.id} and broker.id not in now.isrs
 
-    wait_until(is_moved, f"the end of broker {broker.id} there", last=lambda: partitions_of(admin, topic))
+    wait_until(is_moved, f"the end of broker {broker.id} there", last=lambda: isrs_of(admin, topic))
     assert process.is_running()
     wait_until(
         lambda: all(broker.id in partitions_of(admin, TOPIC)[number].isrs for number in kept),
-        f"broker {broker.id} following on its good disk",
-        last=lambda: partitions_of(admin, TOPIC),
+        f"broker {broker.id} following {kept} on its good disk",
+        last=lambda: isrs_of(admin, TOPIC),
     )
     assert broker.gauge("kafka_log_LogManager_OfflineLogDirectoryCount") == 1
     before = filling.written
@@ -159,7 +170,7 @@ def test_a_full_disk_is_answered_and_left_to_others(cluster, admin):
     wait_until(
         lambda: all(broker.id in partition.isrs for partition in partitions_of(admin, topic).values()),
         "its return into every ISR",
-        last=lambda: partitions_of(admin, topic),
+        last=lambda: isrs_of(admin, topic),
     )
 
 
