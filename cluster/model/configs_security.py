@@ -7,6 +7,7 @@ Kafka's ``sasl.enabled.mechanisms``, is not served.
 from __future__ import annotations
 
 from barnabas.cluster.model.configs import Config, Type, at_least
+from barnabas.cluster.model.configs_ssl import SSL_CONFIGS
 
 SECURITY_CONFIGS = (
     Config("sasl.enabled.mechanisms", Type.LIST, ("GSSAPI",), "The SASL mechanisms that a listener offers."),
@@ -30,6 +31,7 @@ SECURITY_CONFIGS = (
         524288,
         "The largest request or token before a client is authenticated, bytes.",
     ),
+    *SSL_CONFIGS,
 )
 """The declarations of the settings."""
 
