@@ -10,6 +10,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
+from barnabas.tools.client_login import ClientLoginError, with_login
+from barnabas.tools.options import JavaError
+
 _RENAMED = {
     "fetch.max.wait.ms": "fetch.wait.max.ms",
     "max.request.size": "message.max.bytes",
@@ -51,9 +54,17 @@ SILENT.addHandler(logging.NullHandler())
 
 
 def for_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
-    """Translate properties of Java's clients."""
+    """Translate properties of Java's clients.
+
+    Raises:
+        JavaError: The login that they name cannot be used.
+    """
+    try:
+        with_password = with_login(properties)
+    except ClientLoginError as error:
+        raise JavaError("org.apache.kafka.common.config.ConfigException", str(error)) from None
     settings: dict[str, str] = {}
-    for name, value in properties.items():
+    for name, value in with_password.items():
         if name == "buffer.memory" and value.isdigit():
             settings["queue.buffering.max.kbytes"] = str(max(1, int(value) // _BYTES_PER_KB))
         elif name not in _WITHOUT_USE:

@@ -8,6 +8,7 @@ from typing import Any
 from kafka.admin import KafkaAdminClient
 
 from barnabas.cluster.model.properties import parse_properties
+from barnabas.tools.client_login import ClientLoginError, with_login
 
 
 class CommandConfigError(Exception):
@@ -28,6 +29,9 @@ _PYTHON_OBJECTS = frozenset(
 """Arguments of kafka-python's admin client whose values no text in a file can be."""
 
 
+_RENAMED = {"sasl.username": "sasl_plain_username", "sasl.password": "sasl_plain_password"}
+
+
 def properties(path: str | None, flag: str = "--command-config") -> dict[str, str]:
     """Read the properties file at ``path``, which ``flag`` names; empty without a path.
 
@@ -46,11 +50,16 @@ def for_kafka_python(path: str | None, flag: str = "--command-config") -> dict[s
     """Read the properties file as arguments of kafka-python's admin client.
 
     Raises:
-        CommandConfigError: The file cannot be read, or that client has no such setting or value.
+        CommandConfigError: The file cannot be read, that client has no such setting or value, or the login
+            cannot be used.
     """
     arguments: dict[str, Any] = {}
-    for name, text in properties(path, flag).items():
-        argument = name.replace(".", "_")
+    try:
+        settings = with_login(properties(path, flag))
+    except ClientLoginError as error:
+        raise CommandConfigError(f"{flag} {path}: {error}") from None
+    for name, text in settings.items():
+        argument = _RENAMED.get(name, name.replace(".", "_"))
         if argument not in KafkaAdminClient.DEFAULT_CONFIG or argument in _PYTHON_OBJECTS:
             raise CommandConfigError(f"{flag} {path}: the client has no property '{name}'")
         arguments[argument] = _typed(f"{flag} {path}", name, text, KafkaAdminClient.DEFAULT_CONFIG[argument])

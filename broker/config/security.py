@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from barnabas.broker.core.sasl.jaas import JaasEntry, JaasError, parse_jaas
 from barnabas.broker.server.listener_security import ListenerSecurity, MechanismSettings
 from barnabas.broker.server.mechanisms import LOGIN_MODULES
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.configs import HIDDEN, Config, ConfigError, Value, table
 from barnabas.cluster.model.configs_security import LISTENER_PREFIX, PER_MECHANISM, SECURITY_CONFIGS
+from barnabas.cluster.model.jaas import JaasEntry, JaasError, parse_jaas
 
 _CONFIGS: Mapping[str, Config] = table(SECURITY_CONFIGS)
 

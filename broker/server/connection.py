@@ -26,6 +26,7 @@ from barnabas.broker.wire.apis import ApiKey
 from barnabas.broker.wire.frames import Chunk, Prefix, UnreadableFrameError, read_prefix
 from barnabas.broker.wire.guard import HostileFrameError
 from barnabas.broker.wire.receive import CHUNK_BYTES, ReceiveBuffer
+from barnabas.cluster.model.addresses import host_address
 from barnabas.cluster.model.principal import ANONYMOUS
 from barnabas.cluster.runtime.line_limit import LINES
 
@@ -98,12 +99,11 @@ class ClientConnection(asyncio.BufferedProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Start the protocol on an established connection."""
         self._transport = cast("asyncio.Transport", transport)
-        self._peer = _address(transport.get_extra_info("peername"))
+        host, self._peer = _peer(transport.get_extra_info("peername"))
         self._on_made(self)
         self._outgoing = Outgoing(
             self._transport, self._context.answers, self._sent, self._unreadable, self._evicted
         )
-        host, _, _ = self._peer.rpartition(":")
         self._pipeline = RequestPipeline(self, self._context, self._handlers, self._listener, host)
         self._set_socket_options(transport.get_extra_info("socket"))
 
@@ -373,5 +373,9 @@ class ClientConnection(asyncio.BufferedProtocol):
         self.abort()
 
 
-def _address(peername: object) -> str:
-    return f"{peername[0]}:{peername[1]}" if isinstance(peername, tuple) else str(peername)
+def _peer(peername: object) -> tuple[str, str]:
+    """Return the address of a peer in Java's form, and the address with the port for the log."""
+    if not isinstance(peername, tuple):
+        return "", str(peername)
+    host = host_address(peername[0])
+    return host, f"{host}:{peername[1]}"

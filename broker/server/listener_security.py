@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from barnabas.broker.core.sasl.jaas import JaasEntry
+from barnabas.cluster.model.jaas import JaasEntry
 
 
 @dataclass(frozen=True, slots=True)

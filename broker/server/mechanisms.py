@@ -11,15 +11,14 @@ from barnabas.broker.core.sasl.plain import PlainSaslServer, users_of
 from barnabas.broker.core.sasl.scram import ScramSaslServer
 from barnabas.broker.core.sasl.server import SaslServer
 from barnabas.broker.server.listener_security import MechanismSettings
+from barnabas.cluster.model.jaas import PLAIN_MODULE, SCRAM_MODULE
 from barnabas.cluster.model.scram import BY_NAME, ScramCredential, ScramMechanism
 
 PLAIN = "PLAIN"
 
-_MODULES = "org.apache.kafka.common.security"
-
 LOGIN_MODULES: Mapping[str, str] = {
-    PLAIN: f"{_MODULES}.plain.PlainLoginModule",
-    **dict.fromkeys(BY_NAME, f"{_MODULES}.scram.ScramLoginModule"),
+    PLAIN: PLAIN_MODULE,
+    **dict.fromkeys(BY_NAME, SCRAM_MODULE),
 }
 """The served mechanisms, and the login module that the JAAS entry of each must name."""
 

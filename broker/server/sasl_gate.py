@@ -16,6 +16,7 @@ import structlog
 from barnabas.broker.core.sasl.authentication import Reply, SaslAuthentication
 from barnabas.broker.server.context import ServerContext
 from barnabas.broker.server.handlers import api_versions
+from barnabas.broker.server.illegal_state import illegal_state
 from barnabas.broker.wire.apis import APIS, ApiKey
 from barnabas.broker.wire.frames import (
     Chunk,
@@ -130,7 +131,8 @@ class SaslGate:
             prefix = read_prefix(frame)
             refusal = authentication.refusal_of(prefix.api_key)
             if refusal is not None:
-                self._fail(refusal, [])
+                answer = illegal_state(prefix) if refusal.is_answered else None
+                self._fail(refusal.reason, [] if answer is None else encode(prefix.correlation_id, answer))
                 return
             api = APIS[prefix.api_key]
             if not api.serves(prefix.api_version):

@@ -144,16 +144,19 @@ def altered(
 ) -> dict[str, str]:
     """Return the settings of an entity after some operations; others, such as credentials, are kept.
 
+    Unlike 2.8, which removes any setting, a removal may name quotas alone: a user's node has its SCRAM
+    credentials, too.
+
     Raises:
         QuotaError: A setting is unknown, or a value is no number of its type.
     """
     own = dict(settings)
     for key, value in operations:
+        if key not in entity.keys:
+            raise _invalid(f"Invalid configuration key {key}")
         if value is None:
             own.pop(key, None)
             continue
-        if key not in entity.keys:
-            raise _invalid(f"Invalid configuration key {key}")
         if not isfinite(value) or value < 0:
             raise _invalid(f"Configuration {key} has the value {value}; expected a number of at least 0")
         if not entity.keys[key]:

@@ -1,1 +1,1 @@
-"""SASL as a broker speaks it: mechanisms, JAAS, and the authentication of a connection as a state machine."""
+"""SASL as a broker speaks it: mechanisms, and the authentication of a connection as a state machine."""

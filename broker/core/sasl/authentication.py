@@ -32,6 +32,23 @@ class SaslState(Enum):
     FAILED = "FAILED"
 
 
+_AUTHENTICATING = frozenset({SaslState.AUTHENTICATE, SaslState.REAUTH_BAD_MECHANISM})
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The refusal of a request in a state that does not allow it.
+
+    Attributes:
+        reason: The reason for the log.
+        is_answered: Whether the client gets ``ILLEGAL_SASL_STATE`` before the connection is closed: between
+            SaslHandshake and the end of the exchange.
+    """
+
+    reason: str
+    is_answered: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Mechanism:
     """A mechanism that a listener offers.
@@ -94,7 +111,7 @@ class SaslAuthentication:
     @property
     def expects_token(self) -> bool:
         """Whether the next frame is a token without a request around it (SaslHandshake 0)."""
-        return self._is_raw and self.state in {SaslState.AUTHENTICATE, SaslState.REAUTH_BAD_MECHANISM}
+        return self._is_raw and self.state in _AUTHENTICATING
 
     @property
     def enabled(self) -> tuple[str, ...]:
@@ -106,16 +123,18 @@ class SaslAuthentication:
         """What a failure is one of: ``authentication`` or ``re-authentication``."""
         return "authentication" if self.principal is None else "re-authentication"
 
-    def refusal_of(self, api_key: int) -> str | None:
-        """Return why a request of this API closes the connection without an answer; None if it is served."""
-        match self.state:
+    def refusal_of(self, api_key: int) -> Refusal | None:
+        """Return why a request of this API closes the connection; None if it is served."""
+        state = self.state
+        match state:
             case SaslState.HANDSHAKE_OR_VERSIONS_REQUEST if api_key in {API_VERSIONS, SASL_HANDSHAKE}:
                 return None
             case SaslState.HANDSHAKE_REQUEST if api_key == SASL_HANDSHAKE:
                 return None
             case SaslState.AUTHENTICATE | SaslState.REAUTH_BAD_MECHANISM if api_key == SASL_AUTHENTICATE:
                 return None
-        return self.fail(f"Unexpected Kafka request of API {api_key} in state {self.state.value}")
+        reason = self.fail(f"Unexpected Kafka request of API {api_key} in state {state.value}")
+        return Refusal(reason, is_answered=state in _AUTHENTICATING)
 
     def fail(self, reason: str) -> str:
         """End the authentication; return the reason."""

@@ -33,8 +33,8 @@ def handle(_context: ServerContext, request: Request) -> Answer:
     )
 
 
-def unsupported_version() -> Answer:
-    """Return the answer to an ApiVersions request of a version that is not served.
+def unsupported_version(error: ErrorCode = ErrorCode.UNSUPPORTED_VERSION) -> Answer:
+    """Return the answer with this error to an ApiVersions request of a version that is not served.
 
     Every client can read version 0, which lists the versions of ApiVersions; from these the client chooses
     (KIP-511).
@@ -43,7 +43,7 @@ def unsupported_version() -> Answer:
     row = {"api_key": api.key, "min_version": api.announced_min, "max_version": api.max_version}
     return shape(api.key, 0, "ApiVersionsResponse")(
         {
-            "error_code": ErrorCode.UNSUPPORTED_VERSION,
+            "error_code": error,
             "api_keys": (shape(api.key, 0, "ApiVersion")(row),),
         }
     )

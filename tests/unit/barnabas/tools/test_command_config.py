@@ -54,3 +54,21 @@ def test_what_the_client_cannot_take_is_named(file: Path, text: str, complaint: 
     file.write_text(text)
     with pytest.raises(CommandConfigError, match=complaint):
         for_kafka_python(str(file))
+
+
+def test_the_login_of_java_s_clients_is_understood(file: Path) -> None:
+    module = "org.apache.kafka.common.security.scram.ScramLoginModule"
+    file.write_text(
+        "sasl.mechanism=SCRAM-SHA-256\nsecurity.protocol=SASL_PLAINTEXT\n"
+        f'sasl.jaas.config={module} required \\\n  username="alice" password="secret";\n'
+    )
+    assert for_kafka_python(str(file)) == {
+        "sasl_mechanism": "SCRAM-SHA-256",
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_plain_username": "alice",
+        "sasl_plain_password": "secret",
+    }
+    file.write_text("sasl.jaas.config=secret")
+    with pytest.raises(CommandConfigError, match=r"--command-config .*: sasl.mechanism is GSSAPI") as refused:
+        for_kafka_python(str(file))
+    assert "secret" not in str(refused.value)

@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 from barnabas.broker.disk.file_records import FileRecords
 from barnabas.broker.replicas import turn as turn_module
 from barnabas.broker.replicas.interface import Appended, Fetched
-from barnabas.broker.server import fairness
+from barnabas.broker.server import connection, fairness
 from barnabas.broker.server import pipeline as pipeline_module
 from barnabas.broker.wire.schemas import RESPONSE, load_schema
 from barnabas.cluster.model.errors import ErrorCode
@@ -400,3 +400,16 @@ async def test_what_a_handler_raises_of_a_long_request_closes_its_connection(bro
     with capture_logs() as lines:
         assert await client.is_closed()
     assert [line["event"] for line in lines] == ["a request handler failed"]
+
+
+@pytest.mark.parametrize(
+    ("peername", "expected"),
+    [
+        (("::1", 40_000, 0, 0), ("0:0:0:0:0:0:0:1", "0:0:0:0:0:0:0:1:40000")),
+        (("::ffff:127.0.0.1", 40_000, 0, 0), ("127.0.0.1", "127.0.0.1:40000")),
+        (("10.0.0.7", 40_000), ("10.0.0.7", "10.0.0.7:40000")),
+        ("", ("", "")),
+    ],
+)
+def test_the_address_of_a_client_has_the_form_of_java(peername, expected):
+    assert connection._peer(peername) == expected

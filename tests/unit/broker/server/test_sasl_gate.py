@@ -164,6 +164,32 @@ async def test_anything_else_is_closed_without_an_answer(connect_to, frame):
     assert await client.is_closed()
 
 
+@pytest.mark.parametrize(
+    ("frame", "key", "version"),
+    [
+        (struct.pack(">hhih", 18, 1, 1, -1), 18, 1),
+        (struct.pack(">hhih", 18, 99, 1, -1), 18, 0),
+        (struct.pack(">hhih", 17, 1, 1, -1) + b"\0\5PLAIN", 17, 1),
+        (struct.pack(">hhih", 10, 1, 1, -1) + b"\0\1g\0", 10, 1),
+    ],
+)
+async def test_a_request_between_handshake_and_token_is_told_the_state(connect_to, frame, key, version):
+    client = await connect_to()
+    client.handshake()
+    await client.answer(17, 1)
+    client.send(sized(frame))
+    assert (await client.answer(key, version)).error_code == ErrorCode.ILLEGAL_SASL_STATE
+    assert await client.is_closed()
+
+
+async def test_a_request_without_an_error_of_its_own_is_closed_between_handshake_and_token(connect_to):
+    client = await connect_to()
+    client.handshake()
+    await client.answer(17, 1)
+    client.send(sized(struct.pack(">hhih", 3, 4, 1, -1) + b"\0\0\0\0\0"))
+    assert await client.is_closed()
+
+
 async def test_a_frame_is_short_before_authentication(connect_to, broker):
     client = await connect_to()
     client.send(struct.pack(">i", broker.context.settings.sasl_max_receive_bytes + 1))

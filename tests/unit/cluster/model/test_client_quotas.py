@@ -72,6 +72,8 @@ def test_operations_change_some_settings_and_keep_the_others():
         (ALICE, "connection_creation_rate", 5.0),
         (HOST, "producer_byte_rate", 5.0),
         (ALICE, "retention.ms", 5.0),
+        (ALICE, "SCRAM-SHA-256", None),
+        (HOST, "producer_byte_rate", None),
     ],
 )
 def test_other_settings_and_values_are_refused(entity, key, value):

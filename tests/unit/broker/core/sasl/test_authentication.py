@@ -81,6 +81,8 @@ def test_each_state_serves_its_requests_and_fails_by_any_other(state):
         refusal = machine.refusal_of(api_key)
         assert (refusal is None) is (api_key in ALLOWED[state])
         assert machine.state is (state if refusal is None else SaslState.FAILED)
+        answered = state in {SaslState.AUTHENTICATE, SaslState.REAUTH_BAD_MECHANISM}
+        assert refusal is None or refusal.is_answered is answered
 
 
 def test_tokens_without_requests_follow_handshake_0():

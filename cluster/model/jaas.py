@@ -9,6 +9,12 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+MODULES = "org.apache.kafka.common.security"
+"""The package of Kafka's login modules."""
+
+PLAIN_MODULE = f"{MODULES}.plain.PlainLoginModule"
+SCRAM_MODULE = f"{MODULES}.scram.ScramLoginModule"
+
 _FLAGS = frozenset({"required", "requisite", "sufficient", "optional"})
 _TOKEN = re.compile(
     r"""\s+|//[^\n]*|/\*.*?\*/|/[^\n]*

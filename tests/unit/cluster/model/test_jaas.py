@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.core.sasl.jaas import JaasEntry, JaasError, parse_jaas
+from barnabas.cluster.model.jaas import JaasEntry, JaasError, parse_jaas
 
 MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
 

@@ -1,0 +1,37 @@
+"""Addresses in Java's form."""
+
+from __future__ import annotations
+
+import ipaddress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from barnabas.cluster.model.addresses import host_address
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("127.0.0.1", "127.0.0.1"),
+        ("::1", "0:0:0:0:0:0:0:1"),
+        ("::", "0:0:0:0:0:0:0:0"),
+        ("2001:DB8::0:12", "2001:db8:0:0:0:0:0:12"),
+        ("::ffff:10.1.2.3", "10.1.2.3"),
+        ("fe80::1%eth0", "fe80:0:0:0:0:0:0:1%eth0"),
+        ("localhost", "localhost"),
+        ("", ""),
+    ],
+)
+def test_the_form_is_that_of_java(text, expected):
+    assert host_address(text) == expected
+
+
+@given(st.ip_addresses())
+def test_the_address_stays_the_same_and_its_form_is_the_only_one(address):
+    shown = host_address(str(address))
+    again = ipaddress.ip_address(shown)
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    assert again == (mapped or address)
+    assert host_address(shown) == shown
