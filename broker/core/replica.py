@@ -7,9 +7,10 @@ argument. Times are milliseconds on the broker's monotonic clock.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from types import MappingProxyType
 
 from barnabas.broker.core import high_watermark, isr
 from barnabas.broker.core.replica_selection import ReplicaView
@@ -24,6 +25,8 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import NO_LEADER, BrokerId, Offset, TopicPartition
 from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
 from barnabas.cluster.model.requests import LeaderAndIsrPartition
+
+_NOTHING: Mapping[BrokerId, Offset] = MappingProxyType({})
 
 
 class Role(Enum):
@@ -79,6 +82,7 @@ class Replica:
         isr: The committed ISR; empty at a follower.
         high_watermark: The first offset not known to be on all in-sync replicas.
         epoch_start_offset: A leader's log end offset when it became leader of this epoch.
+        leadership_start_offset: The same of the first epoch of those that this broker has led in a row.
     """
 
     def __init__(
@@ -95,9 +99,12 @@ class Replica:
         self.isr: tuple[BrokerId, ...] = ()
         self.high_watermark = checkpointed
         self.epoch_start_offset = Offset(0)
+        self.leadership_start_offset = Offset(0)
         self._broker_id = broker_id
         self._lag_time_max_ms = lag_time_max_ms
         self._remotes: dict[BrokerId, isr.RemoteReplica] = {}
+        self._sent_to_former: Mapping[BrokerId, Offset] = _NOTHING
+        """``sent_to`` of brokers that are no replicas now and may become replicas again."""
         self._pending: IsrProposal | None = None
         self._maximal: frozenset[BrokerId] = frozenset()
 
@@ -173,12 +180,11 @@ class Replica:
         self.isr = request.state.leader_and_isr.isr
         self._maximal = frozenset(self.isr)
         self.epoch_start_offset = log_end_offset
-        known = self._remotes if leads_on else {}
-        self._remotes = {
-            broker_id: known.get(broker_id) or isr.RemoteReplica()
-            for broker_id in self.assignment.replicas
-            if broker_id != self._broker_id
-        }
+        if not leads_on:
+            self.leadership_start_offset = log_end_offset
+            self._remotes = {}
+            self._sent_to_former = _NOTHING
+        self._assign_followers()
         # A fetch session of the former epoch says nothing about this one; members of the ISR count as caught
         # up now.
         for broker_id, remote in self._remotes.items():
@@ -186,6 +192,19 @@ class Replica:
             remote.caught_up_ms = now_ms if broker_id in self.isr else isr.NEVER_MS
         self._raise_high_watermark(log_end_offset, now_ms)
         return not led_before
+
+    def _assign_followers(self) -> None:
+        """Keep what is known of the followers that stay, and what was sent to those that leave."""
+        before, former = self._remotes, self._sent_to_former
+        self._remotes = {
+            broker_id: before.get(broker_id)
+            or isr.RemoteReplica(sent_to=former.get(broker_id, isr.BEFORE_ANY))
+            for broker_id in self.assignment.replicas
+            if broker_id != self._broker_id
+        }
+        gone = {each: remote.sent_to for each, remote in before.items() if each not in self._remotes}
+        if gone:
+            self._sent_to_former = {**former, **gone}
 
     def become_follower(self, request: LeaderAndIsrPartition) -> bool:
         """Become a follower; return whether the leader is another broker than before."""
@@ -252,11 +271,12 @@ class Replica:
     def may_have(self, broker_id: BrokerId, fetch_offset: Offset) -> bool:
         """Return whether a follower can have everything below ``fetch_offset``.
 
-        What lies below the start of this leader epoch may come from former leaders; what lies above, only
-        from this one. A fetch from beyond that is a stale one, of a topic that was deleted and created again,
-        or comes from another log. It must not move the high watermark.
+        What lies below the start of this leadership may come from former leaders; what lies above, only from
+        this one. A new epoch of the same leader changes nothing, unless this broker has missed epochs in
+        between. A fetch from beyond that is a stale one, of a topic that was deleted and created again, comes
+        from another log, or lies. It must not move the high watermark.
         """
-        return fetch_offset <= max(self.epoch_start_offset, self._remotes[broker_id].sent_to)
+        return fetch_offset <= max(self.leadership_start_offset, self._remotes[broker_id].sent_to)
 
     def _has_lost(self, broker_id: BrokerId) -> bool:
         """Return whether an ISR member has lost committed records: its log ends below the high watermark."""

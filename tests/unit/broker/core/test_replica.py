@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from barnabas.broker.core.isr import SessionContact
 from barnabas.broker.core.replica import Conflict, Replica, Role
@@ -15,9 +17,9 @@ TP = TopicPartition("t", 0)
 LAG = 100
 
 
-def order(leader=1, epoch=0, isr=(1, 2, 3), version=0, controller_epoch=1):
+def order(leader=1, epoch=0, isr=(1, 2, 3), version=0, controller_epoch=1, *, replicas=(1, 2, 3)):
     state = PartitionState(LeaderAndIsr(leader, epoch, isr, version), controller_epoch)
-    return LeaderAndIsrPartition(TP, state, Assignment((1, 2, 3)))
+    return LeaderAndIsrPartition(TP, state, Assignment(replicas))
 
 
 def fetch(replica, broker_id, offset, end, *, now=0, session=None):
@@ -296,6 +298,97 @@ def test_a_follower_may_have_what_former_leaders_had_and_what_this_one_sent(lead
     assert not leader.may_have(3, 1)
     leader.become_leader(order(epoch=7), 20, 0)
     assert [leader.may_have(3, offset) for offset in (20, 21)] == [True, False]
+
+
+def test_leading_on_in_a_new_epoch_believes_no_more_than_before(leader):
+    """A new epoch of the same leader brings followers no records that it has not sent."""
+    leader.sent(2, 5)
+    leader.become_leader(order(epoch=1), 10, 0)
+    assert leader.epoch_start_offset == 10
+    assert [leader.may_have(2, offset) for offset in (5, 6)] == [True, False]
+    assert [leader.may_have(3, offset) for offset in (0, 1)] == [True, False]
+    leader.sent(3, 10)
+    leader.become_leader(order(epoch=1, version=1), 12, 0)
+    assert [leader.may_have(3, offset) for offset in (10, 11)] == [True, False]
+
+
+def test_a_replica_that_returns_may_have_what_it_was_sent(leader):
+    """Its log may still lie where it was: a broker that was away deletes nothing."""
+    leader.sent(3, 5)
+    leader.become_leader(order(epoch=1, isr=(1, 2), replicas=(1, 2)), 10, 0)
+    leader.sent(3, 9)
+    leader.become_leader(order(epoch=2, isr=(1, 2), replicas=(1, 2)), 10, 0)
+    leader.become_leader(order(epoch=3, isr=(1, 2)), 10, 0)
+    assert [leader.may_have(3, offset) for offset in (5, 6)] == [True, False]
+    assert leader.remote(3).log_end_offset == -1, "it may as well have lost all of it"
+    leader.become_leader(order(epoch=4, isr=(1, 2), replicas=(1, 2)), 10, 0)
+    leader.become_follower(order(leader=2, epoch=5, isr=(1, 2), replicas=(1, 2)))
+    leader.become_leader(order(epoch=6, isr=(1, 2)), 3, 0)
+    assert [leader.may_have(3, offset) for offset in (3, 4)] == [True, False], "what lay above may be cut"
+
+
+HISTORIES = st.lists(
+    st.tuples(
+        st.sampled_from(["lead on", "lead again", "lose the log's end", "append", "send", "claim", "claim"]),
+        st.sampled_from([2, 3]),
+        st.integers(0, 9),
+    ),
+    max_size=20,
+)
+"""What happens to a leader, step by step: the kind, the follower that it is about, and how many records."""
+
+
+class Told:
+    """What a follower can have, from the whole history: the slow twin of ``Replica.may_have``."""
+
+    def __init__(self):
+        self.sent = []
+        self.start = None
+        self.high_watermark = 0
+
+    def leads(self, end, *, goes_on):
+        if not goes_on:
+            self.sent, self.start = [], end
+
+    def may_have(self, broker_id, offset):
+        below = [self.start, *(upto for to, upto in self.sent if to == broker_id)]
+        return all(any(each < known for known in below) for each in range(offset))
+
+
+@given(HISTORIES)
+def test_no_claim_beyond_what_was_sent_moves_the_high_watermark(history):
+    leader, told, end, epoch = Replica(1, TP, LAG, 0), Told(), 0, 0
+    leader.become_leader(order(), 0, 0)
+    told.leads(0, goes_on=False)
+    for kind, follower, count in history:
+        remote, known = leader.remote(follower), min(count, end)
+        match kind:
+            case "lead on" | "lead again":
+                epoch += 1 if kind == "lead on" else 2
+                replicas = (1, 2, 3) if count % 2 else (1, follower)
+                leader.become_leader(order(epoch=epoch, isr=replicas, replicas=replicas), end, 0)
+                told.leads(end, goes_on=kind == "lead on")
+            case "lose the log's end":
+                leader.become_follower(order(leader=2, epoch=epoch + 1))
+                end = max(leader.high_watermark, end - count)
+                epoch += 2
+                leader.become_leader(order(epoch=epoch), end, 0)
+                told.leads(end, goes_on=False)
+            case "append":
+                leader.before_append(end)
+                end += count
+                leader.appended(end, 0)
+            case "send" if remote is not None:
+                leader.sent(follower, known)
+                told.sent.append((follower, known))
+            case "claim" if remote is not None:
+                assert leader.may_have(follower, known) == told.may_have(follower, known)
+                if leader.may_have(follower, known):
+                    fetch(leader, follower, known, end)
+                assert told.may_have(follower, remote.log_end_offset)
+        ends = [each.log_end_offset for broker_id in (2, 3) if (each := leader.remote(broker_id))]
+        assert leader.high_watermark <= max(min(ends, default=end), told.high_watermark)
+        told.high_watermark = leader.high_watermark
 
 
 def test_a_member_that_lost_committed_records_leaves_at_once(leader):
