@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+
+import structlog
 
 from barnabas.broker.core.sasl.authentication import Mechanism
+from barnabas.broker.core.sasl.bearer_tokens import UnsecuredOptions
 from barnabas.broker.lifecycle.descriptors import first_kept_back, guaranteed_to_clients
 from barnabas.broker.lifecycle.process import BrokerProcess
 from barnabas.broker.node.open import Storage
@@ -14,13 +17,17 @@ from barnabas.broker.server.acceptor import ConnectionQuotas
 from barnabas.broker.server.clients import ClientListener
 from barnabas.broker.server.context import ServerContext, ServerSettings
 from barnabas.broker.server.gates.table import guarded
+from barnabas.broker.server.key_source import KeySource
 from barnabas.broker.server.listener_security import ListenerSecurity
 from barnabas.broker.server.mechanisms import mechanisms_of
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
 from barnabas.broker.server.quotas import ClientQuotas, QuotaMetrics
 from barnabas.broker.server.registry import HANDLERS
 from barnabas.broker.server.request_meter import RequestMeter
+from barnabas.broker.server.signed_tokens import KeySet, SignedOptions
 from barnabas.cluster.model.settings import settings_of
+
+_log = structlog.get_logger("kafka.server.KafkaServer")
 
 
 async def serve_clients(
@@ -40,9 +47,10 @@ async def serve_clients(
     if any(each.mechanisms for each in security.values()):
         # A client whose credential is not read yet would be refused, and give up.
         await storage.config_changes.caught_up()
+    keys = await _keys(security.values(), process)
     handlers = HANDLERS if context.authorizer is None else guarded(HANDLERS)
     listeners = [
-        ClientListener(context, quotas, name, handlers, mechanisms=_mechanisms(storage, security[name]))
+        ClientListener(context, quotas, name, handlers, mechanisms=_mechanisms(storage, security[name], keys))
         for name in storage.sockets
     ]
     metrics = process.metrics
@@ -59,11 +67,34 @@ async def serve_clients(
         stack.push_async_callback(listener.stop)
 
 
-def _mechanisms(storage: Storage, security: ListenerSecurity) -> Mapping[str, Mechanism] | None:
+async def _keys(
+    security: Collection[ListenerSecurity], process: BrokerProcess
+) -> Mapping[SignedOptions, KeySet]:
+    """Read the keys of signed tokens, and go on reading them; return them by the options that name them.
+
+    If they cannot be read now, the broker serves without them: no token is valid until they are.
+    """
+    settings = [each for listener in security for each in listener.mechanisms.values()]
+    if any(isinstance(each.tokens, UnsecuredOptions) for each in settings):
+        _log.warning("OAUTHBEARER takes unsecured tokens: every client may call itself what it likes")
+    sources = {
+        each.tokens: KeySource(each.tokens.url, each.tokens.refresh_ms)
+        for each in settings
+        if isinstance(each.tokens, SignedOptions)
+    }
+    for options, source in sources.items():
+        process.supervisor.spawn(f"keys of {options.url}", source.run())
+        await source.tried()
+    return {options: source.keys for options, source in sources.items()}
+
+
+def _mechanisms(
+    storage: Storage, security: ListenerSecurity, keys: Mapping[SignedOptions, KeySet]
+) -> Mapping[str, Mechanism] | None:
     """Return the SASL mechanisms of a listener; None if it has no SASL."""
     if not security.mechanisms:
         return None
-    return mechanisms_of(security.mechanisms, storage.config_handler.credentials)
+    return mechanisms_of(security.mechanisms, storage.config_handler.credentials, keys)
 
 
 def _context(

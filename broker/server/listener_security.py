@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from barnabas.broker.core.sasl.bearer_tokens import UnsecuredOptions
+from barnabas.broker.server.signed_tokens import SignedOptions
 from barnabas.cluster.model.jaas import JaasEntry
 
 
@@ -16,10 +18,12 @@ class MechanismSettings:
     Attributes:
         jaas: The entry of ``sasl.jaas.config``.
         max_reauth_ms: ``connections.max.reauth.ms``; 0 for sessions without end.
+        tokens: What tokens of OAUTHBEARER must have; None for other mechanisms.
     """
 
     jaas: JaasEntry
     max_reauth_ms: int
+    tokens: SignedOptions | UnsecuredOptions | None = None
 
 
 @dataclass(frozen=True, slots=True)

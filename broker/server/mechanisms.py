@@ -7,18 +7,22 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 from barnabas.broker.core.sasl.authentication import Mechanism
+from barnabas.broker.core.sasl.bearer_tokens import UnsecuredOptions, unsecured_token
+from barnabas.broker.core.sasl.oauthbearer import OAuthBearerSaslServer
 from barnabas.broker.core.sasl.plain import PlainSaslServer, users_of
 from barnabas.broker.core.sasl.scram import ScramSaslServer
 from barnabas.broker.core.sasl.server import SaslServer
 from barnabas.broker.server.listener_security import MechanismSettings
-from barnabas.cluster.model.jaas import PLAIN_MODULE, SCRAM_MODULE
+from barnabas.broker.server.signed_tokens import KeySet, SignedOptions, now_ms, signed_token
+from barnabas.cluster.model.jaas import OAUTHBEARER_MODULE, PLAIN_MODULE, SCRAM_MODULE
 from barnabas.cluster.model.scram import BY_NAME, ScramCredential, ScramMechanism
 
-PLAIN = "PLAIN"
+PLAIN, OAUTHBEARER = "PLAIN", "OAUTHBEARER"
 
 LOGIN_MODULES: Mapping[str, str] = {
     PLAIN: PLAIN_MODULE,
     **dict.fromkeys(BY_NAME, SCRAM_MODULE),
+    OAUTHBEARER: OAUTHBEARER_MODULE,
 }
 """The served mechanisms, and the login module that the JAAS entry of each must name."""
 
@@ -30,25 +34,37 @@ ScramCredentials = Mapping[ScramMechanism, Mapping[str, ScramCredential]]
 
 
 def mechanisms_of(
-    settings: Mapping[str, MechanismSettings], credentials: ScramCredentials
+    settings: Mapping[str, MechanismSettings],
+    credentials: ScramCredentials,
+    keys: Mapping[SignedOptions, KeySet],
 ) -> dict[str, Mechanism]:
     """Return the mechanisms of a listener.
 
     Args:
         settings: Those that are enabled, by name.
         credentials: The SCRAM credentials; changed by others while the broker runs.
+        keys: The keys of signed tokens, for each of the options in ``settings``; changed likewise.
     """
     return {
-        name: Mechanism(_beginning(name, each, credentials), each.max_reauth_ms)
+        name: Mechanism(_beginning(name, each, credentials, keys), each.max_reauth_ms)
         for name, each in settings.items()
     }
 
 
 def _beginning(
-    name: str, settings: MechanismSettings, credentials: ScramCredentials
+    name: str,
+    settings: MechanismSettings,
+    credentials: ScramCredentials,
+    keys: Mapping[SignedOptions, KeySet],
 ) -> Callable[[], SaslServer]:
     if name == PLAIN:
         return partial(PlainSaslServer, users_of(settings.jaas.options))
+    match settings.tokens:
+        case UnsecuredOptions() as options:
+            return lambda: OAuthBearerSaslServer(lambda token: unsecured_token(token, options, now_ms()))
+        case SignedOptions() as signed:
+            own_keys = keys[signed]
+            return lambda: OAuthBearerSaslServer(lambda token: signed_token(token, signed, own_keys))
     mechanism = BY_NAME[name]
     own = credentials[mechanism]
     return lambda: ScramSaslServer(mechanism, own, secrets.token_urlsafe(_NONCE_BYTES), _KEY)

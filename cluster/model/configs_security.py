@@ -1,7 +1,7 @@
 """The settings of client listeners' security; each may be prefixed with ``listener.name.<listener>.``.
 
-Sources: ``BrokerSecurityConfigs``, ``SslConfigs`` and ``SaslConfigs`` of release 2.8. GSSAPI, the default of
-Kafka's ``sasl.enabled.mechanisms``, is not served.
+Sources: ``BrokerSecurityConfigs``, ``SslConfigs`` and ``SaslConfigs`` of release 2.8; KIP-768 for
+``sasl.oauthbearer.*``. GSSAPI, the default of Kafka's ``sasl.enabled.mechanisms``, is not served.
 """
 
 from __future__ import annotations
@@ -31,11 +31,52 @@ SECURITY_CONFIGS = (
         524288,
         "The largest request or token before a client is authenticated, bytes.",
     ),
+    Config(
+        "sasl.server.callback.handler.class",
+        Type.STRING,
+        None,
+        "Kafka's validator of OAUTHBEARER tokens, of unsecured or signed ones; no class is loaded.",
+    ),
+    Config(
+        "sasl.oauthbearer.jwks.endpoint.url",
+        Type.STRING,
+        None,
+        "The URL of the keys that sign OAUTHBEARER tokens (https, or a file).",
+    ),
+    Config(
+        "sasl.oauthbearer.jwks.endpoint.refresh.ms",
+        Type.LONG,
+        3_600_000,
+        "The interval at which the keys of OAUTHBEARER tokens are read again, ms.",
+        at_least(1000),
+    ),
+    Config(
+        "sasl.oauthbearer.clock.skew.seconds",
+        Type.INT,
+        30,
+        "The most that the clocks of token issuer and broker may differ, seconds.",
+        at_least(0),
+    ),
+    Config(
+        "sasl.oauthbearer.expected.audience",
+        Type.LIST,
+        None,
+        "The audiences of which a signed token must name one.",
+    ),
+    Config("sasl.oauthbearer.expected.issuer", Type.STRING, None, "The issuer of signed tokens."),
+    Config("sasl.oauthbearer.sub.claim.name", Type.STRING, "sub", "The claim that names the client."),
     *SSL_CONFIGS,
 )
 """The declarations of the settings."""
 
-PER_MECHANISM = frozenset({"sasl.jaas.config", "connections.max.reauth.ms"})
+PER_MECHANISM = frozenset(
+    {
+        "sasl.jaas.config",
+        "connections.max.reauth.ms",
+        "sasl.server.callback.handler.class",
+        *(config.name for config in SECURITY_CONFIGS if config.name.startswith("sasl.oauthbearer.")),
+    }
+)
 """The settings that may also be prefixed with ``listener.name.<listener>.<mechanism>.``."""
 
 LISTENER_PREFIX = "listener.name."

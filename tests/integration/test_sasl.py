@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import subprocess
 import time
 from pathlib import Path
 
 import aiokafka
+import aiokafka.abc
 import confluent_kafka
 import confluent_kafka.admin
+import jwt
 import kafka
 import kafka.errors
+import kafka.net.sasl.oauth
 import pytest
 from confluent_kafka.admin import ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
+from cryptography.hazmat.primitives.asymmetric import ed25519
 
 from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.ids import BrokerId
@@ -24,6 +29,7 @@ SCRIPTS = Path(__file__).parents[2] / "scripts"
 MODULES = "org.apache.kafka.common.security"
 PASSWORD, NEW_PASSWORD = "alice,s=secret", "quite-another"
 DELAY_MS = 400
+ED25519 = ed25519.Ed25519PrivateKey.generate()
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +39,17 @@ def secured(tmp_path_factory):
     broker = cluster.brokers[BrokerId(1)]
     plain, scram = (f"127.0.0.1:{any_free(1).brokers[0].kafka}" for _ in range(2))
     entry = f'{MODULES}.plain.PlainLoginModule required user_alice="{PASSWORD}";'
+    token_entry = f"{MODULES}.oauthbearer.OAuthBearerLoginModule required"
+    keys = tmp_path_factory.mktemp("keys") / "keys.json"
+    keys.write_text(
+        json.dumps(
+            {
+                "keys": [
+                    {**jwt.algorithms.OKPAlgorithm.to_jwk(ED25519.public_key(), as_dict=True), "kid": "k1"}
+                ]
+            }
+        )
+    )
     scram_entry = f"{MODULES}.scram.ScramLoginModule required;"
     again = "listener.name.external.scram-sha-256.connections.max.reauth.ms"
     broker.own_settings |= {
@@ -40,9 +57,15 @@ def secured(tmp_path_factory):
         f"SASL_PLAINTEXT://{plain},EXTERNAL://{scram}",
         "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,GRPC:PLAINTEXT,"
         "SASL_PLAINTEXT:SASL_PLAINTEXT,EXTERNAL:SASL_PLAINTEXT",
-        "sasl.enabled.mechanisms": "PLAIN",
+        "sasl.enabled.mechanisms": "PLAIN,OAUTHBEARER",
         "listener.name.sasl_plaintext.plain.sasl.jaas.config": entry,
-        "listener.name.external.sasl.enabled.mechanisms": "SCRAM-SHA-256,SCRAM-SHA-512",
+        "listener.name.sasl_plaintext.oauthbearer.sasl.jaas.config": f"{token_entry}"
+        ' unsecuredValidatorRequiredScope="kafka";',
+        "listener.name.external.sasl.enabled.mechanisms": "SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER",
+        "listener.name.external.oauthbearer.sasl.jaas.config": f"{token_entry};",
+        "listener.name.external.oauthbearer.sasl.oauthbearer.jwks.endpoint.url": keys.as_uri(),
+        "listener.name.external.oauthbearer.sasl.oauthbearer.expected.audience": "kafka",
+        "listener.name.external.oauthbearer.connections.max.reauth.ms": "3000",
         "listener.name.external.scram-sha-256.sasl.jaas.config": scram_entry,
         "listener.name.external.scram-sha-512.sasl.jaas.config": scram_entry,
         again: "3000",
@@ -53,7 +76,14 @@ def secured(tmp_path_factory):
         credential(broker.kafka, "alice", PASSWORD, ScramMechanism.SCRAM_SHA_512)
         admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": broker.kafka})
         admin.create_topics([confluent_kafka.admin.NewTopic("orders", 1, 1)])["orders"].result(90)
-        yield {"PLAIN": plain, "SCRAM-SHA-256": scram, "SCRAM-SHA-512": scram, "broker": broker}
+        yield {
+            "PLAIN": plain,
+            "UNSECURED": plain,
+            "SCRAM-SHA-256": scram,
+            "SCRAM-SHA-512": scram,
+            "SIGNED": scram,
+            "broker": broker,
+        }
 
 
 def credential(bootstrap, user, password, mechanism):
@@ -85,6 +115,54 @@ def for_python(secured, mechanism, password=PASSWORD):
     }
 
 
+def token(kind, lifetime_s=300, **claims):
+    """A token as an issuer makes it, signed or unsecured."""
+    now = int(time.time())
+    claims = {"sub": "alice", "aud": "kafka", "scope": "kafka", "iat": now, "exp": now + lifetime_s, **claims}
+    if kind == "SIGNED":
+        return jwt.encode(claims, ED25519, "EdDSA", headers={"kid": "k1"})
+    return jwt.encode(claims, None, "none")
+
+
+class SyncProvider(kafka.net.sasl.oauth.AbstractTokenProvider):
+    """As a user of kafka-python writes it."""
+
+    def __init__(self, kind, **claims):
+        super().__init__()
+        self.kind, self.claims = kind, claims
+
+    def token(self):
+        return token(self.kind, **self.claims)
+
+
+class AsyncProvider(aiokafka.abc.AbstractTokenProvider):
+    """As a user of aiokafka writes it."""
+
+    def __init__(self, kind):
+        self.kind = kind
+
+    async def token(self):
+        return token(self.kind)
+
+
+def tokens_for_librdkafka(secured, kind, **claims):
+    return {
+        "bootstrap.servers": secured[kind],
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "OAUTHBEARER",
+        "oauth_cb": lambda _: (token(kind, **claims), time.time() + 300),
+    }
+
+
+def tokens_for_python(secured, kind, provider):
+    return {
+        "bootstrap_servers": secured[kind],
+        "security_protocol": "SASL_PLAINTEXT",
+        "sasl_mechanism": "OAUTHBEARER",
+        "sasl_oauth_token_provider": provider,
+    }
+
+
 def listed(settings):
     """The topics that a client of librdkafka sees, or the first error that it is told."""
     errors = []
@@ -92,7 +170,7 @@ def listed(settings):
     deadline = time.monotonic() + 90
     while time.monotonic() < deadline:
         try:
-            return set(admin.list_topics(timeout=5).topics)
+            return set(admin.list_topics(timeout=1).topics)
         except confluent_kafka.KafkaException:
             admin.poll(0)
             told = [error for error in errors if error.code() == confluent_kafka.KafkaError._AUTHENTICATION]
@@ -133,12 +211,55 @@ def test_kafka_python_logs_in(secured, mechanism):
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_kafka_python_is_refused_with_a_wrong_password(secured, mechanism):
     with pytest.raises(kafka.errors.KafkaError):
-        kafka.KafkaAdminClient(**for_python(secured, mechanism, "wrong"))
+        kafka.KafkaAdminClient(**for_python(secured, mechanism, "wrong"), bootstrap_timeout_ms=2000)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 async def test_aiokafka_logs_in(secured, mechanism):
     async with aiokafka.AIOKafkaProducer(**for_python(secured, mechanism)) as producer:
+        await asyncio.wait_for(producer.send_and_wait("orders", b"x"), 90)
+
+
+KINDS = ("UNSECURED", "SIGNED")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_librdkafka_logs_in_with_a_token(secured, kind):
+    wait_until(lambda: "orders" in listed(tokens_for_librdkafka(secured, kind)), "orders seen")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_librdkafka_is_refused_with_a_bad_token(secured, kind):
+    assert "invalid_token" in listed(tokens_for_librdkafka(secured, kind, exp=int(time.time()) - 100))
+
+
+def test_a_token_without_the_scope_is_told_so(secured):
+    told = listed(tokens_for_librdkafka(secured, "UNSECURED", scope="other"))
+    assert '{"status":"insufficient_scope", "scope":"[kafka]"}' in told
+
+
+def test_a_token_of_another_kind_is_refused(secured):
+    unsigned = {**tokens_for_librdkafka(secured, "UNSECURED"), "bootstrap.servers": secured["SIGNED"]}
+    assert "invalid_token" in listed(unsigned)
+    for_others = tokens_for_librdkafka(secured, "SIGNED", aud="other")
+    assert "invalid_token" in listed(for_others)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_kafka_python_logs_in_with_a_token(secured, kind):
+    producer = kafka.KafkaProducer(**tokens_for_python(secured, kind, SyncProvider(kind)))
+    producer.send("orders", b"x").get(90)
+    producer.close()
+    with pytest.raises(kafka.errors.KafkaError):
+        kafka.KafkaAdminClient(
+            **tokens_for_python(secured, kind, SyncProvider(kind, exp=1)), bootstrap_timeout_ms=2000
+        )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+async def test_aiokafka_logs_in_with_a_token(secured, kind):
+    settings = tokens_for_python(secured, kind, AsyncProvider(kind))
+    async with aiokafka.AIOKafkaProducer(**settings) as producer:
         await asyncio.wait_for(producer.send_and_wait("orders", b"x"), 90)
 
 

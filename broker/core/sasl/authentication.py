@@ -184,7 +184,7 @@ class SaslAuthentication:
         try:
             return self._evaluated(response, now_ms)
         except SaslAuthenticationError as error:
-            return self._failed(str(error), str(error))
+            return self._failed(str(error), error.reason)
         except SaslError as error:
             # The message does not tell whether the user exists.
             text = (

@@ -13,7 +13,15 @@ class SaslError(Exception):
 
 
 class SaslAuthenticationError(SaslError):
-    """A refusal whose message the client gets (``SaslAuthenticationException``)."""
+    """A refusal whose message the client gets (``SaslAuthenticationException``).
+
+    Attributes:
+        reason: The reason for the broker's log.
+    """
+
+    def __init__(self, message: str, reason: str | None = None) -> None:
+        super().__init__(message)
+        self.reason = message if reason is None else reason
 
 
 class SaslServer(Protocol):
