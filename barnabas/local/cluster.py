@@ -22,6 +22,7 @@ from barnabas.local.children import Children
 from barnabas.local.place import HERE, Place
 from barnabas.local.ports import any_free, derived
 from barnabas.local.zookeeper import EmbeddedZooKeeper
+from barnabas.local.zookeeper_security import UNSECURED, ServerSecurity
 
 CLUSTER_FILE = "cluster.json"
 
@@ -51,6 +52,7 @@ class LocalCluster:
         zookeeper: The connect string of a running ZooKeeper; None to run an embedded one.
         places: The places of ``zookeeper``, ``broker-1``, ``broker-2``, …, if other than loopback.
         children: The starter of the brokers' processes, which ``stop`` closes; None for one of its own.
+        zookeeper_security: Who may connect to the embedded ZooKeeper; brokers get the settings for it.
 
     Attributes:
         brokers: The brokers by id.
@@ -69,6 +71,7 @@ class LocalCluster:
         *,
         places: Mapping[str, Place] | None = None,
         children: Children | None = None,
+        zookeeper_security: ServerSecurity = UNSECURED,
     ) -> None:
         self.directory = Path(directory).resolve()
         self._children = children or Children()
@@ -88,9 +91,13 @@ class LocalCluster:
         self.zookeeper: EmbeddedZooKeeper | None = None
         if zookeeper is None:
             self.zookeeper = EmbeddedZooKeeper(
-                self.directory / "zookeeper", ports.zookeeper, place=places.get("zookeeper", HERE)
+                self.directory / "zookeeper",
+                ports.zookeeper,
+                place=places.get("zookeeper", HERE),
+                security=zookeeper_security,
             )
             zookeeper = self.zookeeper.address
+            self._overrides = self.zookeeper.client_settings | self._overrides
         self._connect = zookeeper
         self._seconds: list[BrokerProcess] = []
 

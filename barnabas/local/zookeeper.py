@@ -24,11 +24,19 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import IO, Self
 
+from barnabas.cluster.model.configs_zookeeper import LOGIN_CONFIG
 from barnabas.local.children import tied_to_parent
 from barnabas.local.java import find_java
 from barnabas.local.place import HERE, Place
 from barnabas.local.ports import free_ports
 from barnabas.local.zookeeper_jars import ZooKeeperStartError, find_jars
+from barnabas.local.zookeeper_security import (
+    JAAS_FILE,
+    UNSECURED,
+    ServerSecurity,
+    render_security,
+    render_users,
+)
 
 TICK_MS = 200
 """ZooKeeper's unit of time; an expired session is noticed at the next tick."""
@@ -94,7 +102,10 @@ class Membership:
 class EmbeddedZooKeeper:
     """A ZooKeeper server as a child process, by default on 127.0.0.1.
 
-    The server is standalone, or a member of an ensemble with a ``membership``.
+    The server is standalone, or a member of an ensemble with a ``membership``. With ``security`` clients log
+    in (see `barnabas.local.zookeeper_security`), for which `client_settings` has the settings of brokers::
+
+        zookeeper = EmbeddedZooKeeper(directory, security=ServerSecurity(users={"kafka": "secret"}))
 
     On Linux the server is killed when the thread that started it ends, however that happens; so start it from
     a thread that lives as long as the server is needed, such as the main thread. It runs in a process session
@@ -112,11 +123,13 @@ class EmbeddedZooKeeper:
         place: Place = HERE,
         *,
         membership: Membership | None = None,
+        security: ServerSecurity = UNSECURED,
     ) -> None:
         self.directory = Path(directory).resolve()
         self.port = port or free_ports(1)[0]
         self._place = place
         self._membership = membership
+        self._security = security
         self._process: subprocess.Popen[bytes] | None = None
         self._log_start = 0
 
@@ -134,6 +147,13 @@ class EmbeddedZooKeeper:
     def exit_status(self) -> int | None:
         """The exit status of the last process (negative: the signal); None if it runs or never ran."""
         return None if self._process is None else self._process.poll()
+
+    @property
+    def client_settings(self) -> dict[str, str]:
+        """The settings with which brokers reach the server and secure their nodes."""
+        if not self._security.users:
+            return {}
+        return {LOGIN_CONFIG: str(self.directory / JAAS_FILE), "zookeeper.set.acl": "true"}
 
     @property
     def log_file(self) -> Path:
@@ -158,11 +178,13 @@ class EmbeddedZooKeeper:
         """
         if self.pid is not None:
             raise ZooKeeperStartError(f"ZooKeeper already runs on {self.address} as process {self.pid}")
-        java, jars = find_java(), find_jars()
+        java, jars = find_java(), find_jars(secure=self._security != UNSECURED)
         if self._place == HERE:
             _check_port_free(self.port)
         for name in ("data", "datalog"):
             (self.directory / name).mkdir(parents=True, exist_ok=True)
+            if self._security != UNSECURED:
+                (self.directory / name).chmod(0o700)
         class_path = os.pathsep.join(str(jar) for jar in jars)
         started = [*self._write_config(), str(self.directory / "zoo.cfg")]
         command = [*self._place.enter, java, *_JVM_FLAGS, "-cp", class_path, *started]
@@ -181,11 +203,16 @@ class EmbeddedZooKeeper:
     def _write_config(self) -> list[str]:
         """Write the configuration, and return further Java flags and the class to start."""
         settings = render_config(self.directory, self.port, self._place.host)
+        settings += render_security(self._security)
         flags = [_ALONE]
         if self._membership is not None:
             settings += render_membership(self._membership)
             (self.directory / "data" / "myid").write_text(f"{self._membership.number}\n", encoding="ascii")
             flags = [*_MEMBER_FLAGS, _MEMBER]
+        if self._security.users:
+            users = self.directory / JAAS_FILE
+            _write_secret(users, render_users(self._security.users))
+            flags.insert(0, f"-D{LOGIN_CONFIG}={users}")
         (self.directory / "zoo.cfg").write_text(settings, encoding="utf-8")
         return flags
 
@@ -320,6 +347,13 @@ def render_membership(membership: Membership) -> str:
     """Return the further configuration of a member."""
     limits = f"initLimit={INIT_LIMIT_TICKS}\nsyncLimit={SYNC_LIMIT_TICKS}\n"
     return limits + "".join(f"server.{number}={where}\n" for number, where in membership.servers.items())
+
+
+def _write_secret(path: Path, text: str) -> None:
+    """Write a file that its owner alone may read, also while it is written."""
+    path.unlink(missing_ok=True)
+    path.touch(mode=0o600, exist_ok=False)
+    path.write_text(text, encoding="utf-8")
 
 
 def _check_port_free(port: int) -> None:

@@ -42,10 +42,12 @@ class Jar:
     Attributes:
         path: The path below the repository's address: group, artifact, version and file.
         sha256: The checksum of the file, in hexadecimal digits.
+        secure: Whether only a server with TLS or SASL needs it.
     """
 
     path: str
     sha256: str
+    secure: bool = False
 
     @property
     def file(self) -> str:
@@ -58,16 +60,20 @@ class Jar:
         return f"{self.path.split('/')[-3]}-[0-9]*.jar"
 
 
-def find_jars() -> tuple[Path, ...]:
+def find_jars(*, secure: bool = False) -> tuple[Path, ...]:
     """Find the server's jars, or download them with a line on standard error.
 
     A folder that ``BARNABAS_ZOOKEEPER_JARS`` names comes first, then the package pyspark (the extra
     ``spark``), then the cache, and last the repository.
 
+    Args:
+        secure: Whether the server has TLS or SASL.
+
     Raises:
         ZooKeeperStartError: The named folder lacks a jar, or one cannot be downloaded.
     """
-    repository, jars = wanted()
+    repository, every = wanted()
+    jars = tuple(jar for jar in every if secure or not jar.secure)
     named = os.environ.get(FOLDER)
     if named:
         return _in_folder(Path(named), jars)
@@ -82,7 +88,7 @@ def find_jars() -> tuple[Path, ...]:
 
 
 def wanted() -> tuple[str, tuple[Jar, ...]]:
-    """Return the address of the repository, and all that a standalone server loads."""
+    """Return the address of the repository, and all that a server may load."""
     text = importlib.resources.files(__package__).joinpath("zookeeper_jars.toml").read_text(encoding="utf-8")
     table = tomllib.loads(text)
     return table["repository"], tuple(Jar(**entry) for entry in table["jar"])

@@ -16,6 +16,8 @@ from typing import NamedTuple, NoReturn, Protocol
 
 from barnabas.cluster.zk import errors
 from barnabas.cluster.zk.operations import ANY_VERSION, Node, Stat
+from barnabas.cluster.zk.schema import znode_acls
+from barnabas.cluster.zk.schema.znode_acls import ZnodeAcl
 
 NOT_FOUND_CODE = 127
 """The exit code for an unknown command."""
@@ -53,6 +55,10 @@ class Session(Protocol):
 
     async def get_children(self, path: str) -> list[str]:
         """Return the names of a node's children."""
+        ...
+
+    async def get_acl(self, path: str) -> tuple[ZnodeAcl, ...]:
+        """Return a node's ACL."""
         ...
 
     async def create(
@@ -161,6 +167,7 @@ def _message(error: errors.ZooKeeperError, path: str) -> str:
         (errors.NodeExists, f"Node already exists: {path}"),
         (errors.NotEmpty, f"Node not empty: {path}"),
         (errors.BadVersion, f"version No is not valid : {path}"),
+        (errors.NoAuth, f"Authentication is not valid : {path}"),
     ):
         if isinstance(error, kind):
             return text
@@ -233,6 +240,24 @@ async def _get(session: Session, options: argparse.Namespace) -> Output:
     return Output([data, *(stat_lines(node.stat) if options.s else ())])
 
 
+_PERMISSIONS = (
+    (znode_acls.CREATE, "c"),
+    (znode_acls.DELETE, "d"),
+    (znode_acls.READ, "r"),
+    (znode_acls.WRITE, "w"),
+    (znode_acls.ADMIN, "a"),
+)
+
+
+async def _get_acl(session: Session, options: argparse.Namespace) -> Output:
+    acl = await session.get_acl(options.path)
+    lines = [
+        f"'{entry.scheme},'{entry.id}\n: {''.join(c for bit, c in _PERMISSIONS if entry.permissions & bit)}"
+        for entry in acl
+    ]
+    return Output([*lines, *(stat_lines(await _stat(session, options.path)) if options.s else ())])
+
+
 async def _print_stat(session: Session, options: argparse.Namespace) -> Output:
     return Output(stat_lines(await _stat(session, options.path)))
 
@@ -287,6 +312,7 @@ COMMANDS = {
     "delete": _command("delete [-v version] path", _delete, "-v"),
     "deleteall": _command("deleteall path", _delete_all),
     "get": _command("get [-s] path", _get, "-s"),
+    "getAcl": _command("getAcl [-s] path", _get_acl, "-s"),
     "ls": _command("ls [-s] [-R] path", _ls, "-s", "-R"),
     "ls2": _command("ls2 path", _ls2),
     "rmr": _command("rmr path", _rmr),

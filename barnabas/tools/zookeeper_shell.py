@@ -2,20 +2,23 @@
 
 The shell takes one command from the command line, or many from standard input, as ZooKeeper's own shell does.
 The exit code is that of the last command: 0, 127 if there is no such command, 1 if the command failed. It is
-also 1 if no ZooKeeper server answered.
+also 1 if no ZooKeeper server answered. A login comes from the JAAS file that ``KAFKA_OPTS`` names.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from barnabas.cluster.zk.client_settings import security_of
 from barnabas.cluster.zk.errors import ZooKeeperUnavailable
 from barnabas.cluster.zk.session import ZooKeeperSession
 from barnabas.tools.entry import run_tool
+from barnabas.tools.zookeeper_client import ZooKeeperClientError, take_tls_file
 from barnabas.tools.zookeeper_commands import CommandError, run, usage
 
 SESSION_TIMEOUT_MS = 30_000
@@ -24,7 +27,7 @@ SESSION_TIMEOUT_MS = 30_000
 CONNECT_TIMEOUT_MS = 10_000
 """Milliseconds to wait for a connection to a server."""
 
-USAGE = "USAGE: zookeeper-shell.sh zookeeper_host:port[/path] [command [args...]]"
+USAGE = "USAGE: zookeeper-shell.sh zookeeper_host:port[/path] [-zk-tls-config-file file] [command [args...]]"
 
 CONNECTED = "\nWATCHER::\n\nWatchedEvent state:SyncConnected type:None path:null"
 """The text that ZooKeeper's shell prints when it is connected."""
@@ -81,8 +84,14 @@ async def run_standard_input(session: ZooKeeperSession, server: str) -> int:
         number += 1
 
 
-async def serve(server: str, words: Sequence[str]) -> int:
-    """Connect, run the command or those from standard input, and return the exit code."""
+async def serve(server: str, words: Sequence[str], given: Mapping[str, str]) -> int:
+    """Connect, run the command or those from standard input, and return the exit code.
+
+    Args:
+        server: The connect string.
+        words: The command; empty to read commands from standard input.
+        given: The settings of TLS that were given.
+    """
     say(f"Connecting to {server}")
     try:
         session = await ZooKeeperSession.connect(
@@ -90,6 +99,7 @@ async def serve(server: str, words: Sequence[str]) -> int:
             session_timeout_ms=SESSION_TIMEOUT_MS,
             on_event=lambda _: None,
             connect_timeout_ms=CONNECT_TIMEOUT_MS,
+            security=security_of(given, os.environ),
         )
     except (ZooKeeperUnavailable, ValueError) as error:
         complain(str(error))
@@ -112,7 +122,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0 if given else 1
     # kazoo logs every attempt to connect; the shell prints one line if all of them fail.
     logging.getLogger("kazoo").setLevel(logging.CRITICAL + 1)
-    return asyncio.run(serve(given[0], given[1:]))
+    server, *words = given
+    try:
+        settings = take_tls_file(words)
+    except ZooKeeperClientError as error:
+        complain(str(error))
+        return 1
+    return asyncio.run(serve(server, words, settings))
 
 
 def command() -> int:

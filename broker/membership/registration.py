@@ -27,6 +27,7 @@ from barnabas.cluster.zk.errors import (
 )
 from barnabas.cluster.zk.operations import Change, SessionEvent, WatchEvent, ZooKeeperEvent
 from barnabas.cluster.zk.schema import paths
+from barnabas.cluster.zk.security import UNSECURED, ZooKeeperSecurity
 from barnabas.cluster.zk.session import ZooKeeperSession
 from barnabas.cluster.zk.store import ZooKeeperStore
 
@@ -62,11 +63,12 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class ZooKeeperAddress:
-    """ZooKeeper's connect string and the timeouts of sessions and connections, ms."""
+    """ZooKeeper's connect string, the timeouts of sessions and connections, ms, and their security."""
 
     connect: str
     session_timeout_ms: int
     connection_timeout_ms: int
+    security: ZooKeeperSecurity = UNSECURED
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +243,7 @@ class Membership:
             session_timeout_ms=self._address.session_timeout_ms,
             on_event=self._on_event,
             connect_timeout_ms=self._address.connection_timeout_ms,
+            security=self._address.security,
         )
         self._store = ZooKeeperStore(self._session)
         return self._store

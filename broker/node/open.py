@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
 import time
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -22,14 +23,16 @@ from barnabas.broker.config.topics import TopicConfigs
 from barnabas.broker.disk.errors import KafkaStorageError
 from barnabas.broker.disk.flush_stats import FLUSH_STATS
 from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
+from barnabas.broker.errors import StartError
 from barnabas.broker.lifecycle.process import BrokerProcess
 from barnabas.broker.lifecycle.sockets import bind
 from barnabas.broker.membership.identity import broker_id_of, new_cluster_id
 from barnabas.broker.membership.registration import Membership, ZooKeeperAddress
-from barnabas.cluster.model.configs import Value
+from barnabas.cluster.model.configs import ConfigError, Value
 from barnabas.cluster.model.configs_authorizer import rules_of
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.runtime.logs import set_up_authorizer_log
+from barnabas.cluster.zk.client_settings import ZooKeeperSecurityError, security_of
 
 _log = structlog.get_logger("kafka.server.KafkaServer")
 _config_log = structlog.get_logger("kafka.server.KafkaConfig")
@@ -72,16 +75,15 @@ async def open_storage(process: BrokerProcess, stack: contextlib.AsyncExitStack)
         stack: Takes the callbacks that close all of it.
 
     Raises:
-        StartError: A port is in use, ZooKeeper is not reachable, or ``broker.id`` cannot be determined.
+        StartError: A port is in use, ZooKeeper is not reachable or its security badly set, or ``broker.id``
+            cannot be determined.
         ZooKeeperError: ZooKeeper failed afterwards.
         InconsistentDirectoryError: A log directory belongs to another broker or cluster.
         KafkaStorageError: No log directory can be used.
     """
     config = process.config
     sockets = bind_listeners(config, stack)
-    membership = Membership(
-        ZooKeeperAddress(config.zookeeper_connect, config.session_timeout_ms, config.connection_timeout_ms)
-    )
+    membership = Membership(_zookeeper(config))
     process.enter(stack.enter_context(contextlib.ExitStack()), membership.abort)
     stack.push_async_callback(process.supervisor.close, deadline_s=1.0)
     stack.push_async_callback(membership.close)
@@ -123,6 +125,20 @@ async def open_storage(process: BrokerProcess, stack: contextlib.AsyncExitStack)
     authorizer = await _authorizer(config, membership)
     settings = (live, topic_configs, config_handler, config_changes)
     return Storage(sockets, membership, broker_id, cluster_id, *settings, logs, authorizer)
+
+
+def _zookeeper(config: BrokerConfig) -> ZooKeeperAddress:
+    """Return the address of ZooKeeper with the security of the sessions.
+
+    Raises:
+        StartError: The settings of the security, or the JAAS file, are bad.
+    """
+    try:
+        security = security_of(config.given, os.environ)
+    except (ConfigError, ZooKeeperSecurityError) as error:
+        raise StartError(str(error)) from error
+    timeouts = (config.session_timeout_ms, config.connection_timeout_ms)
+    return ZooKeeperAddress(config.zookeeper_connect, *timeouts, security)
 
 
 async def _authorizer(config: BrokerConfig, membership: Membership) -> AclAuthorizer | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from barnabas.cluster.model.brokers import GRPC_LISTENER
 from barnabas.cluster.model.configs import (
-    REQUIRED,
     UNLIMITED_INT,
     Config,
     Type,
@@ -23,6 +22,7 @@ from barnabas.cluster.model.configs import (
 from barnabas.cluster.model.configs_authorizer import AUTHORIZER_CONFIGS
 from barnabas.cluster.model.configs_log import LOG_CONFIGS
 from barnabas.cluster.model.configs_security import SECURITY_CONFIGS
+from barnabas.cluster.model.configs_zookeeper import ZOOKEEPER_CONFIGS
 
 _BOOLEAN, _SHORT, _INT, _LONG = Type.BOOLEAN, Type.SHORT, Type.INT, Type.LONG
 _STRING, _LIST = Type.STRING, Type.LIST
@@ -37,33 +37,6 @@ _IDENTITY = (
     ),
     Config("reserved.broker.max.id", _INT, 1000, "Generated ids are larger than this.", at_least(0)),
     Config("broker.rack", _STRING, None, "The broker's rack, for rack-aware assignment."),
-)
-
-_ZOOKEEPER = (
-    Config(
-        "zookeeper.connect", _STRING, REQUIRED, "host:port[,host:port...][/chroot] of ZooKeeper.", not_empty()
-    ),
-    Config(
-        "zookeeper.session.timeout.ms",
-        _INT,
-        18000,
-        "The session timeout with ZooKeeper, ms.",
-        at_least(1),
-    ),
-    Config(
-        "zookeeper.connection.timeout.ms",
-        _INT,
-        None,
-        "How long the start waits for ZooKeeper, ms; by default zookeeper.session.timeout.ms.",
-        at_least(1),
-    ),
-    Config(
-        "zookeeper.max.in.flight.requests",
-        _INT,
-        10,
-        "The most unanswered requests to ZooKeeper.",
-        at_least(1),
-    ),
 )
 
 _NETWORK = (
@@ -459,7 +432,7 @@ _OURS = (
 
 BROKER_CONFIGS = table(
     _IDENTITY,
-    _ZOOKEEPER,
+    ZOOKEEPER_CONFIGS,
     _NETWORK,
     SECURITY_CONFIGS,
     AUTHORIZER_CONFIGS,

@@ -1,6 +1,7 @@
-"""The syntax of ``sasl.jaas.config``: a login module, a flag, and options.
+"""The syntax of JAAS: an entry in ``sasl.jaas.config``, and files with sections of entries.
 
-Source: ``JaasConfig`` of release 2.8. No class is loaded: the module must be the one of the mechanism.
+An entry is a login module, a flag, and options. Sources: ``JaasConfig`` of release 2.8, and Java's class
+``com.sun.security.auth.login.ConfigFile``. No class is loaded.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _TOKEN = re.compile(
     r"""\s+|//[^\n]*|/\*.*?\*/|/[^\n]*
     |(?P<word>[A-Za-z_$][\w.$-]*)
     |"(?P<double>(?:[^"\\\n]|\\.)*)"|'(?P<single>(?:[^'\\\n]|\\.)*)'
-    |(?P<sign>[=;])""",
+    |(?P<sign>[=;{}])""",
     re.VERBOSE | re.DOTALL,
 )
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
@@ -50,7 +51,47 @@ def parse_jaas(text: str) -> JaasEntry:
     Raises:
         JaasError: It is none.
     """
-    tokens = list(_tokens(text))
+    return _entry(list(_tokens(text)))
+
+
+def parse_jaas_file(text: str) -> Mapping[str, tuple[JaasEntry, ...]]:
+    """Parse a JAAS file, ``name { module flag key="value" ...; };``, into the entries of each section.
+
+    Unlike in Java, values such as ``${user.home}`` are not expanded.
+
+    Raises:
+        JaasError: It is none.
+    """
+    sections: dict[str, tuple[JaasEntry, ...]] = {}
+    rest = list(_tokens(text))
+    while rest:
+        (name, name_is_sign), *opening = rest[:2]
+        if name_is_sign or opening != [("{", True)]:
+            raise JaasError("sections of the form name { entries };")
+        if name in sections:
+            raise JaasError(f"the section {name} once")
+        end = _index(rest, "}")
+        if rest[end + 1 : end + 2] != [(";", True)]:
+            raise JaasError(f"}}; at the end of section {name}")
+        sections[name] = tuple(_entries(rest[2:end]))
+        rest = rest[end + 2 :]
+    return sections
+
+
+def _entries(tokens: list[tuple[str, bool]]) -> Iterator[JaasEntry]:
+    while tokens:
+        end = _index(tokens, ";") + 1
+        yield _entry(tokens[:end])
+        tokens = tokens[end:]
+
+
+def _index(tokens: list[tuple[str, bool]], sign: str) -> int:
+    """Return the index of the first ``sign``; the number of tokens if there is none."""
+    return next((index for index, token in enumerate(tokens) if token == (sign, True)), len(tokens))
+
+
+def _entry(tokens: list[tuple[str, bool]]) -> JaasEntry:
+    """Return the entry that all the tokens are."""
     if len(tokens) < 3:
         raise JaasError("a login module, a flag, options and a semicolon")
     (module, module_is_sign), (flag, _), *rest = tokens

@@ -11,6 +11,10 @@ class ZooKeeperUnavailable(ZooKeeperError):
     """An error if no ZooKeeper opened the session in time; the message names address and timeout."""
 
 
+class ZooKeeperAuthFailed(ZooKeeperUnavailable):
+    """An error if ZooKeeper refused the login, or could not prove that it knows the password."""
+
+
 class ZooKeeperTimeout(ZooKeeperError):
     """An error for a request without a response by its deadline.
 
@@ -79,6 +83,18 @@ class NotEmpty(RequestFailed):
     """An error for a node to delete that has children."""
 
     meaning = "has children"
+
+
+class NoAuth(RequestFailed):
+    """An error for a node whose ACL does not permit this to the session."""
+
+    meaning = "does not permit that to this client (see its ACL)"
+
+
+class InvalidAcl(RequestFailed):
+    """An error for an ACL of the session's own identity where ZooKeeper has authenticated none."""
+
+    meaning = "cannot get the ACL of this client, because ZooKeeper has not authenticated it"
 
 
 class ControllerMoved(ZooKeeperError):

@@ -7,17 +7,22 @@ one by itself; a ``KazooConnection`` prevents that, so that it is exactly one se
 from __future__ import annotations
 
 import math
+import secrets
 import threading
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from kazoo.client import KazooClient, KazooState
 from kazoo.exceptions import (
+    EXCEPTIONS,
+    AuthFailedError,
     BadVersionError,
     ConnectionClosedError,
     ConnectionLoss,
+    InvalidACLError,
+    NoAuthError,
     NodeExistsError,
     NoNodeError,
     NotEmptyError,
@@ -27,11 +32,13 @@ from kazoo.exceptions import (
 )
 from kazoo.handlers.threading import SequentialThreadingHandler
 from kazoo.protocol import serialization
-from kazoo.protocol.states import EventType, WatchedEvent, ZnodeStat
+from kazoo.protocol.connection import ConnectionHandler
+from kazoo.protocol.states import EventType, KeeperState, WatchedEvent, ZnodeStat
 from kazoo.retry import KazooRetry
-from kazoo.security import OPEN_ACL_UNSAFE
+from kazoo.security import ACL, Id
 
 from barnabas.cluster.zk import errors
+from barnabas.cluster.zk.digest_md5 import DigestMd5, DigestMd5Error
 from barnabas.cluster.zk.multi_read import MultiRead
 from barnabas.cluster.zk.operations import (
     MAXIMUM_REQUEST_BYTES,
@@ -47,12 +54,16 @@ from barnabas.cluster.zk.operations import (
     request_bytes,
 )
 from barnabas.cluster.zk.pipeline import LOST, Request
+from barnabas.cluster.zk.schema.znode_acls import ZnodeAcl
+from barnabas.cluster.zk.security import UNSECURED, Login, ZooKeeperSecurity
 
 _REFUSALS: dict[type[Exception], type[errors.RequestFailed]] = {
     NoNodeError: errors.NoNode,
     NodeExistsError: errors.NodeExists,
     BadVersionError: errors.BadVersion,
     NotEmptyError: errors.NotEmpty,
+    NoAuthError: errors.NoAuth,
+    InvalidACLError: errors.InvalidAcl,
 }
 _HANDSHAKES_PER_SESSION = 3
 _EPHEMERAL, _SEQUENTIAL = 1, 2  # flags of a Create (ZooKeeper's CreateMode)
@@ -88,9 +99,11 @@ class KazooConnection:
         session_timeout_s: The session timeout to request in seconds.
         on_state: Called with each new state, on kazoo's connection thread.
         on_watch: Called with the whole path and the change when a watch fires, on kazoo's callback thread.
+        security: The login.
 
     Attributes:
         session_id: The session's id; 0 before it is known.
+        refused_login: Why ZooKeeper or its client gave up the login, which ended the session; else None.
     """
 
     def __init__(
@@ -99,10 +112,12 @@ class KazooConnection:
         session_timeout_s: float,
         on_state: Callable[[ConnectionState], None],
         on_watch: Callable[[str, Change], None],
+        security: ZooKeeperSecurity = UNSECURED,
     ) -> None:
         self._on_state = on_state
         self._on_watch = on_watch
         self.session_id = 0
+        self.refused_login: str | None = None
         self._lost = threading.Event()
         self._stopping = threading.Lock()
         handler = SequentialThreadingHandler()
@@ -111,7 +126,12 @@ class KazooConnection:
         handler.create_connection = self._dial_unless_lost
         redial = KazooRetry(max_tries=-1, delay=0.05, backoff=2, max_jitter=0.4, max_delay=0.5)
         self._client = _Client(
-            repeat_servers(servers), timeout=session_timeout_s, handler=handler, connection_retry=redial
+            security.login,
+            self._login_refused,
+            hosts=repeat_servers(servers),
+            timeout=session_timeout_s,
+            handler=handler,
+            connection_retry=redial,
         )
         self._client.add_listener(self._state_changed)
 
@@ -163,6 +183,14 @@ class KazooConnection:
         send = partial(self._client.transaction_async, operations)
         return _request(operations[0].path, send, lambda results: _answers(operations, results))
 
+    def acl(self, path: str) -> Request:
+        """Create a request for the ACL of a node, a tuple of ``ZnodeAcl``."""
+        return _request(path, lambda: self._client.get_acls_async(path), _znode_acl)
+
+    def set_acl(self, path: str, acl: tuple[ZnodeAcl, ...]) -> Request:
+        """Create a request to set the ACL of a node, with its ``Stat`` as response."""
+        return _request(path, lambda: self._client.set_acls_async(path, _kazoo_acl(acl)), _stat)
+
     def _dial_unless_lost(self, *args: Any, **options: Any) -> Any:
         if self._lost.is_set():
             raise ConnectionAbortedError("the session is over")
@@ -175,6 +203,12 @@ class KazooConnection:
         elif state == KazooState.LOST:
             self._lost.set()
         self._on_state(_STATES[state])
+
+    def _login_refused(self, reason: str) -> None:
+        """End the session, on kazoo's connection thread; kazoo does not report it before a connection."""
+        self.refused_login = reason
+        self._lost.set()
+        self._on_state(ConnectionState.LOST)
 
     def _watcher(self, *, watch: bool) -> Callable[[WatchedEvent], None] | None:
         return self._watch_fired if watch else None
@@ -201,7 +235,25 @@ def repeat_servers(servers: str) -> str:
 
 
 class _Client(KazooClient):  # type: ignore[misc]  # kazoo has no types
-    """A kazoo client with multiRead, which kazoo lacks, and with transactions of whole paths."""
+    """A kazoo client with multiRead, which kazoo lacks, transactions of whole paths, and a login.
+
+    With a login it reports a connection when that is authenticated. kazoo itself does so before.
+    """
+
+    def __init__(self, login: Login | None, login_refused: Callable[[str], None], **options: Any) -> None:
+        super().__init__(**options)
+        self._login = login
+        if login is not None:
+            retry = self._conn_retry.copy()
+            self._connection = _LoginConnection(self, retry, self.logger, login, login_refused)
+
+    def logged_in(self) -> None:
+        """Report the connection, which is authenticated."""
+        super()._session_callback(KeeperState.CONNECTED)
+
+    def _session_callback(self, state: str) -> None:
+        if self._login is None or state != KeeperState.CONNECTED:
+            super()._session_callback(state)
 
     def transaction_async(self, operations: Sequence[Operation]) -> Any:
         """Carry out a transaction, and return an asynchronous result as kazoo's methods do.
@@ -218,6 +270,48 @@ class _Client(KazooClient):  # type: ignore[misc]  # kazoo has no types
         answer = self.handler.async_result()
         self._call(MultiRead(paths), answer)
         return answer
+
+
+class _LoginConnection(ConnectionHandler):  # type: ignore[misc]  # kazoo has no types
+    """kazoo's connection with our own DIGEST-MD5 instead of that of ``pure-sasl``."""
+
+    def __init__(
+        self, client: _Client, retry: Any, logger: Any, login: Login, refused: Callable[[str], None]
+    ) -> None:
+        super().__init__(client, retry, logger, sasl_options={"mechanism": "DIGEST-MD5"})
+        self._login = login
+        self._refused = refused
+
+    def _authenticate_with_sasl(self, _host: str, timeout: float) -> None:
+        """Authenticate; kazoo calls this on each connection, before its first request."""
+        digest = DigestMd5(self._login, secrets.token_hex(16))
+        try:
+            challenge = self._exchange(b"", 1, timeout)
+            digest.verify(self._exchange(digest.respond(challenge), 2, timeout))
+        except DigestMd5Error as error:
+            self._refused(str(error))
+            raise AuthFailedError(str(error)) from error
+        except AuthFailedError:
+            self._refused("wrong user or password")
+            raise
+        self.client.logged_in()
+
+    def _exchange(self, token: bytes, xid: int, timeout: float) -> bytes:
+        """Send a token and return the server's.
+
+        Raises:
+            AuthFailedError: The server refuses it.
+            DigestMd5Error: The server has no SASL.
+        """
+        self._submit(serialization.SASL(token), timeout, xid)
+        header, answer, offset = self._read_header(timeout)
+        if header.err:
+            refusal: Exception = EXCEPTIONS[header.err]()
+            raise refusal
+        told, _ = serialization.SASL.deserialize(answer, offset)
+        if told is None:
+            raise DigestMd5Error("the server is not configured for SASL")
+        return bytes(told)
 
 
 def _request(path: str, send: Callable[[], Any], receive: Callable[[Any], Any]) -> Request:
@@ -254,13 +348,22 @@ def _kazoo_operation(operation: Operation) -> Any:
     match operation:
         case Set(path, data, version):
             return serialization.SetData(path, data, version)
-        case Create(path, data, ephemeral, sequential):
+        case Create(path, data, ephemeral, sequential, acl):
             flags = _EPHEMERAL * ephemeral | _SEQUENTIAL * sequential
-            return serialization.Create(path, data, OPEN_ACL_UNSAFE, flags)
+            return serialization.Create(path, data, _kazoo_acl(acl), flags)
         case Delete(path, version):
             return serialization.Delete(path, version)
         case Check(path, version):
             return serialization.CheckVersion(path, version)
+
+
+@cache  # of a handful of ACLs
+def _kazoo_acl(acl: tuple[ZnodeAcl, ...]) -> list[ACL]:
+    return [ACL(entry.permissions, Id(entry.scheme, entry.id)) for entry in acl]
+
+
+def _znode_acl(answer: tuple[Sequence[ACL], ZnodeStat]) -> tuple[ZnodeAcl, ...]:
+    return tuple(ZnodeAcl(entry.perms, entry.id.scheme, entry.id.id) for entry in answer[0])
 
 
 def _answers(operations: Sequence[Operation], results: Sequence[Any]) -> Any:

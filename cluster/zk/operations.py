@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NamedTuple
 
+from barnabas.cluster.zk.schema.znode_acls import OPEN, ZnodeAcl
+
 ANY_VERSION = -1
 """The expected version that matches every node."""
 
@@ -14,7 +16,7 @@ MAXIMUM_REQUEST_BYTES = 1_000_000
 """The most bytes of a request, just below ``jute.maxbuffer`` (0xfffff), a server's limit for packets."""
 
 _OVERHEAD_BYTES = 64
-"""An upper bound of an operation's bytes in addition to path and data: headers, lengths, flags, open ACL."""
+"""An upper bound of an operation's bytes besides path and data: headers, lengths, flags, the longest ACL."""
 
 
 class Stat(NamedTuple):
@@ -56,12 +58,16 @@ class Node(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Create:
-    """The operation that creates a node, with ten digits appended if sequential; its result is the path."""
+    """The operation that creates a node, with ten digits appended if sequential; its result is the path.
+
+    A session with ``zookeeper.set.acl`` replaces ``acl`` by the one that the path has.
+    """
 
     path: str
     data: bytes = b""
     ephemeral: bool = False
     sequential: bool = False
+    acl: tuple[ZnodeAcl, ...] = OPEN
 
 
 @dataclass(frozen=True, slots=True)

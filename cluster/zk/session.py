@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Self
 
 import structlog
@@ -37,6 +38,8 @@ from barnabas.cluster.zk.operations import (
 )
 from barnabas.cluster.zk.pipeline import Pipeline, Request, value
 from barnabas.cluster.zk.schema.paths import all_can_be, ancestors, can_be
+from barnabas.cluster.zk.schema.znode_acls import ZnodeAcl, default_acl
+from barnabas.cluster.zk.security import UNSECURED, ZooKeeperSecurity
 from barnabas.cluster.zk.watches import Watch, Watches
 
 _log = structlog.stdlib.get_logger("kafka.zookeeper.ZooKeeperClient")
@@ -72,7 +75,12 @@ class ZooKeeperSession:
     """
 
     def __init__(
-        self, connect_string: str, session_timeout_ms: int, request_timeout_ms: int, on_event: OnEvent
+        self,
+        connect_string: str,
+        session_timeout_ms: int,
+        request_timeout_ms: int,
+        on_event: OnEvent,
+        security: ZooKeeperSecurity = UNSECURED,
     ) -> None:
         self.session_timeout_ms = session_timeout_ms
         self._servers, self._chroot = parse_connect_string(connect_string)
@@ -85,8 +93,9 @@ class ZooKeeperSession:
         self._rearming: asyncio.Task[None] | None = None
         self._giving_up: asyncio.TimerHandle | None = None
         self._released: asyncio.Future[None] | None = None
+        self._security = security
         self._connection = KazooConnection(
-            self._servers, session_timeout_ms / 1000, self._on_state, self._on_watch
+            self._servers, session_timeout_ms / 1000, self._on_state, self._on_watch, security
         )
 
     @classmethod
@@ -98,6 +107,7 @@ class ZooKeeperSession:
         on_event: OnEvent,
         connect_timeout_ms: int | None = None,
         request_timeout_ms: int = REQUEST_TIMEOUT_MS,
+        security: ZooKeeperSecurity = UNSECURED,
     ) -> Self:
         """Open a session, and create the chroot if it is missing.
 
@@ -108,12 +118,15 @@ class ZooKeeperSession:
             on_event: Called on the running loop with each ``WatchEvent`` and ``SessionEvent``.
             connect_timeout_ms: The milliseconds to wait for the session; None for the session timeout.
             request_timeout_ms: The timeout of each request.
+            security: The login, and whether created nodes get ACLs.
 
         Raises:
             ValueError: The connect string is malformed.
             ZooKeeperUnavailable: No server granted a session in time.
+            ZooKeeperAuthFailed: The login failed.
+            InvalidAcl: The chroot cannot get an ACL, because ZooKeeper authenticated nobody.
         """
-        session = cls(connect_string, session_timeout_ms, request_timeout_ms, on_event)
+        session = cls(connect_string, session_timeout_ms, request_timeout_ms, on_event, security)
         await session.open(session_timeout_ms if connect_timeout_ms is None else connect_timeout_ms)
         return session
 
@@ -131,12 +144,21 @@ class ZooKeeperSession:
 
     async def _open(self, timeout_ms: int) -> None:
         if not await self._pipeline.wait_connected(timeout_ms / 1000):
+            refused, login = self._connection.refused_login, self._security.login
+            if refused is not None and login is not None:
+                raise errors.ZooKeeperAuthFailed(
+                    f"ZooKeeper at {self._servers} and user {login.username!r} do not authenticate: {refused}"
+                )
             raise errors.ZooKeeperUnavailable(
                 f"no ZooKeeper answered at {self._servers} within {timeout_ms} ms: "
                 "expected the host:port of a running ZooKeeper"
             )
         if self._chroot:
-            whole = [Create(path) for path in (*ancestors(self._chroot), self._chroot)]
+            secure = self._security.set_acl
+            whole = [
+                Create(path, acl=default_acl(path, secure=secure))
+                for path in (*ancestors(self._chroot), self._chroot)
+            ]
             for answer in await self._pipeline.all([self._connection.transaction([node]) for node in whole]):
                 if not isinstance(answer, errors.NodeExists):
                     value(answer)
@@ -236,6 +258,21 @@ class ZooKeeperSession:
             for outcome in outcomes
         ]
 
+    async def get_acl(self, path: str) -> tuple[ZnodeAcl, ...]:
+        """Read a node's ACL; a missing node raises ``NoNode``."""
+        acl: tuple[ZnodeAcl, ...] = await self._pipeline.one(self._to(path, self._connection.acl))
+        return acl
+
+    async def set_acls(self, acls: Mapping[str, tuple[ZnodeAcl, ...]]) -> list[Stat | errors.ZooKeeperError]:
+        """Set the ACLs of nodes by path in a pipeline, and return the new stats or errors in order."""
+        requests = [self._to(path, partial(self._connection.set_acl, acl=acl)) for path, acl in acls.items()]
+        return await self._pipeline.all(requests)
+
+    async def get_children_many(self, paths: Sequence[str]) -> list[list[str] | None]:
+        """Return the names of the children of many nodes in the order of ``paths``; None for missing ones."""
+        answers = await self._read(paths, self._connection.children, watch=False)
+        return [None if isinstance(answer, errors.NoNode) else value(answer) for answer in answers]
+
     def watched(self) -> list[str]:
         """Return the watched paths without an event so far, sorted."""
         return self._watches.paths()
@@ -277,8 +314,10 @@ class ZooKeeperSession:
             longest_s = LONGEST_ABSENCE * self.session_timeout_ms / 1000
             self._giving_up = self._loop.call_later(longest_s, self._give_up)
             self._on_event(SessionEvent.DISCONNECTED)
-        else:
+        elif self._was_connected:
             self._expire()
+        else:
+            self._end()  # `open` waits, and raises the error
 
     def _give_up(self) -> None:
         silence_ms = LONGEST_ABSENCE * self.session_timeout_ms
@@ -393,6 +432,10 @@ class ZooKeeperSession:
     def _whole(self, path: str) -> str:
         return self._chroot + path if path != "/" else self._chroot or "/"
 
+    def _to(self, path: str, request: Callable[[str], Request]) -> Request:
+        """Return a request about a node; an invalid path is not sent."""
+        return request(self._whole(path)) if can_be(path) else _refused(errors.InvalidPath(path))
+
     def _relative(self, answer: Answer) -> Answer:
         return answer.removeprefix(self._chroot) if isinstance(answer, str) else answer
 
@@ -400,9 +443,18 @@ class ZooKeeperSession:
         for index, operation in enumerate(operations):
             if not can_be(operation.path):
                 return _refused(errors.InvalidPath(self._whole(operation.path), index))
+        if self._security.set_acl:
+            operations = [_with_acl(operation) for operation in operations]
         if self._chroot:
             operations = [replace(operation, path=self._whole(operation.path)) for operation in operations]
         return self._connection.transaction(operations)
+
+
+def _with_acl(operation: Operation) -> Operation:
+    """Return an operation with the ACL that Kafka gives to the node, if it creates one."""
+    if not isinstance(operation, Create):
+        return operation
+    return replace(operation, acl=default_acl(operation.path, secure=True))
 
 
 def _refused(error: errors.InvalidPath) -> Request:

@@ -3,6 +3,7 @@ import pytest
 from barnabas.cluster.model.properties import parse_properties
 from barnabas.local.cluster import ClusterError, LocalCluster
 from barnabas.local.place import Place
+from barnabas.local.zookeeper_security import ServerSecurity
 
 
 def test_brokers_are_numbered_from_one_and_have_directories_of_their_own(tmp_path):
@@ -93,3 +94,16 @@ def test_an_unknown_broker_is_named_with_those_that_are_there(tmp_path):
     for command in (cluster.kill, cluster.terminate, cluster.pause, cluster.resume, cluster.restart):
         with pytest.raises(ClusterError, match="there is no broker 9: expected one of 1, 2"):
             command(9)
+
+
+def test_brokers_of_a_secured_zookeeper_log_in(tmp_path):
+    security = ServerSecurity({"kafka": "secret"})
+    cluster = LocalCluster(
+        tmp_path, brokers=1, overrides={"zookeeper.set.acl": "false"}, zookeeper_security=security
+    )
+    cluster.write_properties(1)
+    written = parse_properties(cluster.brokers[1].properties.read_text())
+    assert written["java.security.auth.login.config"] == str(tmp_path / "zookeeper" / "jaas.conf")
+    assert written["zookeeper.set.acl"] == "false"
+    assert "secret" not in str(written)
+    cluster.stop()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from barnabas.local import zookeeper
 from barnabas.local.zookeeper import EmbeddedZooKeeper
+from barnabas.local.zookeeper_security import ServerSecurity
 
 
 def test_the_configuration_keeps_every_acknowledged_write(tmp_path: Path) -> None:
@@ -34,3 +35,12 @@ def test_port_0_is_any_free_port_and_stays(tmp_path: Path) -> None:
     assert server.port > 0
     assert server.address == f"127.0.0.1:{server.port}"
     assert server.pid is None
+
+
+def test_brokers_get_the_settings_that_a_secured_server_needs(tmp_path: Path) -> None:
+    assert EmbeddedZooKeeper(tmp_path).client_settings == {}
+    secured = EmbeddedZooKeeper(tmp_path, security=ServerSecurity({"kafka": "secret"}))
+    assert secured.client_settings == {
+        "java.security.auth.login.config": str(tmp_path / "jaas.conf"),
+        "zookeeper.set.acl": "true",
+    }

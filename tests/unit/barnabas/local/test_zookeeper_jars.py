@@ -124,3 +124,11 @@ def test_the_jars_of_pyspark_save_a_download(
 )
 def test_cache_folder(environment: dict[str, str], expected: str) -> None:
     assert cache_folder(environment) == Path.home() / expected / "barnabas"
+
+
+def test_some_jars_are_for_a_secured_server_alone(monkeypatch: pytest.MonkeyPatch, repository: Path) -> None:
+    address, (zookeeper, slf4j) = zookeeper_jars.wanted()
+    secure = Jar(slf4j.path, slf4j.sha256, secure=True)
+    monkeypatch.setattr(zookeeper_jars, "wanted", lambda: (address, (zookeeper, secure)))
+    assert [jar.name for jar in find_jars()] == ["zookeeper-1.2.jar"]
+    assert [jar.name for jar in find_jars(secure=True)] == ["zookeeper-1.2.jar", "slf4j-api-1.2.jar"]

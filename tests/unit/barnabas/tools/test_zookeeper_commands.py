@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from barnabas.cluster.zk.errors import BadVersion, NodeExists, NoNode, NotEmpty, ZooKeeperTimeout
+from barnabas.cluster.zk.errors import BadVersion, NoAuth, NodeExists, NoNode, NotEmpty, ZooKeeperTimeout
 from barnabas.cluster.zk.operations import Node, Stat
+from barnabas.cluster.zk.schema.znode_acls import READABLE, ZnodeAcl
 from barnabas.tools.zookeeper_commands import COMMANDS, CommandError, run, stat_lines, usage
 
 STAT = Stat(
@@ -51,6 +52,12 @@ class Session:
 
     async def exists(self, path: str) -> Stat | None:
         return STAT if path in self.nodes else None
+
+    async def get_acl(self, path: str) -> tuple[ZnodeAcl, ...]:
+        if self.error is not None:
+            raise self.error
+        await self.get(path)
+        return READABLE
 
     async def get_children(self, path: str) -> list[str]:
         await self.get(path)
@@ -180,3 +187,13 @@ async def test_other_failures_keep_their_words(session: Session, monkeypatch: py
 def test_every_command_says_how_it_is_called() -> None:
     assert all(command.usage.split()[0] == name for name, command in COMMANDS.items())
     assert stat_lines(STAT) == STAT_LINES
+
+
+async def test_an_acl_is_printed_as_java_prints_it() -> None:
+    session = Session()
+    lines = ["'auth,'\n: cdrwa", "'world,'anyone\n: r"]
+    assert (await run(session, ["getAcl", "/a"])).out == lines
+    assert (await run(session, ["getAcl", "-s", "/a"])).out == [*lines, *STAT_LINES]
+    session.error = NoAuth("/a")
+    with pytest.raises(CommandError, match="Authentication is not valid : /a"):
+        await run(session, ["getAcl", "/a"])

@@ -3,12 +3,14 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from barnabas.cluster.zk.errors import ZooKeeperUnavailable
 from barnabas.cluster.zk.operations import Node, Stat
+from barnabas.cluster.zk.security import Login
 from barnabas.tools import zookeeper_shell
 from barnabas.tools.zookeeper_shell import main
 
@@ -25,6 +27,7 @@ CONNECTED = "\nWATCHER::\n\nWatchedEvent state:SyncConnected type:None path:null
 
 class Session:
     closed = 0
+    login: Login | None = None
 
     async def get(self, path: str) -> Node:
         return Node(path.encode(), Stat(0, 0, 0))
@@ -35,8 +38,9 @@ class Session:
 
 @pytest.fixture
 def shell(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    async def connect(server: str, **_: Any) -> Session:
+    async def connect(server: str, **options: Any) -> Session:
         assert server == "z:2181"
+        Session.login = options["security"].login
         return Session()
 
     monkeypatch.setattr(zookeeper_shell.ZooKeeperSession, "connect", connect)
@@ -103,3 +107,28 @@ def test_usage(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--help"]) == 0
     assert main([]) == 1
     assert capsys.readouterr().out.count("USAGE: zookeeper-shell.sh") == 2
+
+
+def test_the_login_comes_from_kafka_opts(shell: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    module = "org.apache.zookeeper.server.auth.DigestLoginModule"
+    file = tmp_path / "jaas.conf"
+    file.write_text(f'Client {{ {module} required username="kafka" password="secret"; }};')
+    monkeypatch.setenv("KAFKA_OPTS", f"-Djava.security.auth.login.config={file}")
+    assert shell("get", "/a")[0] == 0
+    assert Session.login == Login("kafka", "secret")
+    tls = tmp_path / "tls.properties"
+    tls.touch()
+    assert shell("-zk-tls-config-file", str(tls), "get", "/a") == (0, HEAD + CONNECTED + "/a\n", "")
+
+
+def test_a_bad_file_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert main(["z:2181", "-zk-tls-config-file", str(tmp_path / "missing"), "ls", "/"]) == 1
+    assert capsys.readouterr().err.startswith("zk-tls-config-file /")
+    assert main(["z:2181", "-zk-tls-config-file"]) == 1
+    assert "no filename provided" in capsys.readouterr().err
+    monkeypatch.setenv("KAFKA_OPTS", f"-Djava.security.auth.login.config={tmp_path / 'missing'}")
+    assert main(["z:2181", "ls", "/"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "cannot read" in line

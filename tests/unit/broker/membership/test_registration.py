@@ -14,8 +14,10 @@ from barnabas.broker.membership.registration import (
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.zk.errors import NodeExists, NoNode, SessionExpired, ZooKeeperUnavailable
 from barnabas.cluster.zk.operations import Change, SessionEvent, Stat, WatchEvent
+from barnabas.cluster.zk.security import Login, ZooKeeperSecurity
 
-ADDRESS = ZooKeeperAddress("zk:2181", 4000, 1000)
+SECURITY = ZooKeeperSecurity(Login("kafka", "secret"), set_acl=True)
+ADDRESS = ZooKeeperAddress("zk:2181", 4000, 1000, SECURITY)
 LOCKS = frozenset({"a lock"})
 REGISTRATION = Registration(1, (Endpoint("PLAINTEXT", "here", 9092),), None, "the cluster", lambda: LOCKS)
 PATH = "/brokers/ids/1"
@@ -82,8 +84,8 @@ def world(monkeypatch):
     """The plan: what each opening of a session, in turn, comes to; and the sessions that were opened."""
     plan, sessions = [], []
 
-    async def connect(_connect, *, session_timeout_ms, on_event, connect_timeout_ms):
-        assert (session_timeout_ms, connect_timeout_ms) == (4000, 1000)
+    async def connect(_connect, *, session_timeout_ms, on_event, connect_timeout_ms, security):
+        assert (session_timeout_ms, connect_timeout_ms, security) == (4000, 1000, SECURITY)
         outcome = plan.pop(0)
         if isinstance(outcome, (ZooKeeperUnavailable, ValueError)):
             raise outcome

@@ -1,4 +1,4 @@
-"""The syntax of JAAS entries."""
+"""The syntax of JAAS entries and files."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.cluster.model.jaas import JaasEntry, JaasError, parse_jaas
+from barnabas.cluster.model.jaas import JaasEntry, JaasError, parse_jaas, parse_jaas_file
 
 MODULE = "org.apache.kafka.common.security.plain.PlainLoginModule"
 
@@ -62,3 +62,57 @@ def test_every_value_can_be_quoted(options):
 def test_any_text_is_an_entry_or_refused(text):
     with contextlib.suppress(JaasError):
         parse_jaas(f"m.M required {text}")
+
+
+FILE = """
+// The broker's logins.
+KafkaServer {
+    org.apache.kafka.common.security.plain.PlainLoginModule required user_alice="};";
+    n.N optional;
+};
+Client { org.apache.zookeeper.server.auth.DigestLoginModule required
+    username="kafka" password="secret"; };
+external.Empty { };
+"""
+
+
+def test_a_file_has_sections_of_entries():
+    sections = parse_jaas_file(FILE)
+    assert sections == {
+        "KafkaServer": (JaasEntry(MODULE, {"user_alice": "};"}), JaasEntry("n.N", {})),
+        "Client": (
+            JaasEntry(
+                "org.apache.zookeeper.server.auth.DigestLoginModule",
+                {"username": "kafka", "password": "secret"},
+            ),
+        ),
+        "external.Empty": (),
+    }
+    assert "secret" not in repr(sections)
+    assert parse_jaas_file("// nothing") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Client", "sections of the form"),
+        ("{ };", "sections of the form"),
+        ("Client = { };", "sections of the form"),
+        ("A { }; A { };", "the section A once"),
+        ("A { m.M required; }", "}; at the end of section A"),
+        ("A { m.M required;", "}; at the end of section A"),
+        ("A { m.M required };", "a login module, a flag"),
+        ("A { m.M required a=b };", "a semicolon at the end"),
+        ("A { m.M required a={; };", "options of the form"),
+        ("m.M required a=b;", "sections of the form"),
+    ],
+)
+def test_another_file_is_refused(text, expected):
+    with pytest.raises(JaasError, match=expected):
+        parse_jaas_file(text)
+
+
+@given(st.text(alphabet="aM .;={}\"'/*\n", max_size=40))
+def test_any_text_is_a_file_or_refused(text):
+    with contextlib.suppress(JaasError):
+        parse_jaas_file(text)

@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 from kazoo.client import KazooState, TransactionRequest
 from kazoo.exceptions import (
+    AuthFailedError,
     BadVersionError,
     ConnectionClosedError,
     ConnectionLoss,
+    InvalidACLError,
+    MarshallingError,
     NoAuthError,
     NodeExistsError,
     NoNodeError,
@@ -19,10 +22,15 @@ from kazoo.exceptions import (
     RuntimeInconsistency,
     SessionExpiredError,
 )
+from kazoo.protocol.serialization import ReplyHeader, write_buffer
 from kazoo.protocol.states import EventType, KeeperState, WatchedEvent, ZnodeStat
+from kazoo.security import ACL, Id
 
+from barnabas.cluster.zk.digest_md5 import DigestMd5
 from barnabas.cluster.zk.errors import (
     BadVersion,
+    InvalidAcl,
+    NoAuth,
     NodeExists,
     NoNode,
     NotEmpty,
@@ -42,6 +50,8 @@ from barnabas.cluster.zk.operations import (
     Stat,
 )
 from barnabas.cluster.zk.pipeline import LOST, Request
+from barnabas.cluster.zk.schema.znode_acls import PRIVATE, READABLE
+from barnabas.cluster.zk.security import Login, ZooKeeperSecurity
 
 STAT = ZnodeStat(11, 12, 13, 14, 3, 15, 16, 99, 17, 18, 19)
 OURS = Stat(
@@ -116,6 +126,8 @@ def test_reads_become_our_own_data(answer: Any) -> None:
         (NodeExistsError(), NodeExists),
         (BadVersionError(), BadVersion),
         (NotEmptyError(), NotEmpty),
+        (NoAuthError(), NoAuth),
+        (InvalidACLError(), InvalidAcl),
         (SessionExpiredError(), SessionExpired),
     ],
 )
@@ -124,9 +136,9 @@ def test_refusals_become_our_own_errors(answer: Any, raised: Exception, ours: ty
 
 
 def test_an_error_of_no_kind_of_ours_keeps_its_name(answer: Any) -> None:
-    error = answer(lambda c: c.get("/a", watch=False), NoAuthError())
+    error = answer(lambda c: c.get("/a", watch=False), MarshallingError())
     assert type(error) is RequestFailed
-    assert str(error) == "/a was refused: NoAuthError"
+    assert str(error) == "/a was refused: MarshallingError"
 
 
 @pytest.mark.parametrize("raised", [ConnectionLoss(), ConnectionClosedError("Connection has been closed")])
@@ -254,3 +266,70 @@ async def test_what_kazoo_refuses_at_once_fails_alone() -> None:
     (refusal,) = answers
     assert isinstance(refusal, RequestFailed)
     assert "relative paths not allowed" in str(refusal)
+
+
+def test_acls_are_read_and_written(answer: Any) -> None:
+    theirs = [ACL(31, Id("auth", "")), ACL(1, Id("world", "anyone"))]
+    assert answer(lambda c: c.acl("/a"), (theirs, STAT)) == READABLE
+    assert answer(lambda c: c.set_acl("/a", READABLE), STAT) == OURS
+
+
+def test_a_node_is_created_with_its_acl(heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
+    connection, sent = heard.connection(), []
+    monkeypatch.setattr(connection._client, "_call", lambda request, _result: sent.append(request))
+    connection.transaction([Create("/a", acl=PRIVATE)]).send(lambda _: None)
+    (create,) = sent[0].operations
+    assert create.acl == [ACL(31, Id("auth", ""))]
+
+
+CHALLENGE = b'realm="zk-sasl-md5",nonce="n",charset=utf-8,algorithm=md5-sess'
+
+
+@pytest.mark.parametrize(
+    ("answers", "reason"),
+    [
+        ([(0, None)], "the server is not configured for SASL"),
+        ([(0, b"nonsense")], "the server's message is malformed at character 1"),
+        ([(0, CHALLENGE), (0, b"rspauth=00")], "the server does not know the password"),
+        ([(0, CHALLENGE), (-115, None)], "wrong user or password"),
+    ],
+)
+def test_a_login_that_fails_ends_the_session(
+    heard: Heard, monkeypatch: pytest.MonkeyPatch, answers: list[Any], reason: str
+) -> None:
+    security = ZooKeeperSecurity(Login("kafka", "secret"))
+    connection = KazooConnection("127.0.0.1:1", 4.0, heard.states.append, lambda *_: None, security)
+    handler, sent = connection._client._connection, []
+    monkeypatch.setattr(handler, "_submit", lambda request, _timeout, xid: sent.append((xid, request)))
+
+    def read(_timeout: float) -> Any:
+        error, token = answers[len(sent) - 1]
+        return ReplyHeader(len(sent), 0, error), write_buffer(token), 0
+
+    monkeypatch.setattr(handler, "_read_header", read)
+    # kazoo reports the connection before the login; the session must not hear of it.
+    connection._client._session_callback(KeeperState.CONNECTED)
+    assert heard.states == []
+    with pytest.raises(AuthFailedError):
+        handler._authenticate_with_sasl("ignored", 1.0)
+    assert connection.refused_login == reason
+    assert heard.states == [ConnectionState.LOST]
+    assert [xid for xid, _ in sent] == list(range(1, len(answers) + 1))
+    assert b"secret" not in repr(sent).encode()
+    with pytest.raises(ConnectionAbortedError):
+        connection._client.handler.create_connection(("h", 1))
+
+
+def test_a_connection_is_reported_when_it_is_authenticated(
+    heard: Heard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    security = ZooKeeperSecurity(Login("kafka", "secret"))
+    connection = KazooConnection("127.0.0.1:1", 4.0, heard.states.append, lambda *_: None, security)
+    client = connection._client
+    monkeypatch.setattr(client._connection, "_exchange", lambda *_: CHALLENGE)
+    monkeypatch.setattr(DigestMd5, "verify", lambda *_: None)
+    client._session_id = 7
+    client._session_callback(KeeperState.CONNECTED)
+    client._connection._authenticate_with_sasl("ignored", 1.0)
+    client._session_callback(KeeperState.CONNECTING)
+    assert heard.states == [ConnectionState.CONNECTED, ConnectionState.SUSPENDED]

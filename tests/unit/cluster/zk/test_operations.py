@@ -3,14 +3,15 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from kazoo.protocol import serialization as jute
-from kazoo.security import OPEN_ACL_UNSAFE
+from kazoo.security import ACL, Id
 
 from barnabas.cluster.zk.operations import Check, Create, Delete, Operation, Set, request_bytes
+from barnabas.cluster.zk.schema.znode_acls import OPEN, PRIVATE, READABLE
 
 paths = st.text(min_size=1, max_size=40).map(lambda text: f"/{text}")
 data = st.binary(max_size=200)
 operations = st.one_of(
-    st.builds(Create, paths, data, st.booleans(), st.booleans()),
+    st.builds(Create, paths, data, st.booleans(), st.booleans(), st.sampled_from((OPEN, PRIVATE, READABLE))),
     st.builds(Set, paths, data, st.integers(-1, 9)),
     st.builds(Delete, paths, st.integers(-1, 9)),
     st.builds(Check, paths, st.integers(0, 9)),
@@ -19,8 +20,9 @@ operations = st.one_of(
 
 def on_the_wire(operation: Operation) -> object:
     match operation:
-        case Create(path, content):
-            return jute.Create(path, content, OPEN_ACL_UNSAFE, 3)
+        case Create(path, content, acl=acl):
+            entries = [ACL(entry.permissions, Id(entry.scheme, entry.id)) for entry in acl]
+            return jute.Create(path, content, entries, 3)
         case Set(path, content, version):
             return jute.SetData(path, content, version)
         case Delete(path, version):

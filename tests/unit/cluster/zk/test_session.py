@@ -14,6 +14,7 @@ from barnabas.cluster.zk.errors import (
     NoNode,
     RequestFailed,
     SessionExpired,
+    ZooKeeperAuthFailed,
     ZooKeeperUnavailable,
 )
 from barnabas.cluster.zk.kazoo_client import ConnectionState
@@ -28,6 +29,8 @@ from barnabas.cluster.zk.operations import (
     WatchEvent,
 )
 from barnabas.cluster.zk.pipeline import Request
+from barnabas.cluster.zk.schema.znode_acls import OPEN, PRIVATE, READABLE, ZnodeAcl
+from barnabas.cluster.zk.security import UNSECURED, Login, ZooKeeperSecurity
 from barnabas.cluster.zk.session import ZooKeeperSession
 
 CONNECTED, SUSPENDED, LOST = ConnectionState.CONNECTED, ConnectionState.SUSPENDED, ConnectionState.LOST
@@ -42,7 +45,10 @@ class Connection:
         session_timeout_s: float,
         on_state: Callable[[ConnectionState], None],
         on_watch: Callable[[str, Change], None],
+        security: ZooKeeperSecurity,
     ) -> None:
+        self.security = security
+        self.refused_login: str | None = None
         self.servers, self.session_timeout_s = servers, session_timeout_s
         self.on_state, self.on_watch = on_state, on_watch
         self.session_id = 7
@@ -76,6 +82,12 @@ class Connection:
 
     def transaction(self, operations: Sequence[Operation]) -> Request:
         return self._request(("transaction", *operations), "transaction")
+
+    def acl(self, path: str) -> Request:
+        return self._request(("acl", path), path)
+
+    def set_acl(self, path: str, acl: tuple[ZnodeAcl, ...]) -> Request:
+        return self._request(("set_acl", path, acl), path)
 
     def _request(self, question: tuple[Any, ...], key: str) -> Request:
         def send(call_back: Callable[[Any], None]) -> None:
@@ -359,3 +371,70 @@ async def test_a_watchdog_ends_it_without_the_loop(opened: Any) -> None:
     assert connection.stopped
     await loop_turns()
     assert events == [SessionEvent.EXPIRED]
+
+
+SECURED = ZooKeeperSecurity(Login("kafka", "secret"), set_acl=True)
+
+
+async def test_nodes_get_the_acls_of_their_paths_if_it_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_module, "KazooConnection", Connection)
+    for security, expected in ((UNSECURED, (OPEN, OPEN, OPEN)), (SECURED, (READABLE, PRIVATE, OPEN))):
+        session = await ZooKeeperSession.connect(
+            "h:1/config", session_timeout_ms=4000, on_event=print, security=security
+        )
+        connection: Any = session._connection
+        assert connection.security is security
+        connection.answers = {"transaction": ["/config/config/users", Stat(1, 1, 1), "/config/consumers"]}
+        await session.multi(Create("/config/users"), Set("/a", b""), Create("/consumers", ephemeral=True))
+        # The chroot is no part of what decides, except for its own node.
+        assert connection.asked == [
+            ("transaction", Create("/config", acl=expected[0])),
+            (
+                "transaction",
+                Create("/config/config/users", acl=expected[1]),
+                Set("/config/a", b""),
+                Create("/config/consumers", ephemeral=True, acl=expected[2]),
+            ),
+        ]
+        await session.close()
+
+
+async def test_acls_are_read_and_set_below_the_chroot(opened: Any) -> None:
+    session, connection, _ = opened
+    stat = Stat(1, 2, 3)
+    connection.answers = {"/root/a": PRIVATE, "/root": stat, "/root/b": NoNode("/root/b")}
+    assert await session.get_acl("/a") == PRIVATE
+    outcomes = await session.set_acls({"/": READABLE, "/b": PRIVATE, "/c/": OPEN})
+    assert outcomes[0] == stat
+    assert [type(outcome) for outcome in outcomes[1:]] == [NoNode, InvalidPath]
+    assert connection.asked == [
+        ("acl", "/root/a"),
+        ("set_acl", "/root", READABLE),
+        ("set_acl", "/root/b", PRIVATE),
+    ]
+
+
+async def test_many_nodes_are_listed_at_once(opened: Any) -> None:
+    session, connection, _ = opened
+    connection.answers = {"/root/a": ["x"], "/root/b": NoNode("/root/b")}
+    assert await session.get_children_many(["/a", "/b", "/c"]) == [["x"], None, []]
+
+
+async def test_a_login_that_fails_is_told_from_a_server_that_is_silent(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Refused(Connection):
+        def start(self) -> None:
+            self.refused_login = "wrong user or password"
+            self.on_state(LOST)
+
+    monkeypatch.setattr(session_module, "KazooConnection", Refused)
+    events: list[Any] = []
+    with pytest.raises(
+        ZooKeeperAuthFailed, match="h:1 and user 'kafka' do not authenticate: wrong"
+    ) as caught:
+        await ZooKeeperSession.connect(
+            "h:1", session_timeout_ms=4000, on_event=events.append, security=SECURED
+        )
+    assert "secret" not in str(caught.value)
+    assert events == []

@@ -1,0 +1,36 @@
+"""What secures a ZooKeeper session: the login, TLS, and the ACLs of the nodes that it creates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """A user of SASL DIGEST-MD5.
+
+    Attributes:
+        username: The name, which ZooKeeper's ACLs have as ``sasl:<name>``.
+        password: The password, which is not shown.
+    """
+
+    username: str
+    password: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ZooKeeperSecurity:
+    """The security of a session.
+
+    Attributes:
+        login: The user to authenticate as on each connection; None for no SASL.
+        set_acl: Whether the nodes that the session creates get Kafka's ACLs (``zookeeper.set.acl``); else
+            they are open to everybody.
+    """
+
+    login: Login | None = None
+    set_acl: bool = False
+
+
+UNSECURED = ZooKeeperSecurity()
+"""No login, and nodes that are open to everybody."""

@@ -1,0 +1,187 @@
+"""A ZooKeeper that only brokers may change: they serve and fail over on it, and nobody else gets in."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from pathlib import Path
+
+import confluent_kafka
+import pytest
+from confluent_kafka.admin import (
+    AdminClient,
+    NewTopic,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
+
+from barnabas.chaos.waiting import wait_until
+from barnabas.cluster.zk.errors import InvalidAcl, NoAuth, ZooKeeperAuthFailed
+from barnabas.cluster.zk.schema.znode_acls import OPEN, ZnodeAcl, default_acl
+from barnabas.cluster.zk.security import UNSECURED, Login, ZooKeeperSecurity
+from barnabas.cluster.zk.session import ZooKeeperSession
+from barnabas.local.cluster import ClusterError, LocalCluster
+from barnabas.local.zookeeper_security import ServerSecurity
+
+SCRIPT = Path(__file__).parents[2] / "scripts" / "zookeeper-security-migration.sh"
+USERS = {"kafka": 'a "b"\\c = d; }', "guest": "other"}
+BROKER = ZooKeeperSecurity(Login("kafka", USERS["kafka"]), set_acl=True)
+GUEST = ZooKeeperSecurity(Login("guest", USERS["guest"]), set_acl=True)
+
+
+@pytest.fixture(scope="module")
+def secured(tmp_path_factory):
+    """Two brokers that log in to their ZooKeeper, a topic, and a user with a password."""
+    directory = tmp_path_factory.mktemp("secured") / "cluster"
+    with LocalCluster(directory, brokers=2, zookeeper_security=ServerSecurity(USERS)) as running:
+        admin = AdminClient({"bootstrap.servers": running.bootstrap})
+        admin.create_topics([NewTopic("orders", 2, 2)])["orders"].result(90)
+        credential = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 4096)
+        upsertion = UserScramCredentialUpsertion("alice", credential, b"secret")
+        admin.alter_user_scram_credentials([upsertion])["alice"].result(90)
+        yield running
+
+
+def asked(cluster, security, work):
+    """What ``work`` returns of a session with this security."""
+
+    async def run():
+        session = await ZooKeeperSession.connect(
+            cluster.zookeeper_connect,
+            session_timeout_ms=6000,
+            connect_timeout_ms=60_000,
+            on_event=lambda _: None,
+            security=security,
+        )
+        try:
+            return await work(session)
+        finally:
+            await session.close()
+
+    return asyncio.run(run())
+
+
+async def acls(session, path="/"):
+    """The ACL of each node of a cluster."""
+    found = {path: await session.get_acl(path)}
+    for name in await session.get_children(path):
+        if name != "zookeeper":
+            found |= await acls(session, f"{path.rstrip('/')}/{name}")
+    return found
+
+
+def owned_by(path, scheme, identity):
+    """The ACL that a node has which a broker with this identity created."""
+    return tuple(
+        ZnodeAcl(entry.permissions, scheme, identity) if entry.scheme == "auth" else entry
+        for entry in default_acl(path, secure=True)
+    )
+
+
+def test_every_node_has_the_acl_of_kafka(secured):
+    found = asked(secured, BROKER, acls)
+    del found["/"]  # no broker creates it
+    assert found == {path: owned_by(path, "sasl", "kafka") for path in found}
+    assert {"/config/users/alice", "/brokers/topics/orders/partitions/1/state", "/consumers"} <= set(found)
+
+
+@pytest.mark.parametrize("security", [UNSECURED, GUEST], ids=["nobody", "guest"])
+def test_who_is_no_broker_reads_no_secrets_and_changes_nothing(secured, security):
+    async def intrude(session):
+        for path in ("/config/users", "/config/users/alice", "/config/brokers"):
+            with pytest.raises(NoAuth):
+                await session.get(path)
+            with pytest.raises(NoAuth):
+                await session.get_children(path)
+        with pytest.raises(NoAuth if security is GUEST else (NoAuth, InvalidAcl)):
+            await session.create("/brokers/topics/mine")
+        for path in ("/brokers/topics", "/controller_epoch", "/brokers/topics/orders"):
+            with pytest.raises(NoAuth):
+                await session.set(path, b"{}")
+        with pytest.raises(NoAuth):
+            await session.delete("/brokers/ids/1")
+        assert isinstance((await session.set_acls({"/brokers": OPEN}))[0], NoAuth)
+        return await session.get_children("/brokers/topics")
+
+    assert asked(secured, security, intrude) == ["orders"]
+
+
+def produced(cluster, topic="orders"):
+    """Whether a record is acknowledged by all replicas in sync."""
+    outcomes = []
+    producer = confluent_kafka.Producer(
+        {"bootstrap.servers": cluster.bootstrap, "acks": "all", "message.timeout.ms": 60_000}
+    )
+    for partition in (0, 1):
+        producer.produce(
+            topic, b"x", partition=partition, on_delivery=lambda error, _: outcomes.append(error)
+        )
+    producer.flush(90)
+    return outcomes == [None, None]
+
+
+def test_the_cluster_serves_fails_over_and_logs_in_again(secured):
+    assert produced(secured)
+    lost = secured.controller_id()
+    secured.kill(lost)
+    wait_until(lambda: produced(secured), "records that the other broker takes")
+    secured.restart(lost)
+    secured.zookeeper.kill()
+    secured.restart_zookeeper()
+    secured.wait_ready()
+    admin = AdminClient({"bootstrap.servers": secured.bootstrap})
+
+    def is_created():
+        try:
+            admin.create_topics([NewTopic("after", 2, 2)], request_timeout=20)["after"].result(30)
+        except confluent_kafka.KafkaException as error:
+            return error.args[0].code() == confluent_kafka.KafkaError.TOPIC_ALREADY_EXISTS
+        return True
+
+    wait_until(is_created, "a topic that is created after ZooKeeper's restart")
+    wait_until(lambda: produced(secured, "after"), "records in it")
+
+
+def migrated(cluster, acl):
+    jaas = cluster.zookeeper.directory / "jaas.conf"
+    assert jaas.stat().st_mode & 0o777 == 0o600
+    command = [SCRIPT, f"--zookeeper.acl={acl}", "--zookeeper.connect", cluster.zookeeper_connect]
+    environment = {**os.environ, "KAFKA_OPTS": f"-Djava.security.auth.login.config={jaas}"}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_the_migration_opens_all_nodes_and_secures_them_again(secured):
+    done = migrated(secured, "unsecure")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert set(asked(secured, UNSECURED, acls).values()) == {OPEN}
+    done = migrated(secured, "secure")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = asked(secured, BROKER, acls)
+    assert found == {path: owned_by(path, "sasl", "kafka") for path in found}
+
+    async def usurp(session):
+        with pytest.raises(NoAuth):
+            await session.delete("/controller")
+
+    asked(secured, GUEST, usurp)  # the root decides who deletes it, and belongs to brokers only now
+
+
+def test_a_wrong_password_ends_the_start_of_a_broker(secured, tmp_path):
+    with pytest.raises(ZooKeeperAuthFailed, match="wrong user or password"):
+        asked(secured, ZooKeeperSecurity(Login("kafka", "wrong")), acls)
+    jaas = tmp_path / "jaas.conf"
+    module = "org.apache.zookeeper.server.auth.DigestLoginModule"
+    jaas.write_text(f'Client {{ {module} required username="kafka" password="guessed"; }};')
+    for overrides, reason in (
+        ({"java.security.auth.login.config": str(jaas)}, "wrong user or password"),
+        ({}, "zookeeper.set.acl is true, but"),
+    ):
+        overrides["zookeeper.set.acl"] = "true"
+        other = LocalCluster(
+            tmp_path / "other", brokers=1, overrides=overrides, zookeeper=secured.zookeeper_connect
+        )
+        with pytest.raises(ClusterError, match=reason) as caught:
+            other.start()
+        assert "guessed" not in str(caught.value) + other.brokers[1].said()

@@ -1,0 +1,115 @@
+"""The security of sessions, from settings, KAFKA_OPTS and JAAS files."""
+
+from __future__ import annotations
+
+import pytest
+
+from barnabas.cluster.model.configs import ConfigError
+from barnabas.cluster.zk.client_settings import (
+    SYSTEM_PROPERTIES,
+    ZooKeeperSecurityError,
+    login_of,
+    security_of,
+    system_properties,
+)
+from barnabas.cluster.zk.security import UNSECURED, Login, ZooKeeperSecurity
+
+DIGEST = "org.apache.zookeeper.server.auth.DigestLoginModule"
+CLIENT = f'Client {{ {DIGEST} required username="kafka" password="s=cret"; }};'
+
+
+@pytest.fixture
+def jaas(tmp_path):
+    """Write a JAAS file, and return its path."""
+
+    def write(text):
+        path = tmp_path / "jaas.conf"
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return str(path)
+
+    return write
+
+
+def test_system_properties_are_found_among_other_options():
+    options = " -Xmx1g -Da=1 -Db=x=y -Dflag -Da=2 java.x=3 "
+    assert system_properties(options) == {"a": "2", "b": "x=y", "flag": ""}
+
+
+def test_nothing_is_secured_by_default():
+    assert security_of({}, {}) == UNSECURED
+    assert security_of({"zookeeper.set.acl": "false"}, {"KAFKA_OPTS": "-Xmx1g"}) == UNSECURED
+
+
+def test_the_login_comes_from_the_file_of_kafka_opts(jaas):
+    environment = {"KAFKA_OPTS": f"-Xmx1g -Djava.security.auth.login.config={jaas(CLIENT)}"}
+    security = security_of({}, environment)
+    assert security == ZooKeeperSecurity(Login("kafka", "s=cret"))
+    assert "s=cret" not in repr(security)
+    assert security_of({"zookeeper.set.acl": "true"}, environment).set_acl
+
+
+def test_a_setting_names_the_file_before_kafka_opts(jaas):
+    given = {"java.security.auth.login.config": jaas(CLIENT), "other": "x"}
+    environment = {"KAFKA_OPTS": "-Djava.security.auth.login.config=/missing"}
+    assert security_of(given, environment).login == Login("kafka", "s=cret")
+
+
+def test_another_section_may_be_named(jaas):
+    text = CLIENT.replace("Client", "zk.Client")
+    properties = {"java.security.auth.login.config": jaas(text)}
+    assert login_of(properties) is None
+    assert login_of({**properties, "zookeeper.sasl.clientconfig": "zk.Client"}) is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Client {", "must have }; at the end of section Client"),
+        (b"\xff", "must be UTF-8"),
+        ("Client { };", "section Client must have one login module"),
+        (CLIENT.replace(" };", f" {DIGEST} required; }};"), "section Client must have one login module"),
+        (
+            CLIENT.replace(DIGEST, "com.sun.security.auth.module.Krb5LoginModule"),
+            "not com.sun.security.*Krb5",
+        ),
+        (CLIENT.replace("username", "user"), "section Client must have options username and password"),
+        (CLIENT.replace("s=cret", ""), "section Client must have options username and password"),
+    ],
+)
+def test_a_bad_file_is_named_without_its_secrets(jaas, text, reason):
+    with pytest.raises(ZooKeeperSecurityError, match=reason) as caught:
+        login_of({"java.security.auth.login.config": jaas(text)})
+    assert "Zookeeper JAAS login context [java.security.auth.login.config=/" in str(caught.value)
+    assert "s=cret" not in str(caught.value)
+
+
+def test_a_missing_file_is_named():
+    with pytest.raises(ZooKeeperSecurityError, match="cannot read /missing: No such file"):
+        login_of({"java.security.auth.login.config": "/missing"})
+
+
+def test_a_login_that_is_switched_off_contradicts_its_section(jaas):
+    file = jaas(CLIENT)
+    options = f"-Djava.security.auth.login.config={file} -Dzookeeper.sasl.client=false"
+    with pytest.raises(ZooKeeperSecurityError, match="Exception while determining if ZooKeeper is secure"):
+        security_of({}, {"KAFKA_OPTS": options})
+    assert security_of({}, {"KAFKA_OPTS": f"{options} -Dzookeeper.sasl.clientconfig=Other"}) == UNSECURED
+
+
+def test_acls_need_an_identity():
+    with pytest.raises(ZooKeeperSecurityError) as caught:
+        security_of({"zookeeper.set.acl": "true"}, {})
+    assert str(caught.value).endswith(
+        "the verification of the JAAS login file failed [java.security.auth.login.config=null, "
+        "zookeeper.sasl.client=default:true, zookeeper.sasl.clientconfig=default:Client]"
+    )
+
+
+def test_every_system_property_is_read_and_a_setting_wins():
+    for setting, name in SYSTEM_PROPERTIES.items():
+        if setting.endswith(("crl.enable", "ocsp.enable")):
+            with pytest.raises(ConfigError, match=f"{setting} has the value 'true'"):
+                security_of({}, {"KAFKA_OPTS": f"-D{name}=true"})
+            security_of({setting: "false"}, {"KAFKA_OPTS": f"-D{name}=true"})
+    with pytest.raises(ConfigError, match=r"zookeeper\.ssl\.enabled\.protocols has the value 'SSLv3'"):
+        security_of({}, {"KAFKA_OPTS": "-Dzookeeper.ssl.enabledProtocols=SSLv3"})
