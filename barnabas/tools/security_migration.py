@@ -151,7 +151,8 @@ def _security(given: Given, acl: str) -> ZooKeeperSecurity:
         raise JavaError("org.apache.kafka.common.config.ConfigException", str(error)) from error
     except ZooKeeperSecurityError as error:
         raise JavaError("org.apache.kafka.common.KafkaException", str(error)) from error
-    if security.login is None and file is None:
+    is_known = security.login is not None or security.has_certificate
+    if not is_known and file is None:
         sys.stderr.write(
             "ERROR: No JAAS configuration file has been specified and no TLS client certificate has been "
             f"specified. Please make sure that you set the system property {LOGIN_CONFIG} or provide a "
@@ -159,7 +160,7 @@ def _security(given: Given, acl: str) -> ZooKeeperSecurity:
             "zookeeper.ssl.client.enable, zookeeper.clientCnxnSocket, and zookeeper.ssl.keystore.location\n"
         )
         raise _INCORRECT
-    if security.login is None:
+    if not is_known:
         _say(f"ERROR: Security isn't enabled, most likely the file isn't set properly: {file}")
         raise _INCORRECT
     return security_of({**settings, SET_ACL: str(acl == "secure")}, os.environ)

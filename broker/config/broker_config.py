@@ -32,6 +32,10 @@ MIN_DEDUPE_BYTES = 1024 * 1024
 """Each cleaner thread needs more bytes than this for its map of keys (checked by ``LogCleaner``)."""
 
 
+_MAY_BE_EMPTY = "ssl.endpoint.identification.algorithm"
+"""The end of the names of settings to which an empty text means something: no check of host names."""
+
+
 @dataclass(frozen=True, slots=True)
 class BrokerConfig:
     """The settings of a broker.
@@ -143,7 +147,7 @@ def parse(settings: Mapping[str, str], hostname: str | None = None) -> tuple[Bro
     Raises:
         ConfigError: A value is bad, or contradicts another.
     """
-    given = {key: text for key, text in settings.items() if text.strip()}
+    given = {key: text for key, text in settings.items() if text.strip() or key.endswith(_MAY_BE_EMPTY)}
     parsed, unknown = parse_given(BROKER_CONFIGS, given)
     values = with_defaults(BROKER_CONFIGS, parsed)
     security = parse_security_map(_names(values, "listener.security.protocol.map"))

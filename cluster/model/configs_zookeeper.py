@@ -42,7 +42,6 @@ ZOOKEEPER_SECURITY_CONFIGS = (
         Type.BOOLEAN,
         default=False,
         doc="Whether the connection to ZooKeeper uses TLS.",
-        rule=_refused("TLS to ZooKeeper"),
     ),
     Config(
         "zookeeper.clientCnxnSocket",
@@ -99,7 +98,8 @@ ZOOKEEPER_SECURITY_CONFIGS = (
         "zookeeper.ssl.cipher.suites",
         Type.LIST,
         None,
-        "The cipher suites that may be used, by Java's names; by default those of OpenSSL.",
+        "The cipher suites that may be used; not supported, those of OpenSSL are used.",
+        Rule(lambda value: value == (), "empty: a choice of cipher suites is not supported"),
     ),
     Config(
         "zookeeper.ssl.endpoint.identification.algorithm",

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from barnabas.cluster.model.configs import Value, parse_given, table, with_defaults
-from barnabas.cluster.model.configs_zookeeper import LOGIN_CONFIG, ZOOKEEPER_SECURITY_CONFIGS
+from barnabas.cluster.model.configs_zookeeper import LOGIN_CONFIG
 from barnabas.cluster.model.jaas import JaasEntry, JaasError, parse_jaas_file
+from barnabas.cluster.zk.client_tls import ENABLE, HOST_CHECK, KEYSTORE, ClientTls
 from barnabas.cluster.zk.security import Login, ZooKeeperSecurity
 
 OPTIONS_VARIABLE = "KAFKA_OPTS"
@@ -44,8 +44,6 @@ SYSTEM_PROPERTIES: Mapping[str, str] = MappingProxyType(
 )
 """The system property of ZooKeeper's client behind each setting of TLS."""
 
-_CONFIGS = table(ZOOKEEPER_SECURITY_CONFIGS)
-_HOST_CHECK = "zookeeper.ssl.endpoint.identification.algorithm"
 _UNSET = "default:"
 
 
@@ -73,15 +71,20 @@ def security_of(given: Mapping[str, str], environment: Mapping[str, str]) -> Zoo
     properties = system_properties(environment.get(OPTIONS_VARIABLE, ""))
     if LOGIN_CONFIG in given:
         properties[LOGIN_CONFIG] = given[LOGIN_CONFIG]
-    values = _values(given, properties)
-    login = login_of(properties)
+    client = ClientTls.of({**_from_java(properties), **given})
+    values, login = client.values, login_of(properties)
+    tls = client if values[ENABLE] else None
+    if tls is not None:
+        tls.context()  # a bad store ends the start; later ones are tried again
     set_acl = bool(values[SET_ACL])
-    if set_acl and login is None:
+    has_certificate = tls is not None and values[KEYSTORE] is not None
+    if set_acl and login is None and not has_certificate:
         raise ZooKeeperSecurityError(
-            f"{SET_ACL} is true, but the verification of the JAAS login file failed "
+            f"{SET_ACL} is true, but ZooKeeper client TLS configuration identifying at least {ENABLE} and "
+            f"{KEYSTORE} was not present and the verification of the JAAS login file failed "
             f"{login_context(properties)}"
         )
-    return ZooKeeperSecurity(login, set_acl)
+    return ZooKeeperSecurity(login, set_acl, None if tls is None else tls.dialling(), has_certificate)
 
 
 def login_of(properties: Mapping[str, str]) -> Login | None:
@@ -136,20 +139,18 @@ def login_context(properties: Mapping[str, str]) -> str:
     return f"[{', '.join(f'{name}={value}' for name, value in shown.items())}]"
 
 
-def _values(given: Mapping[str, str], properties: Mapping[str, str]) -> dict[str, Value]:
-    """Return the values of the settings, those that are not given from their system properties."""
-    texts = {
+def _from_java(properties: Mapping[str, str]) -> dict[str, str]:
+    """Return the text of the settings that system properties stand for."""
+    return {
         setting: _setting(setting, properties[name])
         for setting, name in SYSTEM_PROPERTIES.items()
         if name in properties
     }
-    values, _ = parse_given(_CONFIGS, {**texts, **given})
-    return with_defaults(_CONFIGS, values)
 
 
 def _setting(name: str, value: str) -> str:
     """Return the text of a setting that means what the ``value`` of its system property means."""
-    if name == _HOST_CHECK:
+    if name == HOST_CHECK:
         return "HTTPS" if value == "true" else ""
     if name.endswith(".enable"):
         return str(value == "true").lower()

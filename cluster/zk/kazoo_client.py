@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import secrets
+import ssl
 import threading
 from collections.abc import Callable, Sequence
 from enum import Enum, auto
@@ -56,6 +57,7 @@ from barnabas.cluster.zk.operations import (
 from barnabas.cluster.zk.pipeline import LOST, Request
 from barnabas.cluster.zk.schema.znode_acls import ZnodeAcl
 from barnabas.cluster.zk.security import UNSECURED, Login, ZooKeeperSecurity
+from barnabas.cluster.zk.tls_socket import TlsSocket, select_with_data
 
 _REFUSALS: dict[type[Exception], type[errors.RequestFailed]] = {
     NoNodeError: errors.NoNode,
@@ -99,10 +101,11 @@ class KazooConnection:
         session_timeout_s: The session timeout to request in seconds.
         on_state: Called with each new state, on kazoo's connection thread.
         on_watch: Called with the whole path and the change when a watch fires, on kazoo's callback thread.
-        security: The login.
+        security: The login and TLS.
 
     Attributes:
         session_id: The session's id; 0 before it is known.
+        last_error: Why the last attempt to connect failed; empty if none has.
         refused_login: Why ZooKeeper or its client gave up the login, which ended the session; else None.
     """
 
@@ -117,11 +120,15 @@ class KazooConnection:
         self._on_state = on_state
         self._on_watch = on_watch
         self.session_id = 0
+        self.last_error = ""
         self.refused_login: str | None = None
         self._lost = threading.Event()
         self._stopping = threading.Lock()
         handler = SequentialThreadingHandler()
         self._dial = handler.create_connection
+        if security.tls is not None:
+            self._dial = partial(_dial_tls, security.tls)
+            handler.select = partial(select_with_data, handler.select)
         # kazoo calls this before it opens its next session.
         handler.create_connection = self._dial_unless_lost
         redial = KazooRetry(max_tries=-1, delay=0.05, backoff=2, max_jitter=0.4, max_delay=0.5)
@@ -132,6 +139,7 @@ class KazooConnection:
             timeout=session_timeout_s,
             handler=handler,
             connection_retry=redial,
+            use_ssl=security.tls is not None,  # for kazoo's log; `_dial_tls` has the rest
         )
         self._client.add_listener(self._state_changed)
 
@@ -194,7 +202,11 @@ class KazooConnection:
     def _dial_unless_lost(self, *args: Any, **options: Any) -> Any:
         if self._lost.is_set():
             raise ConnectionAbortedError("the session is over")
-        return self._dial(*args, **options)
+        try:
+            return self._dial(*args, **options)
+        except OSError as error:
+            self.last_error = str(error)
+            raise
 
     def _state_changed(self, state: str) -> None:
         identity = self._client.client_id
@@ -221,6 +233,18 @@ class KazooConnection:
         change = _CHANGES.get(event.type)
         if change is not None:
             self._on_watch(event.path, change)
+
+
+def _dial_tls(
+    context: Callable[[], ssl.SSLContext],
+    address: tuple[str, int],
+    *,
+    hostname: str,
+    timeout: float,
+    **_options: Any,
+) -> TlsSocket:
+    """Connect with our own context: kazoo's trusts the system's authorities, and knows no protocols."""
+    return TlsSocket.dial(context(), hostname, address, timeout)
 
 
 def repeat_servers(servers: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ssl
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 
@@ -26,11 +28,16 @@ class ZooKeeperSecurity:
         login: The user to authenticate as on each connection; None for no SASL.
         set_acl: Whether the nodes that the session creates get Kafka's ACLs (``zookeeper.set.acl``); else
             they are open to everybody.
+        tls: Returns the TLS context for a new connection, and raises an ``OSError`` if it cannot; None for a
+            connection without TLS.
+        has_certificate: Whether the client has a certificate, by which ZooKeeper may know it (``x509``).
     """
 
     login: Login | None = None
     set_acl: bool = False
+    tls: Callable[[], ssl.SSLContext] | None = None
+    has_certificate: bool = False
 
 
 UNSECURED = ZooKeeperSecurity()
-"""No login, and nodes that are open to everybody."""
+"""No login, no TLS, and nodes that are open to everybody."""

@@ -118,7 +118,7 @@ class ZooKeeperSession:
             on_event: Called on the running loop with each ``WatchEvent`` and ``SessionEvent``.
             connect_timeout_ms: The milliseconds to wait for the session; None for the session timeout.
             request_timeout_ms: The timeout of each request.
-            security: The login, and whether created nodes get ACLs.
+            security: The login, TLS, and whether created nodes get ACLs.
 
         Raises:
             ValueError: The connect string is malformed.
@@ -151,7 +151,7 @@ class ZooKeeperSession:
                 )
             raise errors.ZooKeeperUnavailable(
                 f"no ZooKeeper answered at {self._servers} within {timeout_ms} ms: "
-                "expected the host:port of a running ZooKeeper"
+                f"expected the host:port of a running ZooKeeper{self._last_error()}"
             )
         if self._chroot:
             secure = self._security.set_acl
@@ -162,6 +162,10 @@ class ZooKeeperSession:
             for answer in await self._pipeline.all([self._connection.transaction([node]) for node in whole]):
                 if not isinstance(answer, errors.NodeExists):
                     value(answer)
+
+    def _last_error(self) -> str:
+        error = self._connection.last_error
+        return f" ({error})" if error else ""
 
     @property
     def id(self) -> int:

@@ -11,6 +11,7 @@ from barnabas.cluster.zk.operations import Create, Stat
 from barnabas.cluster.zk.schema.znode_acls import OPEN, PRIVATE, READABLE, SECURE_ROOTS
 from barnabas.tools import security_migration
 from barnabas.tools.security_migration import main
+from tests.certificates import Authority
 
 MODULE = "org.apache.zookeeper.server.auth.DigestLoginModule"
 JAAS = f'Client {{ {MODULE} required username="kafka" password="secret"; }};'
@@ -208,3 +209,19 @@ def test_bad_settings_are_named(
     assert capsys.readouterr().err.startswith(
         "org.apache.kafka.common.KafkaException: Exception while loading"
     )
+
+
+def test_a_certificate_is_enough(tree: Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
+    monkeypatch.delenv("KAFKA_OPTS")
+    authority = Authority("ours")
+    (tmp_path / "ca.pem").write_text(authority.text)
+    authority.issue("CN=admin").write_pem(tmp_path / "admin.pem")
+    file = tmp_path / "tls.properties"
+    file.write_text(
+        "zookeeper.ssl.client.enable=true\n"
+        f"zookeeper.ssl.keystore.location={tmp_path}/admin.pem\n"
+        f"zookeeper.ssl.truststore.location={tmp_path}/ca.pem\n"
+    )
+    assert main(["--zookeeper.acl=secure", f"--zk-tls-config-file={file}"]) == 0
+    assert tree.security.has_certificate
+    assert tree.acls["/brokers/ids"] == READABLE

@@ -51,6 +51,15 @@ def test_the_connection_timeout_is_the_session_timeout_unless_it_is_set():
     assert config(**{"zookeeper.connection.timeout.ms": "7"}).connection_timeout_ms == 7
 
 
+def test_an_empty_text_switches_the_check_of_zookeepers_name_off():
+    name = "zookeeper.ssl.endpoint.identification.algorithm"
+    assert config().text(name) == "HTTPS"
+    read = config(**{name: "", "broker.rack": ""})
+    assert read.text(name) == ""
+    assert read.given[name] == ""
+    assert read.text("broker.rack") is None
+
+
 def test_log_dirs_win_over_log_dir():
     assert config(**{"log.dir": "/a", "log.dirs": "/b,/c"}).log_dirs == (Path("/b"), Path("/c"))
     assert config(**{"log.dir": "/a"}).log_dirs == (Path("/a"),)

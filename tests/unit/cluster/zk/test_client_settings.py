@@ -13,6 +13,7 @@ from barnabas.cluster.zk.client_settings import (
     system_properties,
 )
 from barnabas.cluster.zk.security import UNSECURED, Login, ZooKeeperSecurity
+from tests.certificates import Authority
 
 DIGEST = "org.apache.zookeeper.server.auth.DigestLoginModule"
 CLIENT = f'Client {{ {DIGEST} required username="kafka" password="s=cret"; }};'
@@ -94,6 +95,46 @@ def test_a_login_that_is_switched_off_contradicts_its_section(jaas):
     with pytest.raises(ZooKeeperSecurityError, match="Exception while determining if ZooKeeper is secure"):
         security_of({}, {"KAFKA_OPTS": options})
     assert security_of({}, {"KAFKA_OPTS": f"{options} -Dzookeeper.sasl.clientconfig=Other"}) == UNSECURED
+
+
+@pytest.fixture
+def stores(tmp_path):
+    """The settings of TLS with a certificate."""
+    authority = Authority("ours")
+    trusted = tmp_path / "ca.pem"
+    trusted.write_text(authority.text)
+    return {
+        "zookeeper.ssl.client.enable": "true",
+        "zookeeper.ssl.keystore.location": str(authority.issue("CN=broker").write_pem(tmp_path / "b.pem")),
+        "zookeeper.ssl.truststore.location": str(trusted),
+    }
+
+
+def test_a_certificate_is_an_identity_too(stores):
+    security = security_of({**stores, "zookeeper.set.acl": "true"}, {})
+    assert security.has_certificate
+    assert security.set_acl
+    assert security.tls().check_hostname
+    del stores["zookeeper.ssl.keystore.location"]
+    assert not security_of(stores, {}).has_certificate
+    with pytest.raises(ZooKeeperSecurityError, match=r"zookeeper\.set\.acl is true"):
+        security_of({**stores, "zookeeper.set.acl": "true"}, {})
+
+
+def test_tls_may_be_set_for_java_alone(stores):
+    words = [f"-D{SYSTEM_PROPERTIES[name]}={text}" for name, text in stores.items()]
+    words.append("-Dzookeeper.ssl.hostnameVerification=false")
+    security = security_of({}, {"KAFKA_OPTS": " ".join(words)})
+    assert not security.tls().check_hostname
+    given = {"zookeeper.ssl.endpoint.identification.algorithm": "HTTPS"}
+    assert security_of(given, {"KAFKA_OPTS": " ".join(words)}).tls().check_hostname
+    given = {"zookeeper.ssl.client.enable": "false"}
+    assert security_of(given, {"KAFKA_OPTS": " ".join(words)}).tls is None
+
+
+def test_a_bad_store_ends_the_start(stores):
+    with pytest.raises(ConfigError, match=r"zookeeper\.ssl\.truststore\.location"):
+        security_of({**stores, "zookeeper.ssl.truststore.location": "/missing.pem"}, {})
 
 
 def test_acls_need_an_identity():

@@ -52,6 +52,7 @@ from barnabas.cluster.zk.operations import (
 from barnabas.cluster.zk.pipeline import LOST, Request
 from barnabas.cluster.zk.schema.znode_acls import PRIVATE, READABLE
 from barnabas.cluster.zk.security import Login, ZooKeeperSecurity
+from barnabas.cluster.zk.tls_socket import TlsSocket
 
 STAT = ZnodeStat(11, 12, 13, 14, 3, 15, 16, 99, 17, 18, 19)
 OURS = Stat(
@@ -333,3 +334,29 @@ def test_a_connection_is_reported_when_it_is_authenticated(
     client._connection._authenticate_with_sasl("ignored", 1.0)
     client._session_callback(KeeperState.CONNECTING)
     assert heard.states == [ConnectionState.CONNECTED, ConnectionState.SUSPENDED]
+
+
+def test_tls_is_made_with_our_own_context(heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
+    dialled: list[Any] = []
+    monkeypatch.setattr(TlsSocket, "dial", lambda *arguments: dialled.append(arguments))
+    contexts = iter(["first", "second"])
+    security = ZooKeeperSecurity(tls=lambda: next(contexts))  # type: ignore[arg-type,return-value]
+    connection = KazooConnection("zk:1", 4.0, heard.states.append, lambda *_: None, security)
+    dial = connection._client.handler.create_connection
+    for _ in range(2):
+        dial(address=("127.0.0.1", 1), hostname="zk", timeout=4.0, use_ssl=True, ca=None)
+    assert dialled == [(name, "zk", ("127.0.0.1", 1), 4.0) for name in ("first", "second")]
+    assert connection._client.handler.select([], [], [], 0) == ([], [], [])
+
+
+def test_why_it_cannot_connect_is_kept(heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
+    connection = heard.connection()
+    assert connection.last_error == ""
+
+    def refuse(*_: Any, **__: Any) -> None:
+        raise ConnectionRefusedError(111, "Connection refused")
+
+    monkeypatch.setattr(connection, "_dial", refuse)
+    with pytest.raises(ConnectionRefusedError):
+        connection._client.handler.create_connection(("h", 1))
+    assert connection.last_error == "[Errno 111] Connection refused"
