@@ -13,6 +13,7 @@ import os
 import re
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -25,6 +26,7 @@ from types import FrameType, TracebackType
 from typing import IO, Self
 
 from barnabas.cluster.model.configs_zookeeper import LOGIN_CONFIG
+from barnabas.cluster.zk.client_tls import ClientTls
 from barnabas.local.children import tied_to_parent
 from barnabas.local.java import find_java
 from barnabas.local.place import HERE, Place
@@ -34,6 +36,7 @@ from barnabas.local.zookeeper_security import (
     JAAS_FILE,
     UNSECURED,
     ServerSecurity,
+    client_settings,
     render_security,
     render_users,
 )
@@ -151,9 +154,7 @@ class EmbeddedZooKeeper:
     @property
     def client_settings(self) -> dict[str, str]:
         """The settings with which brokers reach the server and secure their nodes."""
-        if not self._security.users:
-            return {}
-        return {LOGIN_CONFIG: str(self.directory / JAAS_FILE), "zookeeper.set.acl": "true"}
+        return client_settings(self._security, self.directory / JAAS_FILE)
 
     @property
     def log_file(self) -> Path:
@@ -202,7 +203,8 @@ class EmbeddedZooKeeper:
 
     def _write_config(self) -> list[str]:
         """Write the configuration, and return further Java flags and the class to start."""
-        settings = render_config(self.directory, self.port, self._place.host)
+        secure = self._security.tls is not None
+        settings = render_config(self.directory, self.port, self._place.host, secure=secure)
         settings += render_security(self._security)
         flags = [_ALONE]
         if self._membership is not None:
@@ -213,12 +215,19 @@ class EmbeddedZooKeeper:
             users = self.directory / JAAS_FILE
             _write_secret(users, render_users(self._security.users))
             flags.insert(0, f"-D{LOGIN_CONFIG}={users}")
-        (self.directory / "zoo.cfg").write_text(settings, encoding="utf-8")
+        _write_secret(self.directory / "zoo.cfg", settings)
         return flags
 
     def mode(self) -> str | None:
         """Return ``standalone``, ``leader`` or ``follower``; None while the server does not serve."""
-        return mode_of(self._place.host, self.port)
+        tls = None if self._security.tls is None else self._tls_context()
+        return mode_of(self._place.host, self.port, tls)
+
+    def _tls_context(self) -> ssl.SSLContext:
+        """Return a context to ask the server with its own certificate, which has any name."""
+        settings = {**self.client_settings, "zookeeper.ssl.endpoint.identification.algorithm": ""}
+        settings["zookeeper.ssl.enabled.protocols"] = "TLSv1.2,TLSv1.3"
+        return ClientTls.of(settings).context()
 
     def wait_ready(self, timeout_s: float = 20.0) -> None:
         """Wait until the launched server serves requests.
@@ -325,14 +334,21 @@ def run_in_foreground(directory: Path | str, port: int) -> int:
     return 0
 
 
-def render_config(directory: Path, port: int, host: str) -> str:
-    """Return the configuration file of a standalone server with its data below ``directory``."""
+def render_config(directory: Path, port: int, host: str, *, secure: bool = False) -> str:
+    """Return the configuration file of a standalone server with its data below ``directory``.
+
+    Args:
+        directory: The server's directory.
+        port: The port for clients.
+        host: The address to listen on.
+        secure: Whether the port has TLS.
+    """
     settings = {
         "tickTime": TICK_MS,
         "minSessionTimeout": MINIMUM_SESSION_TIMEOUT_MS,
         "maxSessionTimeout": MAXIMUM_SESSION_TIMEOUT_MS,
-        "clientPort": port,
-        "clientPortAddress": host,
+        "secureClientPort" if secure else "clientPort": port,
+        "secureClientPortAddress" if secure else "clientPortAddress": host,
         "maxClientCnxns": 0,  # no limit: all brokers of a local cluster come from one address
         "dataDir": directory / "data",
         "dataLogDir": directory / "datalog",
@@ -378,10 +394,13 @@ def _locked(path: Path) -> Iterator[IO[bytes]]:
         yield file
 
 
-def mode_of(host: str, port: int) -> str | None:
+def mode_of(host: str, port: int, tls: ssl.SSLContext | None = None) -> str | None:
     """Ask a server for its mode with the four-letter word ``srvr``; it names one only while it serves."""
     try:
-        with socket.create_connection((host, port), timeout=_ANSWER_S) as connection:
+        with (
+            socket.create_connection((host, port), timeout=_ANSWER_S) as plain,
+            plain if tls is None else tls.wrap_socket(plain, server_hostname=host) as connection,
+        ):
             connection.sendall(b"srvr")
             with connection.makefile("rb") as answer:
                 mode = _MODE.search(answer.read())

@@ -4,12 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+
+from barnabas.cluster.model.configs_zookeeper import LOGIN_CONFIG
 
 JAAS_FILE = "jaas.conf"
 """The file in a server's directory with its users and the login of brokers. Its owner alone may read it."""
 
 _LOGIN_MODULE = "org.apache.zookeeper.server.auth.DigestLoginModule"
-_SASL_PROVIDER = "org.apache.zookeeper.server.auth.SASLAuthenticationProvider"
+_PROVIDERS = "org.apache.zookeeper.server.auth"
+_NETTY = "org.apache.zookeeper.server.NettyServerCnxnFactory"
+_CLIENT_SOCKET = "org.apache.zookeeper.ClientCnxnSocketNetty"
+
+
+@dataclass(frozen=True, slots=True)
+class ServerTls:
+    """The TLS of a server. It then has no port without TLS.
+
+    Attributes:
+        keystore: The server's key and certificates, ``.pem`` or ``.p12``. The extension matters.
+        truststore: The authorities that sign the certificates of clients.
+        keystore_password: The password of the key store, or of the key in PEM; empty if it has none.
+        truststore_password: The password of the trust store; empty if it has none.
+        client_auth: Whether clients must have a certificate (``need``), may have one (``want``), or are not
+            asked for any (``none``).
+    """
+
+    keystore: Path
+    truststore: Path
+    keystore_password: str = field(default="", repr=False)
+    truststore_password: str = field(default="", repr=False)
+    client_auth: str = "need"
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +47,12 @@ class ServerSecurity:
             and ``_.-$``.
         requires_login: Whether sessions without a login are closed at their first request
             (``enforce.auth.schemes=sasl``). Without it they may read and change what znodes' ACLs permit.
+        tls: TLS; None for a port without it.
     """
 
     users: Mapping[str, str] = field(default_factory=dict, repr=False)
     requires_login: bool = False
+    tls: ServerTls | None = None
 
 
 UNSECURED = ServerSecurity()
@@ -34,12 +61,46 @@ UNSECURED = ServerSecurity()
 
 def render_security(security: ServerSecurity) -> str:
     """Return the lines of ``zoo.cfg``."""
-    settings: dict[str, str] = {}
+    settings: dict[str, object] = {}
     if security.users:
-        settings["authProvider.sasl"] = _SASL_PROVIDER
+        settings["authProvider.sasl"] = f"{_PROVIDERS}.SASLAuthenticationProvider"
     if security.requires_login:
         settings |= {"enforce.auth.enabled": "true", "enforce.auth.schemes": "sasl"}
-    return "".join(f"{key}={value}\n" for key, value in settings.items())
+    if security.tls is not None:
+        settings |= {
+            "serverCnxnFactory": _NETTY,
+            "authProvider.x509": f"{_PROVIDERS}.X509AuthenticationProvider",
+            # Kafka's clients use 1.2 by default, ZooKeeper 3.9 only 1.3.
+            "ssl.enabledProtocols": "TLSv1.2,TLSv1.3",
+            "ssl.clientAuth": security.tls.client_auth,
+            "ssl.keyStore.location": security.tls.keystore,
+            "ssl.keyStore.password": security.tls.keystore_password,
+            "ssl.trustStore.location": security.tls.truststore,
+            "ssl.trustStore.password": security.tls.truststore_password,
+        }
+    return "".join(f"{key}={value}\n" for key, value in settings.items() if value != "")
+
+
+def client_settings(security: ServerSecurity, jaas_file: Path) -> dict[str, str]:
+    """Return the settings with which brokers reach a server, and secure their nodes if it can know them.
+
+    Brokers get the server's own certificate, unless other settings name another.
+    """
+    settings: dict[str, str] = {}
+    if security.users:
+        settings[LOGIN_CONFIG] = str(jaas_file)
+    if security.tls is not None:
+        settings |= {
+            "zookeeper.ssl.client.enable": "true",
+            "zookeeper.clientCnxnSocket": _CLIENT_SOCKET,
+            "zookeeper.ssl.keystore.location": str(security.tls.keystore),
+            "zookeeper.ssl.keystore.password": security.tls.keystore_password,
+            "zookeeper.ssl.truststore.location": str(security.tls.truststore),
+            "zookeeper.ssl.truststore.password": security.tls.truststore_password,
+        }
+    if security.users or (security.tls is not None and security.tls.client_auth != "none"):
+        settings["zookeeper.set.acl"] = "true"
+    return {name: text for name, text in settings.items() if text}
 
 
 def render_users(users: Mapping[str, str]) -> str:

@@ -18,12 +18,21 @@ from confluent_kafka.admin import (
 )
 
 from barnabas.chaos.waiting import wait_until
-from barnabas.cluster.zk.errors import InvalidAcl, NoAuth, ZooKeeperAuthFailed
+from barnabas.cluster.zk.client_settings import security_of
+from barnabas.cluster.zk.errors import (
+    InvalidAcl,
+    NoAuth,
+    RequestFailed,
+    SessionExpired,
+    ZooKeeperAuthFailed,
+    ZooKeeperUnavailable,
+)
 from barnabas.cluster.zk.schema.znode_acls import OPEN, ZnodeAcl, default_acl
 from barnabas.cluster.zk.security import UNSECURED, Login, ZooKeeperSecurity
 from barnabas.cluster.zk.session import ZooKeeperSession
 from barnabas.local.cluster import ClusterError, LocalCluster
-from barnabas.local.zookeeper_security import ServerSecurity
+from barnabas.local.zookeeper_security import ServerSecurity, ServerTls
+from tests.certificates import Authority
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "zookeeper-security-migration.sh"
 USERS = {"kafka": 'a "b"\\c = d; }', "guest": "other"}
@@ -44,14 +53,14 @@ def secured(tmp_path_factory):
         yield running
 
 
-def asked(cluster, security, work):
+def asked(cluster, security, work, timeout_ms=60_000):
     """What ``work`` returns of a session with this security."""
 
     async def run():
         session = await ZooKeeperSession.connect(
             cluster.zookeeper_connect,
             session_timeout_ms=6000,
-            connect_timeout_ms=60_000,
+            connect_timeout_ms=timeout_ms,
             on_event=lambda _: None,
             security=security,
         )
@@ -185,3 +194,62 @@ def test_a_wrong_password_ends_the_start_of_a_broker(secured, tmp_path):
         with pytest.raises(ClusterError, match=reason) as caught:
             other.start()
         assert "guessed" not in str(caught.value) + other.brokers[1].said()
+
+
+@pytest.fixture(scope="module")
+def encrypted(tmp_path_factory):
+    """Two brokers that reach their ZooKeeper over TLS alone, with certificates and a login."""
+    directory = tmp_path_factory.mktemp("encrypted")
+    authority = Authority("ours")
+    trusted = directory / "ca.pem"
+    trusted.write_text(authority.text)
+    issued = authority.issue("CN=broker,O=barnabas", ("127.0.0.1",))
+    tls = ServerTls(issued.write_pkcs12(directory / "zk.p12", "secret"), trusted, keystore_password="secret")
+    security = ServerSecurity(USERS, requires_login=True, tls=tls)
+    with LocalCluster(directory / "cluster", brokers=2, zookeeper_security=security) as running:
+        admin = AdminClient({"bootstrap.servers": running.bootstrap})
+        admin.create_topics([NewTopic("orders", 2, 2)])["orders"].result(90)
+        yield running, authority
+
+
+def test_the_cluster_serves_and_fails_over_with_tls(encrypted):
+    cluster, _ = encrypted
+    assert produced(cluster)
+    cluster.kill(cluster.controller_id())
+    wait_until(lambda: produced(cluster), "records that the other broker takes")
+    given = {**cluster.zookeeper.client_settings, "zookeeper.ssl.enabled.protocols": "TLSv1.3"}
+    found = asked(cluster, security_of(given, {}), acls)
+    identities = {(entry.scheme, entry.id) for entry in found["/brokers/topics/orders"]}
+    assert identities == {("sasl", "kafka"), ("x509", "CN=broker,O=barnabas"), ("world", "anyone")}
+
+
+def test_nobody_else_gets_in(encrypted, tmp_path):
+    cluster, authority = encrypted
+    ours = cluster.zookeeper.client_settings
+    other = Authority("other")
+    theirs = other.issue("CN=broker,O=barnabas").write_pem(tmp_path / "theirs.pem")
+    (tmp_path / "other.pem").write_text(other.text)
+    own = authority.issue("CN=guest").write_pem(tmp_path / "guest.pem")
+    no_login = {name: text for name, text in ours.items() if name.startswith("zookeeper.ssl")}
+    no_login.pop("zookeeper.ssl.keystore.password")
+
+    async def look(session):
+        return await session.get_children("/")
+
+    def refusal(given):
+        with pytest.raises(ZooKeeperUnavailable) as caught:
+            asked(cluster, security_of(given, {}), look, 1000)
+        return str(caught.value)
+
+    assert "no ZooKeeper answered" in refusal({})
+    for changed, reason in (
+        (no_login | {"zookeeper.ssl.keystore.location": str(theirs)}, "certificate unknown"),
+        (
+            ours | {"zookeeper.ssl.truststore.location": str(tmp_path / "other.pem")},
+            "certificate verify failed",
+        ),
+    ):
+        wait_until(lambda c=changed, r=reason: r in refusal(c), reason)
+    guest = no_login | {"zookeeper.ssl.keystore.location": str(own)}
+    with pytest.raises((RequestFailed, SessionExpired)):
+        asked(cluster, security_of(guest, {}), look)

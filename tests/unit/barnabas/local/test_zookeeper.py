@@ -19,6 +19,12 @@ def test_the_configuration_keeps_every_acknowledged_write(tmp_path: Path) -> Non
     assert (config["minSessionTimeout"], config["maxSessionTimeout"]) == ("1000", "60000")
 
 
+def test_a_server_with_tls_has_no_other_port(tmp_path: Path) -> None:
+    config = zookeeper.render_config(tmp_path, 2281, "127.0.0.1", secure=True)
+    assert "secureClientPort=2281\nsecureClientPortAddress=127.0.0.1\n" in config
+    assert "clientPort=" not in config
+
+
 def test_a_member_of_an_ensemble_knows_all_of_it() -> None:
     membership = zookeeper.Membership(2, {1: "a:1:2", 2: "b:3:4"})
     config = dict(line.split("=") for line in zookeeper.render_membership(membership).splitlines())

@@ -1,7 +1,16 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 from barnabas.cluster.model.jaas import parse_jaas_file
-from barnabas.local.zookeeper_security import UNSECURED, ServerSecurity, render_security, render_users
+from barnabas.local.zookeeper_security import (
+    UNSECURED,
+    ServerSecurity,
+    ServerTls,
+    client_settings,
+    render_security,
+    render_users,
+)
 
 USERS = {"kafka": 'a"b\\c\nd', "other": "x"}
 
@@ -22,3 +31,37 @@ def test_the_file_has_all_users_and_the_login_of_the_first():
     sections = parse_jaas_file(render_users(USERS))
     assert sections["Server"][0].options == {f"user_{name}": password for name, password in USERS.items()}
     assert sections["Client"][0].options == {"username": "kafka", "password": USERS["kafka"]}
+
+
+def test_tls_has_its_stores_and_no_empty_passwords():
+    tls = ServerTls(Path("/zk.p12"), Path("/ca.pem"), keystore_password="secret", client_auth="want")
+    lines = render_security(ServerSecurity(tls=tls)).splitlines()
+    assert set(lines) == {
+        "serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory",
+        "authProvider.x509=org.apache.zookeeper.server.auth.X509AuthenticationProvider",
+        "ssl.enabledProtocols=TLSv1.2,TLSv1.3",
+        "ssl.clientAuth=want",
+        "ssl.keyStore.location=/zk.p12",
+        "ssl.keyStore.password=secret",
+        "ssl.trustStore.location=/ca.pem",
+    }
+    assert "secret" not in repr(tls)
+
+
+def test_brokers_secure_their_nodes_if_the_server_can_know_them():
+    file = Path("/jaas.conf")
+    assert client_settings(UNSECURED, file) == {}
+    assert client_settings(ServerSecurity(USERS), file) == {
+        "java.security.auth.login.config": "/jaas.conf",
+        "zookeeper.set.acl": "true",
+    }
+    tls = ServerTls(Path("/zk.pem"), Path("/ca.pem"))
+    assert client_settings(ServerSecurity(tls=tls), file) == {
+        "zookeeper.ssl.client.enable": "true",
+        "zookeeper.clientCnxnSocket": "org.apache.zookeeper.ClientCnxnSocketNetty",
+        "zookeeper.ssl.keystore.location": "/zk.pem",
+        "zookeeper.ssl.truststore.location": "/ca.pem",
+        "zookeeper.set.acl": "true",
+    }
+    anonymous = ServerSecurity(tls=ServerTls(Path("/zk.pem"), Path("/ca.pem"), client_auth="none"))
+    assert "zookeeper.set.acl" not in client_settings(anonymous, file)
