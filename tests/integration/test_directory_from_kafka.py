@@ -13,6 +13,7 @@ from kafka.record.memory_records import MemoryRecords
 
 from barnabas.chaos.waiting import wait_until
 from barnabas.local.cluster import LocalCluster
+from tests.batches import keyed_batch, whole_batches
 
 FROM_KAFKA = Path(__file__).parents[1] / "data" / "kafka-3.9.1"
 END = 374
@@ -34,7 +35,28 @@ OVERRIDES = {
     "log.cleaner.dedupe.buffer.size": "2000000",
     "log.index.size.max.bytes": "4096",
 }
+DAMAGED = (
+    (b"\0\x63", b"a key of a version that does not exist"),
+    (b"\0\1\0\4live\0", b"a key that ends amid its topic"),
+    (b"\0\1\0\4live\0\4kept\0\0\0\0", b"\0\3\0"),
+    (None, b"no key"),
+)
+"""Records behind Kafka's own in each partition of the offsets topic."""
 LAST_VALUES = {b"k%d" % key: b"k%d=%d" % (key, 410 + key) for key in range(8)}
+
+
+def end_of(partition):
+    """The last file of a partition of the offsets topic as Kafka wrote it, and the offset after its end."""
+    path = max((FROM_KAFKA / f"__consumer_offsets-{partition}").glob("*.log"))
+    batches = list(whole_batches(path.read_bytes()))
+    return path, batches[-1].header.last_offset + 1 if batches else int(path.stem)
+
+
+def add_damaged_records(data):
+    for partition in range(2):
+        path, end = end_of(partition)
+        with (data / path.parent.name / path.name).open("ab") as file:
+            file.write(keyed_batch(DAMAGED, base_offset=end))
 
 
 def admin_of(cluster):
@@ -65,6 +87,7 @@ def cluster(request, tmp_path_factory):
                 shutil.copytree(entry, data / entry.name)
             elif entry.suffix != ".md":
                 shutil.copy(entry, data)
+        add_damaged_records(data)
         if request.param == "killed":
             (data / ".kafka_cleanshutdown").unlink()
         cluster.restart(1)
@@ -135,6 +158,15 @@ def test_groups_have_their_offsets_and_members(cluster, admin):
     assert (member.group_instance_id, member.client_id, member.host) == ("static-1", "reader", "/127.0.0.1")
     assert {each.topic for each in member.assignment.topic_partitions} == set(TOPICS)
     assert (empty.state, empty.members) == (ConsumerGroupState.EMPTY, [])
+
+
+def test_damaged_records_of_groups_are_skipped_and_reported(cluster):
+    lines = (cluster.brokers[1].dir / "logs" / "server.log").read_text().splitlines()
+    for partition in range(2):
+        _, end = end_of(partition)
+        for offset in range(end, end + len(DAMAGED)):
+            place = f"Skipping the damaged record of __consumer_offsets-{partition} at offset {offset}: "
+            assert sum(place in line for line in lines) == 1
 
 
 def test_the_static_member_reads_on_where_it_was(cluster):
