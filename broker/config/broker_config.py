@@ -241,6 +241,8 @@ def _cross_check(config: BrokerConfig) -> None:
         if wait > config.integer(limit):
             allowed = f"at most {limit}, which is {config.integer(limit)}"
             raise ConfigError("replica.fetch.wait.max.ms", str(wait), allowed)
+    if config.integer("max.connections.per.ip") == 0 and not config.text("max.connections.per.ip.overrides"):
+        raise ConfigError("max.connections.per.ip", "0", "above 0 without max.connections.per.ip.overrides")
     queued, longest = config.integer("queued.max.request.bytes"), config.integer("socket.request.max.bytes")
     if 0 < queued < longest:
         allowed = f"at least socket.request.max.bytes, which is {longest}, or at most 0 for no bound"

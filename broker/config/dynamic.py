@@ -17,6 +17,7 @@ from barnabas.broker.config.broker_config import BrokerConfig, resolve_log_confi
 from barnabas.cluster.model.configs import ConfigError, Value
 from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
 from barnabas.cluster.model.configs_described import LIVE_BROKER_CONFIGS, BrokerSettings
+from barnabas.cluster.model.configs_security import check_listener_limit
 
 _log = structlog.get_logger("kafka.server.DynamicBrokerConfig")
 
@@ -85,6 +86,7 @@ def usable(settings: Mapping[str, str], whose: str) -> dict[str, str]:
         try:
             if declared is not None:
                 declared.parse(text)
+            check_listener_limit(name, text)
         except ConfigError as error:
             _log.error(f"The setting {name} of {whose} in ZooKeeper is not used: {error}")
             continue

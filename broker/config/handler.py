@@ -14,6 +14,7 @@ from barnabas.broker.config.dynamic import DynamicBrokerConfig
 from barnabas.broker.config.topics import TopicConfigs
 from barnabas.broker.core.replication_quota import ReplicationThrottles
 from barnabas.broker.disk.log import Log
+from barnabas.cluster.model.addresses import host_address
 from barnabas.cluster.model.client_quotas import QuotaEntity, quotas_of
 from barnabas.cluster.model.configs import ConfigError
 from barnabas.cluster.model.configs_topic import TOPIC_CONFIGS
@@ -104,7 +105,9 @@ class ConfigHandler:
             self.quotas.clear()
             for credentials in self.credentials.values():
                 credentials.clear()
-        for entity, settings in changed.items():
+        for named, settings in changed.items():
+            # Connections of an address are found by Java's form of it.
+            entity = named if named.ip is None else QuotaEntity(ip=host_address(named.ip))
             if entity.user and entity.client_id is None:
                 self._credentials_changed(entity.user, settings)
             own = quotas_of(entity, settings)

@@ -14,7 +14,12 @@ from barnabas.broker.server.listener_security import ListenerSecurity, Mechanism
 from barnabas.broker.server.mechanisms import LOGIN_MODULES, OAUTHBEARER
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.configs import ConfigError, Value
-from barnabas.cluster.model.configs_security import LISTENER_PREFIX, PER_MECHANISM
+from barnabas.cluster.model.configs_security import (
+    LISTENER_PREFIX,
+    PER_MECHANISM,
+    check_listener_limit,
+    listener_limit,
+)
 
 
 def listener_security(
@@ -30,6 +35,8 @@ def listener_security(
     Raises:
         ConfigError: A setting is bad, missing, or not served.
     """
+    for name, text in given.items():
+        check_listener_limit(name, text)
     return MappingProxyType(
         {
             each.listener: ListenerSecurity(
@@ -70,5 +77,5 @@ def is_listener_setting(name: str, listeners: Iterable[Endpoint]) -> bool:
         if name.startswith(prefix):
             rest = name.removeprefix(prefix)
             _, _, behind = rest.partition(".")
-            return rest in CONFIGS or behind in PER_MECHANISM
+            return rest in CONFIGS or behind in PER_MECHANISM or listener_limit(name) is not None
     return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Collection, Mapping
+from functools import partial
 
 import structlog
 
@@ -15,6 +16,7 @@ from barnabas.broker.node.open import Storage
 from barnabas.broker.node.replicate import Replication
 from barnabas.broker.server.acceptor import ConnectionQuotas
 from barnabas.broker.server.clients import ClientListener
+from barnabas.broker.server.connection_limits import limits_of
 from barnabas.broker.server.context import ServerContext, ServerSettings
 from barnabas.broker.server.gates.table import guarded
 from barnabas.broker.server.key_source import KeySource
@@ -25,6 +27,7 @@ from barnabas.broker.server.quotas import ClientQuotas, QuotaMetrics
 from barnabas.broker.server.registry import HANDLERS
 from barnabas.broker.server.request_meter import RequestMeter
 from barnabas.broker.server.signed_tokens import KeySet, SignedOptions
+from barnabas.cluster.model.client_quotas import connection_rate_of
 from barnabas.cluster.model.settings import settings_of
 
 _log = structlog.get_logger("kafka.server.KafkaServer")
@@ -41,7 +44,12 @@ async def serve_clients(
     context = _context(storage, replication, purgatories, process)
     limit = process.descriptors
     quotas = ConnectionQuotas(
-        lambda: context.max_connections, first_kept_back(limit), guaranteed_to_clients(limit)
+        lambda: limits_of(context.broker_settings(), storage.sockets),
+        first_kept_back(limit),
+        guaranteed_to_clients(limit),
+        ip_rate=partial(connection_rate_of, storage.config_handler.quotas),
+        windows=context.settings.quota_windows,
+        window_ms=context.settings.quota_window_s * 1000,
     )
     security = process.config.security
     if any(each.mechanisms for each in security.values()):

@@ -11,8 +11,13 @@ import errno
 import resource
 import socket
 from collections.abc import Callable
+from typing import Any
 
 import structlog
+
+from barnabas.broker.core.connection_quotas import Admission, ConnectionCounter, ConnectionLimits, Verdict
+from barnabas.cluster.model.addresses import host_address
+from barnabas.cluster.runtime.line_limit import LINES
 
 _log = structlog.get_logger("kafka.network.Acceptor")
 
@@ -34,30 +39,24 @@ _REMEDIES = {
 _SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
 
-class ConnectionQuotas:
-    """The number of client connections of the broker, on all listeners, and its bounds.
+class ConnectionQuotas(ConnectionCounter):
+    """The client connections of the broker, on all listeners, and their bounds, descriptors among them.
 
     Args:
-        maximum: Returns the current ``max.connections``.
+        limits: Returns the limits in force.
         first_kept_back: Beyond the guaranteed number, no connection may keep a descriptor of this number or
             above.
         guaranteed: The number of connections allowed whatever their descriptors: logs alone may use all below
             ``first_kept_back``.
-
-    Attributes:
-        count: The current number of connections.
+        rates: The arguments of the counter that concern rates.
     """
 
-    def __init__(self, maximum: Callable[[], int], first_kept_back: int, guaranteed: int = 0) -> None:
-        self._maximum = maximum
+    def __init__(
+        self, limits: Callable[[], ConnectionLimits], first_kept_back: int, guaranteed: int = 0, **rates: Any
+    ) -> None:
+        super().__init__(limits, **rates)
         self._first_kept_back = first_kept_back
         self._guaranteed = guaranteed
-        self.count = 0
-
-    @property
-    def has_slot(self) -> bool:
-        """Whether ``max.connections`` allows one more."""
-        return self.count < self._maximum()
 
     def fits(self, connection: socket.socket) -> bool:
         """Return whether the connection may stay: there are few, or its descriptor is low enough."""
@@ -69,21 +68,30 @@ class Acceptor:
 
     Args:
         listening: The bound, listening, non-blocking socket.
-        quotas: The bounds.
-        serve: Called with each connection, which counts in ``quotas`` until it is closed.
+        listener: The name of the listener.
+        quotas: The connections of all listeners, and their limits.
+        serve: Called with each connection and its address; the connection counts until ``quotas.closed`` is
+            called.
     """
 
     def __init__(
-        self, listening: socket.socket, quotas: ConnectionQuotas, serve: Callable[[socket.socket], None]
+        self,
+        listening: socket.socket,
+        listener: str,
+        quotas: ConnectionQuotas,
+        serve: Callable[[socket.socket, str], None],
     ) -> None:
         self._listening = listening
+        self._listener = listener
         self._quotas = quotas
         self._serve = serve
         self._loop = asyncio.get_running_loop()
         self._held: socket.socket | None = None
+        self._is_counted = False
         self._reason = ""
         self._next_warning_at = 0.0
         self._timer: asyncio.TimerHandle | None = None
+        self._silent: dict[socket.socket, asyncio.TimerHandle] = {}
         self._loop.add_reader(listening, self._accept)
 
     def close(self) -> None:
@@ -96,14 +104,18 @@ class Acceptor:
             self._timer.cancel()
         if self._held is not None:
             self._held.close()
+        for connection, timer in self._silent.items():
+            timer.cancel()
+            connection.close()
+        self._silent.clear()
 
     def _accept(self) -> None:
         # The loop calls this while a client waits, so a missing slot always keeps a client waiting.
         for accepted in range(MOST_AT_ONCE):
-            if not self._quotas.has_slot:
-                if accepted:
-                    return
-                self._pause(f"max.connections allows no more than {self._quotas.count}; raise it")
+            full = self._quotas.full(self._listener)
+            if full is not None:
+                if not accepted:
+                    self._pause(full)
                 return
             try:
                 connection, _address = self._listening.accept()
@@ -114,21 +126,62 @@ class Acceptor:
                     self._pause(f"{error.strerror}{_REMEDIES.get(error.errno, '')}")
                     return
                 continue  # an error of one connection, whose client has gone
-            if not self._quotas.fits(connection):
-                self._held = connection
-                limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-                self._pause(
-                    f"the process may have {limit} files open, and the descriptors that are left are kept "
-                    f"back for logs and other servers{_REMEDIES[errno.EMFILE]}"
-                )
+            if not self._take(connection):
                 return
-            self._serve(connection)
 
-    def _pause(self, reason: str) -> None:
+    def _take(self, connection: socket.socket) -> bool:
+        """Serve or close a connection; if it must wait for that, hold it and return False."""
+        if not self._quotas.fits(connection):
+            self._held = connection
+            limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+            self._pause(
+                f"the process may have {limit} files open, and the descriptors that are left are kept "
+                f"back for logs and other servers{_REMEDIES[errno.EMFILE]}"
+            )
+            return False
+        if not self._is_counted:
+            wait_ms = self._quotas.wait_ms(self._listener, self._now_ms)
+            if wait_ms:
+                self._held, self._is_counted = connection, True
+                self._pause("max.connection.creation.rate allows no more; raise it", wait_ms / 1000)
+                return False
+        self._is_counted = False
+        self._admit(connection)
+        return True
+
+    def _admit(self, connection: socket.socket) -> None:
+        try:
+            host = host_address(connection.getpeername()[0])
+        except OSError:
+            connection.close()  # its client has gone
+            return
+        match self._quotas.admit(self._listener, host, self._now_ms):
+            case Admission(Verdict.SERVE):
+                self._serve(connection, host)
+            case Admission(Verdict.CLOSE_LATER, wait_ms):
+                self._silent[connection] = self._loop.call_later(wait_ms / 1000, self._end, connection)
+            case Admission(_, maximum):
+                connection.close()
+                if LINES.allow("rejected connections"):
+                    _log.info(
+                        f"Rejected connection from {host}, address already has the configured maximum of "
+                        f"{maximum} connections."
+                    )
+
+    def _end(self, connection: socket.socket) -> None:
+        """Close a connection of an address that opens too many."""
+        del self._silent[connection]
+        connection.close()
+
+    @property
+    def _now_ms(self) -> int:
+        return int(self._loop.time() * 1000)
+
+    def _pause(self, reason: str, pause_s: float = PAUSE_S) -> None:
         self._reason = reason
         self._warn()
         self._loop.remove_reader(self._listening)
-        self._timer = self._loop.call_later(PAUSE_S, self._resume)
+        self._timer = self._loop.call_later(pause_s, self._resume)
 
     def _warn(self) -> None:
         """Log why connections wait, every `WARN_EVERY_S` seconds as long as they do."""
@@ -140,15 +193,16 @@ class Acceptor:
             )
 
     def _resume(self) -> None:
-        """Accept again if the connection that was accepted last gets a lower descriptor now."""
+        """Accept again if the connection that was accepted last may be served now."""
         if self._held is not None:
             held, self._held = _renumbered(self._held), None
-            if not self._quotas.fits(held):
+            full = self._quotas.full(self._listener)
+            if full is not None:
                 self._held = held
-                self._warn()
-                self._timer = self._loop.call_later(PAUSE_S, self._resume)
+                self._pause(full)
                 return
-            self._serve(held)
+            if not self._take(held):
+                return
         self._loop.add_reader(self._listening, self._accept)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Mapping
+from functools import partial
 
 from barnabas.broker.core.sasl.authentication import Mechanism, SaslAuthentication
 from barnabas.broker.server.acceptor import Acceptor, ConnectionQuotas
@@ -23,7 +24,7 @@ class ClientListener:
 
     Args:
         context: Passed to the handlers.
-        quotas: The bounds on the number of connections, of all listeners.
+        quotas: The connections of all listeners, and the limits on them.
         name: The listener's name, such as ``PLAINTEXT``; clients get the brokers' endpoints of that name.
         handlers: The handler of each API.
         mechanisms: The SASL mechanisms by name; None for a listener without SASL.
@@ -58,45 +59,45 @@ class ClientListener:
     def start_on(self, listening: socket.socket) -> None:
         """Accept on a socket that was bound before; the listener closes it."""
         loop = asyncio.get_running_loop()
-        self._acceptor = Acceptor(listening, self._quotas, self._serve)
+        self._acceptor = Acceptor(listening, self._name, self._quotas, self._serve)
         self._sweep = loop.call_later(SWEEP_SECONDS, self._look_for_silence)
 
-    def _serve(self, accepted: socket.socket) -> None:
-        self._quotas.count += 1
-        task = asyncio.get_running_loop().create_task(self._begin(accepted), name="client connection")
+    def _serve(self, accepted: socket.socket, host: str) -> None:
+        task = asyncio.get_running_loop().create_task(self._begin(accepted, host), name="client connection")
         self._beginning.add(task)
         task.add_done_callback(self._beginning.discard)
 
-    async def _begin(self, accepted: socket.socket) -> None:
+    async def _begin(self, accepted: socket.socket, host: str) -> None:
         """Register an accepted connection with the loop, or close it if its client has gone."""
         try:
             accepted.settimeout(0)
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            await asyncio.get_running_loop().connect_accepted_socket(self._protocol, accepted)
+            await asyncio.get_running_loop().connect_accepted_socket(partial(self._protocol, host), accepted)
         except OSError:
             accepted.close()
-            self._quotas.count -= 1
+            self._quotas.closed(self._name, host)
 
-    def _protocol(self) -> ClientConnection:
+    def _protocol(self, host: str) -> ClientConnection:
         return ClientConnection(
             self._context,
             self._handlers,
             self._name,
             queue=self._queue,
             on_made=self._made,
-            on_lost=self._lost,
+            on_lost=partial(self._lost, host),
             authentication=None if self._mechanisms is None else SaslAuthentication(self._mechanisms),
         )
 
     def _made(self, connection: ClientConnection) -> None:
         self._connections.add(connection)
+        self._context.meter.connections.connected(self._name)
         if self._is_stopping:
             # It was accepted just before the stop, and the loop reaches it only now.
             connection.abort()
 
-    def _lost(self, connection: ClientConnection) -> None:
+    def _lost(self, host: str, connection: ClientConnection) -> None:
         self._connections.discard(connection)
-        self._quotas.count -= 1
+        self._quotas.closed(self._name, host)
         if not self._connections and self._all_gone is not None and not self._all_gone.done():
             self._all_gone.set_result(None)
 
@@ -110,7 +111,16 @@ class ClientListener:
                 connection.expire(int(silent_ms), max_idle_ms)
             elif silent_ms > 1000 * SWEEP_SECONDS:
                 connection.release()
+        self._close_excess()
         self._sweep = loop.call_later(SWEEP_SECONDS, self._look_for_silence)
+
+    def _close_excess(self) -> None:
+        """Close the least recently used connections above a ``max.connections`` that was lowered."""
+        excess = self._quotas.excess
+        if excess:
+            for connection in sorted(self._connections, key=lambda each: each.last_active)[:excess]:
+                connection.close("max.connections was lowered")
+                connection.abort()
 
     async def stop(self) -> None:
         """Stop accepting, close every connection, and return when all are closed."""

@@ -162,11 +162,6 @@ class ServerContext:
         sessions = FetchSessionCache[FetchPartition](self.settings.fetch_session_slots, _session_id)
         object.__setattr__(self, "fetch_sessions", sessions)
 
-    @property
-    def max_connections(self) -> int:
-        """The current ``max.connections``; one connection more waits to be accepted."""
-        return int(str(self.broker_settings().values["max.connections"]))
-
 
 def _session_id() -> int:
     """A number that nobody can guess: a client that names a session may change it."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from prometheus_client import Counter, Histogram
 
+from barnabas.broker.server.connection_meter import ConnectionMeter
 from barnabas.broker.wire.apis import ApiKey
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.runtime.metrics import Metrics
@@ -63,10 +64,14 @@ class RequestMeter:
 
     Args:
         metrics: The metrics of this broker.
+
+    Attributes:
+        connections: The metrics of connections.
     """
 
     def __init__(self, metrics: Metrics) -> None:
         self._metrics = metrics
+        self.connections = ConnectionMeter(metrics)
         self._series: dict[int, _Series] = {}
 
     def sent(self, api_key: int, times: RequestTimes, sent: float) -> None:

@@ -85,6 +85,7 @@ class SaslGate:
         self._listener = listener
         self._loop = asyncio.get_running_loop()
         self._delayed: asyncio.TimerHandle | None = None
+        self._has_authenticated = False
 
     @property
     def is_shut(self) -> bool:
@@ -118,6 +119,7 @@ class SaslGate:
         """
         if prefix.api_key == ApiKey.SASL_HANDSHAKE or not self._authentication.is_expired(self._now_ms):
             return False
+        self._context.meter.connections.expired(self._listener)
         self._connection.close("the session has expired without a re-authentication")
         return True
 
@@ -193,11 +195,14 @@ class SaslGate:
         principal = self._authentication.principal
         if self._authentication.is_complete and principal is not None:
             self._connection.principal = principal
+            self._context.meter.connections.authenticated(self._listener, is_again=self._has_authenticated)
+            self._has_authenticated = True
         self._connection.answer(chunks)
 
     def _fail(self, reason: str, chunks: list[Chunk]) -> None:
         """Answer and close after ``connection.failed.authentication.delay.ms`` (KIP-306)."""
         kind = self._authentication.attempt
+        self._context.meter.connections.failed(self._listener, is_again=self._has_authenticated)
         if LINES.allow(f"failed {kind}"):
             _log.info(f"Failed {kind} with {self._connection.peer} ({reason})", listener=self._listener)
         delay_ms = self._context.settings.failed_authentication_delay_ms

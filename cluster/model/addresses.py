@@ -5,10 +5,51 @@ Source: ``java.net.InetAddress.getHostAddress`` (Java SE 17 API documentation).
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from functools import lru_cache
 from ipaddress import IPv4Address, ip_address
+from types import MappingProxyType
 
 _GROUP_BYTES = 2
+
+
+_LOCALHOST = {"localhost": "127.0.0.1"}
+
+
+def is_address(text: str) -> bool:
+    """Return whether a text is an address; names other than ``localhost`` are not looked up."""
+    try:
+        ip_address(text)
+    except ValueError:
+        return text in _LOCALHOST
+    return True
+
+
+@lru_cache(maxsize=16)
+def numbers_by_address(text: str) -> Mapping[str, int]:
+    """Parse ``max.connections.per.ip.overrides``: a list of ``address:number``; the last colon separates.
+
+    Raises:
+        ValueError: An item has another form.
+    """
+    numbers = {}
+    for item in filter(None, (each.strip() for each in text.split(","))):
+        name, _, number = item.rpartition(":")
+        name = name.strip()
+        if not is_address(name) or not re.fullmatch(r"\d{1,10}", number.strip(), re.ASCII):
+            raise ValueError(f"{item} is not of the form address:number")
+        numbers[host_address(_LOCALHOST.get(name, name))] = int(number)
+    return MappingProxyType(numbers)
+
+
+def are_numbers_by_address(text: object) -> bool:
+    """Return whether `numbers_by_address` can parse a text."""
+    try:
+        numbers_by_address(str(text))
+    except ValueError:
+        return False
+    return True
 
 
 @lru_cache(maxsize=1024)

@@ -12,6 +12,7 @@ from math import isfinite
 from types import MappingProxyType
 from typing import NamedTuple
 
+from barnabas.cluster.model.addresses import is_address
 from barnabas.cluster.model.errors import ErrorCode
 
 USER, CLIENT_ID, IP = "user", "client-id", "ip"
@@ -34,7 +35,9 @@ _CLIENT_KEYS: Mapping[str, bool] = MappingProxyType(
 )
 """The settings of users and clients, and whether each is a whole number."""
 
-_IP_KEYS: Mapping[str, bool] = MappingProxyType({"connection_creation_rate": True})
+CONNECTION_CREATION_RATE = "connection_creation_rate"
+
+_IP_KEYS: Mapping[str, bool] = MappingProxyType({CONNECTION_CREATION_RATE: True})
 
 _EPSILON = 1e-6
 
@@ -119,7 +122,8 @@ def entity_of(parts: Iterable[tuple[str, str | None]]) -> QuotaEntity:
     """Return the entity that a request names.
 
     Raises:
-        QuotaError: There is no part, an unknown type, a type twice, an empty name, or an address and more.
+        QuotaError: There is no part, an unknown type, a type twice, an empty name, an address and more, or an
+            address that is none. Unlike in 2.8, names of hosts are not looked up.
     """
     named: dict[str, str] = {}
     for kind, name in parts:
@@ -136,6 +140,8 @@ def entity_of(parts: Iterable[tuple[str, str | None]]) -> QuotaEntity:
         raise _invalid(
             "Invalid quota entity combination, IP entity should not be used with user/client ID entity."
         )
+    if named.get(IP) and not is_address(named[IP]):
+        raise _invalid(f"{named[IP]} is not a valid IP or resolvable host.")
     return QuotaEntity(named.get(USER), named.get(CLIENT_ID), named.get(IP))
 
 
@@ -178,6 +184,12 @@ def quotas_of(entity: QuotaEntity, settings: Mapping[str, str]) -> dict[str, flo
         except (KeyError, ValueError):
             continue
     return found
+
+
+def connection_rate_of(quotas: Mapping[QuotaEntity, Mapping[str, float]], host: str) -> float | None:
+    """Return the most new connections per second of an address; None for no limit (KIP-612)."""
+    own, default = quotas.get(QuotaEntity(ip=host), {}), quotas.get(QuotaEntity(ip=DEFAULT), {})
+    return own.get(CONNECTION_CREATION_RATE, default.get(CONNECTION_CREATION_RATE))
 
 
 def described(

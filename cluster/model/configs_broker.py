@@ -8,10 +8,12 @@ no other value). And ``inter.broker.protocol.version`` can only be 2.6.
 
 from __future__ import annotations
 
+from barnabas.cluster.model.addresses import are_numbers_by_address
 from barnabas.cluster.model.brokers import GRPC_LISTENER
 from barnabas.cluster.model.configs import (
     UNLIMITED_INT,
     Config,
+    Rule,
     Type,
     at_least,
     between,
@@ -95,6 +97,13 @@ _NETWORK = (
     ),
     Config(
         "max.connections.per.ip", _INT, UNLIMITED_INT, "The most connections from one address.", at_least(0)
+    ),
+    Config(
+        "max.connections.per.ip.overrides",
+        _STRING,
+        "",
+        "The most connections from some addresses.",
+        Rule(are_numbers_by_address, "a list of address:number"),
     ),
     Config("max.connections", _INT, UNLIMITED_INT, "The most connections.", at_least(0)),
     Config(

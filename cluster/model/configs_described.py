@@ -111,6 +111,7 @@ DYNAMIC_BROKER_CONFIGS = (
         "max.connection.creation.rate",
         "max.connections",
         "max.connections.per.ip",
+        "max.connections.per.ip.overrides",
         "num.io.threads",
         "num.network.threads",
         "num.recovery.threads.per.data.dir",

@@ -6,7 +6,7 @@ Sources: ``BrokerSecurityConfigs``, ``SslConfigs`` and ``SaslConfigs`` of releas
 
 from __future__ import annotations
 
-from barnabas.cluster.model.configs import Config, Type, at_least
+from barnabas.cluster.model.configs import Config, ConfigError, Type, at_least
 from barnabas.cluster.model.configs_ssl import SSL_CONFIGS
 
 SECURITY_CONFIGS = (
@@ -81,3 +81,38 @@ PER_MECHANISM = frozenset(
 
 LISTENER_PREFIX = "listener.name."
 """The start of the names of settings of one listener."""
+
+LISTENER_LIMITS = (
+    Config("max.connections", Type.INT, None, "The most connections of a listener.", at_least(1)),
+    Config(
+        "max.connection.creation.rate",
+        Type.INT,
+        None,
+        "The most new connections of a listener per second.",
+        at_least(1),
+    ),
+)
+"""The settings of a listener that change while the broker runs."""
+
+
+def listener_limit(name: str) -> Config | None:
+    """Return the declaration of a limit with a listener's prefix; None for any other setting."""
+    if not name.startswith(LISTENER_PREFIX):
+        return None
+    listener = name.removeprefix(LISTENER_PREFIX)
+    return next((limit for limit in LISTENER_LIMITS if listener.endswith(f".{limit.name}")), None)
+
+
+def check_listener_limit(name: str, text: str) -> None:
+    """Check a setting for which there is a `listener_limit`, and no other.
+
+    Raises:
+        ConfigError: It has a bad value.
+    """
+    limit = listener_limit(name)
+    if limit is None:
+        return
+    try:
+        limit.parse(text)
+    except ConfigError as error:
+        raise ConfigError(name, error.value, error.allowed) from None

@@ -97,6 +97,12 @@ class Metrics:
     completed_rebalances: Counter = field(init=False)
     partition_load_time_ms: Histogram = field(init=False)
     connection_count: Gauge = field(init=False)
+    connection_creations: Counter = field(init=False)
+    successful_authentications: Counter = field(init=False)
+    failed_authentications: Counter = field(init=False)
+    successful_reauthentications: Counter = field(init=False)
+    failed_reauthentications: Counter = field(init=False)
+    expired_connections: Counter = field(init=False)
     memory_pool_available: Gauge = field(init=False)
     memory_pool_used: Gauge = field(init=False)
     answer_bytes: Gauge = field(init=False)
@@ -173,6 +179,7 @@ _STATS = "kafka_controller_ControllerStats_"
 _REPLICAS = "kafka_server_ReplicaManager_"
 _PURGATORY = "kafka_server_DelayedOperationPurgatory_"
 _REQUESTS = "kafka_network_RequestMetrics_"
+_SOCKETS = "kafka_server_socket_server_metrics_"
 _GROUPS = "kafka_coordinator_group_GroupMetadataManager_"
 _COORDINATOR = "kafka_server_group_coordinator_metrics_"
 
@@ -296,8 +303,26 @@ _METRICS: dict[str, _Make] = {
     "partition_load_time_ms": _histogram(
         _COORDINATOR + "partition_load_time", "How long a partition of __consumer_offsets was loaded, ms"
     ),
-    "connection_count": _gauge(
-        "kafka_server_socket_server_metrics_connection_count", "Open client connections"
+    "connection_count": _gauge(_SOCKETS + "connection_count", "Open client connections"),
+    "connection_creations": _counter(
+        _SOCKETS + "connection_creation", "Client connections accepted", "listener"
+    ),
+    "successful_authentications": _counter(
+        _SOCKETS + "successful_authentication", "Clients that authenticated", "listener"
+    ),
+    "failed_authentications": _counter(
+        _SOCKETS + "failed_authentication", "Clients that failed to authenticate", "listener"
+    ),
+    "successful_reauthentications": _counter(
+        _SOCKETS + "successful_reauthentication", "Clients that authenticated again", "listener"
+    ),
+    "failed_reauthentications": _counter(
+        _SOCKETS + "failed_reauthentication", "Clients that failed to authenticate again", "listener"
+    ),
+    "expired_connections": _counter(
+        _SOCKETS + "expired_connections_killed_count",
+        "Connections closed because the client did not authenticate again in time",
+        "listener",
     ),
     "memory_pool_available": _gauge(
         "kafka_network_SocketServer_MemoryPoolAvailable", "Unused bytes of queued.max.request.bytes"

@@ -16,6 +16,7 @@ import confluent_kafka.admin
 import kafka
 import pytest
 
+from barnabas.broker.core.connection_quotas import ConnectionLimits
 from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.replicas.interface import Appended, EpochEnd, Fetched, ListedOffset
 from barnabas.broker.server.acceptor import ConnectionQuotas
@@ -182,7 +183,9 @@ async def bootstrap():
         ClientQuotas({}, 11, 1),
         lambda: None,
     )
-    listener = ClientListener(context, ConnectionQuotas(lambda: 10_000, 10_000), "PLAINTEXT")
+    listener = ClientListener(
+        context, ConnectionQuotas(lambda: ConnectionLimits(10_000), 10_000), "PLAINTEXT"
+    )
     bound = socket.create_server(("127.0.0.1", 0))
     bound.settimeout(0)
     listener.start_on(bound)

@@ -26,7 +26,7 @@ from barnabas.cluster.model.commands.configs import (
 from barnabas.cluster.model.configs import Config, ConfigError, Type, Value
 from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
 from barnabas.cluster.model.configs_described import DYNAMIC_BROKER_CONFIGS, LISTENER_CONFIGS
-from barnabas.cluster.model.configs_security import LISTENER_PREFIX
+from barnabas.cluster.model.configs_security import LISTENER_PREFIX, check_listener_limit, listener_limit
 from barnabas.cluster.model.configs_topic import TOPIC_CONFIGS, conflict, parse_topic
 from barnabas.cluster.model.configs_unserved import unserved
 from barnabas.cluster.model.errors import ErrorCode
@@ -178,12 +178,16 @@ def _refuse_large(resource: ConfigResource, settings: Mapping[str, str]) -> None
 def _check_broker(resource: ConfigResource, settings: Mapping[str, str]) -> Mapping[str, Value]:
     known = settings.keys() & BROKER_CONFIGS.keys()
     _refuse_any(resource, known - DYNAMIC_BROKER_CONFIGS, "Cannot update these configs dynamically")
-    of_listeners = {name for name in settings if name.startswith(LISTENER_PREFIX)}
+    of_listeners = {
+        name for name in settings if name.startswith(LISTENER_PREFIX) and listener_limit(name) is None
+    }
     _refuse_any(resource, of_listeners, "This broker reads these configs at its start alone")
     if resource.is_default:
         message = "Cannot update these configs at default cluster level, broker id must be specified"
         _refuse_any(resource, known & LISTENER_CONFIGS, message)
     _refuse_any(resource, known & LISTENER_CONFIGS, "This broker reads these configs at its start alone")
+    for name in sorted(settings):
+        check_listener_limit(name, settings[name])
     return {name: BROKER_CONFIGS[name].parse(settings[name]) for name in sorted(known)}
 
 

@@ -87,3 +87,11 @@ def test_the_strongest_usable_layer_holds(default, own):
             texts = [layer[name] for layer in (own, default) if layer.get(name, "bad") != "bad"]
             assert config.config.integer(name) == (int(texts[0]) if texts else given_)
         assert usable({"log.dirs": "x"}, "this broker") == {}
+
+
+def test_a_bad_limit_of_a_listener_does_not_count():
+    name = "listener.name.a.max.connections"
+    with capture_logs() as lines:
+        assert usable({name: "many"}, "this broker") == {}
+        assert usable({name: "5"}, "this broker") == {name: "5"}
+    assert name in lines[0]["event"]

@@ -112,6 +112,14 @@ async def test_quotas_are_replaced_by_what_is_read(room):
     assert held == {}
 
 
+async def test_the_rate_of_an_address_is_found_by_java_s_form_of_it(room):
+    quota = {"connection_creation_rate": "5"}
+    room.applier.quotas_changed({QuotaEntity(ip="::1"): quota, QuotaEntity(ip=""): quota}, are_all=True)
+    assert set(room.applier.quotas) == {QuotaEntity(ip="0:0:0:0:0:0:0:1"), QuotaEntity(ip="")}
+    room.applier.quotas_changed({QuotaEntity(ip="::1"): {}}, are_all=False)
+    assert set(room.applier.quotas) == {QuotaEntity(ip="")}
+
+
 async def test_credentials_follow_their_users(room):
     handler = room.applier
     text = ScramCredential(b"salt", b"stored", b"server", 4096).text

@@ -22,6 +22,7 @@ GIVEN = {
     "listener.name.outer.plain.sasl.jaas.config": f'{PLAIN} required user_b="secret";',
     "listener.name.outer.connections.max.reauth.ms": "2000",
     "listener.name.outer.plain.connections.max.reauth.ms": "1000",
+    "listener.name.outer.max.connection.creation.rate": "10",
 }
 
 
@@ -62,6 +63,9 @@ def test_settings_of_no_listener_are_unknown():
             "soon",
             "listener.name.outer.connections.max.reauth.ms",
         ),
+        ("listener.name.outer.max.connections", "0", "listener.name.outer.max.connections .* at least 1"),
+        ("max.connections.per.ip", "0", "above 0 without max.connections.per.ip.overrides"),
+        ("max.connections.per.ip.overrides", "a:b", "a list of address:number"),
         ("connections.max.idle.ms", "100", "less than connections.max.idle.ms"),
         (
             "listener.security.protocol.map",

@@ -11,6 +11,7 @@ import pytest
 
 from barnabas.broker.coordinator.offsets_topic import OffsetsTopic
 from barnabas.broker.coordinator.settings import GroupSettings
+from barnabas.broker.core.connection_quotas import ConnectionLimits
 from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.replicas.interface import Appended, Deleted, EpochEnd, Fetched, ListedOffset
 from barnabas.broker.server.acceptor import ConnectionQuotas
@@ -407,7 +408,9 @@ async def connect(broker, schema):
 
     async def to():
         if not listeners:
-            listener = ClientListener(broker.context, ConnectionQuotas(lambda: 10_000, 10_000), "PLAINTEXT")
+            listener = ClientListener(
+                broker.context, ConnectionQuotas(lambda: ConnectionLimits(10_000), 10_000), "PLAINTEXT"
+            )
             bound = socket.create_server(("127.0.0.1", 0))
             bound.settimeout(0)
             listener.start_on(bound)

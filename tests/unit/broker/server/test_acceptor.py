@@ -9,6 +9,7 @@ import socket
 import pytest
 from structlog.testing import capture_logs
 
+from barnabas.broker.core.connection_quotas import ConnectionLimits
 from barnabas.broker.server.acceptor import Acceptor, ConnectionQuotas
 
 
@@ -21,7 +22,9 @@ async def accepting():
         bound = socket.create_server(("127.0.0.1", 0))
         bound.settimeout(0)
         served = asyncio.Queue()
-        made.append((Acceptor(listening(bound) if listening else bound, quotas, served.put_nowait), served))
+        chosen = listening(bound) if listening else bound
+        acceptor = Acceptor(chosen, "L", quotas, lambda connection, _host: served.put_nowait(connection))
+        made.append((acceptor, served))
         return bound.getsockname(), served
 
     yield start
@@ -56,7 +59,8 @@ class OutOfDescriptors:
 @pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.ENOBUFS])
 async def test_it_goes_on_after_a_shortage(accepting, number):
     address, served = accepting(
-        ConnectionQuotas(lambda: 10, 10_000), lambda bound: OutOfDescriptors(bound, number, 3)
+        ConnectionQuotas(lambda: ConnectionLimits(10), 10_000),
+        lambda bound: OutOfDescriptors(bound, number, 3),
     )
     with capture_logs() as lines, socket.create_connection(address):
         async with asyncio.timeout(60):
@@ -68,7 +72,8 @@ async def test_it_goes_on_after_a_shortage(accepting, number):
 
 async def test_a_client_that_has_gone_costs_no_other(accepting):
     address, served = accepting(
-        ConnectionQuotas(lambda: 10, 10_000), lambda bound: OutOfDescriptors(bound, errno.ECONNABORTED, 3)
+        ConnectionQuotas(lambda: ConnectionLimits(10), 10_000),
+        lambda bound: OutOfDescriptors(bound, errno.ECONNABORTED, 3),
     )
     with socket.create_connection(address):
         async with asyncio.timeout(60):
@@ -92,7 +97,7 @@ async def test_a_connection_under_too_high_a_number_waits_and_gets_a_lower_one(a
     try:
         limit = below[-1] + 1
         # The listening socket and the client's own come first.
-        quotas = Asked(lambda: 10, limit)
+        quotas = Asked(lambda: ConnectionLimits(10), limit)
         address, served = accepting(quotas)
         with capture_logs() as lines, socket.create_connection(address):
             async with asyncio.timeout(60):
@@ -112,12 +117,12 @@ async def test_a_connection_under_too_high_a_number_waits_and_gets_a_lower_one(a
 
 
 async def test_some_connections_are_accepted_though_logs_hold_all_lower_numbers(accepting):
-    quotas = ConnectionQuotas(lambda: 10, first_kept_back=0, guaranteed=1)
+    quotas = ConnectionQuotas(lambda: ConnectionLimits(10), first_kept_back=0, guaranteed=1)
     address, served = accepting(quotas)
     with socket.create_connection(address), socket.create_connection(address):
         async with asyncio.timeout(60):
             (await served.get()).close()
-    quotas.count = 1  # as the listener would count it
+    assert quotas.count == 1
     with socket.socket() as another:
         assert not quotas.fits(another)
 
@@ -125,7 +130,7 @@ async def test_some_connections_are_accepted_though_logs_hold_all_lower_numbers(
 @pytest.mark.parametrize(("every_s", "at_least"), [(0.0, 2), (3600.0, 1)])
 async def test_that_connections_wait_is_said_again_and_again(accepting, monkeypatch, every_s, at_least):
     monkeypatch.setattr("barnabas.broker.server.acceptor.WARN_EVERY_S", every_s)
-    quotas = Asked(lambda: 10, 0)
+    quotas = Asked(lambda: ConnectionLimits(10), 0)
     address, _served = accepting(quotas)
     with capture_logs() as lines, socket.create_connection(address):
         for _ in range(3):
@@ -142,10 +147,82 @@ async def test_too_many_connections_name_the_setting(accepting):
     def maximum():
         # The acceptor warns in the turn of the loop in which it asks, before the test goes on.
         asked.set()
-        return 0
+        return ConnectionLimits(0)
 
     address, _served = accepting(ConnectionQuotas(maximum, 10_000))
     with capture_logs() as lines, socket.create_connection(address):
         async with asyncio.timeout(60):
             await asked.wait()
     assert lines[0]["reason"] == "max.connections allows no more than 0; raise it"
+
+
+async def is_closed(connection):
+    """Whether the broker closes a connection without a word."""
+    connection.settimeout(0)
+    async with asyncio.timeout(60):
+        try:
+            return await asyncio.get_running_loop().sock_recv(connection, 1) == b""
+        except ConnectionResetError:
+            return True
+
+
+async def test_a_connection_too_many_of_an_address_is_closed(accepting):
+    quotas = ConnectionQuotas(lambda: ConnectionLimits(per_ip=1), 10_000)
+    address, served = accepting(quotas)
+    with capture_logs() as lines, socket.create_connection(address) as kept:
+        async with asyncio.timeout(60):
+            first = await served.get()
+        with socket.create_connection(address) as other:
+            assert await is_closed(other)
+        first.close()
+        quotas.closed("L", "127.0.0.1")
+        with socket.create_connection(address):
+            async with asyncio.timeout(60):
+                (await served.get()).close()
+        kept.close()
+    expected = (
+        "Rejected connection from 127.0.0.1, address already has the configured maximum of 1 connections."
+    )
+    assert lines[0]["event"] == expected
+
+
+async def test_connections_wait_for_their_rate(accepting):
+    quotas = ConnectionQuotas(lambda: ConnectionLimits(rate=1), 10_000, windows=2, window_ms=10)
+    address, served = accepting(quotas)
+    with capture_logs() as lines:
+        for _ in range(3):
+            with socket.create_connection(address):
+                async with asyncio.timeout(60):
+                    (await served.get()).close()
+    assert quotas.count == 3
+    assert "max.connection.creation.rate" in lines[0]["reason"]
+
+
+async def test_a_connection_of_an_address_above_its_rate_is_closed_later(accepting):
+    quotas = ConnectionQuotas(
+        ConnectionLimits, 10_000, ip_rate={"127.0.0.1": 0.0}.get, windows=2, window_ms=10
+    )
+    address, served = accepting(quotas)
+    with socket.create_connection(address) as silent:
+        assert await is_closed(silent)
+    assert served.empty()
+    assert quotas.count == 0
+
+
+async def test_what_is_held_or_silent_is_closed_with_the_acceptor():
+    asked = asyncio.Event()
+
+    def ip_rate(_):
+        # The connection is kept in the turn of the loop in which this is asked.
+        asked.set()
+        return 0.0
+
+    quotas = ConnectionQuotas(ConnectionLimits, 10_000, ip_rate=ip_rate, windows=2, window_ms=3_600_000)
+    bound = socket.create_server(("127.0.0.1", 0))
+    bound.settimeout(0)
+    acceptor = Acceptor(bound, "L", quotas, lambda *_: None)
+    with socket.create_connection(bound.getsockname()) as silent:
+        async with asyncio.timeout(60):
+            await asked.wait()
+        acceptor.close()
+        assert await is_closed(silent)

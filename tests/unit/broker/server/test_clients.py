@@ -13,9 +13,15 @@ from barnabas.broker.replicas.interface import Fetched
 from barnabas.broker.server import clients
 from barnabas.broker.server.acceptor import ConnectionQuotas
 from barnabas.broker.server.clients import ClientListener
+from barnabas.broker.server.connection_limits import limits_of
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 from tests.unit.broker.server.raw_client import Client
+
+
+def limited_to(broker, max_connections):
+    values = {**broker.broker_settings.values, "max.connections": max_connections}
+    broker.broker_settings = dataclasses.replace(broker.broker_settings, values=values)
 
 
 @pytest.fixture
@@ -24,10 +30,11 @@ async def listen(broker):
 
     async def start(max_connections=None, **settings):
         if max_connections is not None:
-            values = {**broker.broker_settings.values, "max.connections": max_connections}
-            broker.broker_settings = dataclasses.replace(broker.broker_settings, values=values)
+            limited_to(broker, max_connections)
         broker.settings = dataclasses.replace(broker.settings, **settings)
-        quotas = ConnectionQuotas(lambda: broker.context.max_connections, first_kept_back=10_000)
+        quotas = ConnectionQuotas(
+            lambda: limits_of(broker.context.broker_settings(), ()), first_kept_back=10_000
+        )
         listener = ClientListener(broker.context, quotas, "PLAINTEXT")
         listeners.append(listener)
         bound = socket.create_server(("127.0.0.1", 0))
@@ -142,3 +149,25 @@ async def test_who_hangs_up_before_being_accepted_takes_no_slot(listen):
     _, writer = await asyncio.open_connection("127.0.0.1", port)
     await until(lambda: listener.connection_count == 1)
     writer.close()
+
+
+async def test_the_longest_silent_connections_are_closed_when_the_maximum_is_lowered(
+    listen, broker, schema, monkeypatch
+):
+    monkeypatch.setattr(clients, "SWEEP_SECONDS", 0.01)
+    listener, port = await listen()
+    connected = []
+    for number in range(3):
+        connected.append(Client(schema, *await asyncio.open_connection("127.0.0.1", port)))
+        await until(lambda expected=number + 1: listener.connection_count == expected)
+    connected[0].send(connected[0].api_versions(1))
+    await connected[0].reader.readexactly(4)
+    with capture_logs() as lines:
+        limited_to(broker, 1)
+        for each in connected[1:]:
+            with contextlib.suppress(ConnectionResetError):
+                assert await each.reader.read() == b""
+    assert listener.connection_count == 1
+    assert lines[0]["reason"] == "max.connections was lowered"
+    for each in connected:
+        each.writer.close()

@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 import uvloop
 
+from barnabas.broker.core.connection_quotas import ConnectionLimits
 from barnabas.broker.server import fairness
 from barnabas.broker.server.acceptor import ConnectionQuotas
 from barnabas.broker.server.clients import ClientListener
@@ -195,7 +196,7 @@ def test_of_what_two_hundred_dead_clients_asked_for_a_request_each_is_served(bro
         return api_versions.handle(context, request)
 
     async def whole():
-        quotas = ConnectionQuotas(lambda: clients, 100_000)
+        quotas = ConnectionQuotas(lambda: ConnectionLimits(clients), 100_000)
         listener = ClientListener(broker.context, quotas, "PLAINTEXT", {ApiKey.API_VERSIONS: counted})
         bound = socket.create_server(("127.0.0.1", 0), backlog=clients)
         bound.settimeout(0)

@@ -14,6 +14,7 @@ import pytest
 import uvloop
 from structlog.testing import capture_logs
 
+from barnabas.broker.core.connection_quotas import ConnectionLimits
 from barnabas.broker.replicas.interface import Fetched
 from barnabas.broker.server import clients as clients_module
 from barnabas.broker.server import connection as connection_module
@@ -114,7 +115,9 @@ async def serve(broker, schema):
             bound = socket.create_server(("127.0.0.1", 0))
             bound.settimeout(0)
             port.append(bound.getsockname()[1])
-            listeners.append(ClientListener(context, ConnectionQuotas(lambda: 100, 10_000), "PLAINTEXT"))
+            listeners.append(
+                ClientListener(context, ConnectionQuotas(lambda: ConnectionLimits(100), 10_000), "PLAINTEXT")
+            )
             listeners[0].start_on(bound)
         reader, writer = await asyncio.open_connection("127.0.0.1", port[0])
         writers.append(writer)
@@ -383,7 +386,9 @@ def test_nothing_of_a_closed_connection_is_left_without_a_garbage_collection(
     async def whole():
         bound = socket.create_server(("127.0.0.1", 0))
         bound.settimeout(0)
-        listener = ClientListener(context, ConnectionQuotas(lambda: 100, 10_000), "PLAINTEXT")
+        listener = ClientListener(
+            context, ConnectionQuotas(lambda: ConnectionLimits(100), 10_000), "PLAINTEXT"
+        )
         listener.start_on(bound)
         reader, writer = await asyncio.open_connection(*bound.getsockname())
         client = Client(schema, reader, writer)

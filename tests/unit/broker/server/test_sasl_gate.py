@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import dataclasses
 import socket
 import struct
 
 import pytest
 from kio.serial import entity_reader
 
+from barnabas.broker.core.connection_quotas import ConnectionLimits
 from barnabas.broker.core.sasl.authentication import Mechanism
 from barnabas.broker.core.sasl.plain import PlainSaslServer
-from barnabas.broker.server import sasl_gate
+from barnabas.broker.server import clients, sasl_gate
 from barnabas.broker.server.acceptor import ConnectionQuotas
 from barnabas.broker.server.clients import ClientListener
 from barnabas.broker.wire.schemas import RESPONSE, load_schema
@@ -66,7 +69,7 @@ async def connect_to(broker, schema):
 
     async def to(max_reauth_ms=0):
         mechanism = Mechanism(lambda: PlainSaslServer({"alice": "secret"}), max_reauth_ms)
-        quotas = ConnectionQuotas(lambda: 10_000, 10_000)
+        quotas = ConnectionQuotas(lambda: ConnectionLimits(10_000), 10_000)
         listener = ClientListener(broker.context, quotas, "SASL_PLAINTEXT", mechanisms={"PLAIN": mechanism})
         bound = socket.create_server(("127.0.0.1", 0))
         bound.settimeout(0)
@@ -223,3 +226,50 @@ async def test_a_session_is_renewed_or_ends(connect_to, monkeypatch):
     now[0] += 1
     client.send(client.plain.api_versions(1))
     assert await client.is_closed()
+
+
+async def test_a_client_that_does_not_authenticate_is_closed_when_it_is_idle(connect_to, broker, monkeypatch):
+    monkeypatch.setattr(clients, "SWEEP_SECONDS", 0.01)
+    broker.settings = dataclasses.replace(broker.settings, max_idle_ms=20)
+    for begins in (False, True):
+        client = await connect_to()
+        if begins:
+            client.handshake()
+        async with asyncio.timeout(60):
+            with contextlib.suppress(ConnectionResetError):
+                await client.reader.read()
+
+
+async def test_authentications_are_counted_by_listener(connect_to, broker, monkeypatch):
+    now = [1_000]
+    monkeypatch.setattr(sasl_gate.SaslGate, "_now_ms", property(lambda gate: now[0]))
+    client = await connect_to(max_reauth_ms=5_000)
+    await client.log_in()
+    now[0] += 2_000
+    await client.log_in()
+    now[0] += 2_000
+    client.handshake()
+    await client.answer(17, 1)
+    client.token(BAD)
+    await client.answer(36, 2)
+    assert await client.is_closed()
+    other = await connect_to(max_reauth_ms=1)
+    other.handshake(mechanism="plain")
+    await other.answer(17, 1)
+    assert await other.is_closed()
+    late = await connect_to(max_reauth_ms=1)
+    await late.log_in()
+    now[0] += 2
+    late.send(late.plain.api_versions(1))
+    assert await late.is_closed()
+
+    def counted(name):
+        sample = f"kafka_server_socket_server_metrics_{name}_total"
+        return broker.context.meter._metrics.registry.get_sample_value(sample, {"listener": "SASL_PLAINTEXT"})
+
+    assert counted("connection_creation") == 3
+    assert counted("successful_authentication") == 2
+    assert counted("successful_reauthentication") == 1
+    assert counted("failed_authentication") == 1
+    assert counted("failed_reauthentication") == 1
+    assert counted("expired_connections_killed_count") == 1

@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.cluster.model.addresses import host_address
+from barnabas.cluster.model.addresses import (
+    are_numbers_by_address,
+    host_address,
+    is_address,
+    numbers_by_address,
+)
 
 
 @pytest.mark.parametrize(
@@ -35,3 +40,27 @@ def test_the_address_stays_the_same_and_its_form_is_the_only_one(address):
     mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
     assert again == (mapped or address)
     assert host_address(shown) == shown
+
+
+def test_numbers_are_found_by_address():
+    text = " 10.0.0.1:5,,::1 : 6, localhost:0"
+    assert numbers_by_address(text) == {"10.0.0.1": 5, "0:0:0:0:0:0:0:1": 6, "127.0.0.1": 0}
+    assert numbers_by_address("") == {}
+
+
+@pytest.mark.parametrize("text", ["10.0.0.1", "host:5", "10.0.0.1:", "10.0.0.1:-1", ":5", "1.2.3.4:5;::1:6"])
+def test_other_texts_are_no_numbers_by_address(text):
+    assert not are_numbers_by_address(text)
+    with pytest.raises(ValueError, match="is not of the form address:number"):
+        numbers_by_address(text)
+    assert are_numbers_by_address("1.2.3.4:5")
+
+
+def test_names_are_no_addresses_but_for_this_machine():
+    assert [is_address(text) for text in ("::1", "1.2.3.4", "localhost", "", "example.org")] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]

@@ -9,6 +9,7 @@ from barnabas.cluster.model.client_quotas import (
     QuotaError,
     QuotaOperation,
     altered,
+    connection_rate_of,
     described,
     entity_of,
     quotas_of,
@@ -41,6 +42,7 @@ def test_entities_are_named_by_their_parts(parts, entity):
         [("group", "g")],
         [("user", "a"), ("user", "b")],
         [("ip", "10.0.0.1"), ("user", "a")],
+        [("ip", "example.org")],
     ],
 )
 def test_other_entities_are_refused(parts):
@@ -124,3 +126,11 @@ def test_a_filter_that_makes_no_sense_is_refused(components, error):
     with pytest.raises(QuotaError) as refused:
         described(QUOTAS, [FilterComponent(*each) for each in components], strict=False)
     assert refused.value.error is error
+
+
+def test_an_address_has_a_rate_of_its_own_or_that_of_all():
+    key = "connection_creation_rate"
+    quotas = {QuotaEntity(ip="1.2.3.4"): {key: 5.0}, QuotaEntity(ip=""): {key: 7.0}, ALICE: {}}
+    assert connection_rate_of(quotas, "1.2.3.4") == 5.0
+    assert connection_rate_of(quotas, "1.2.3.5") == 7.0
+    assert connection_rate_of({}, "1.2.3.4") is None

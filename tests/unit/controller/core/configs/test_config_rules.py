@@ -126,6 +126,18 @@ def test_only_lists_are_appended_to_and_subtracted_from(operation):
             ErrorCode.INVALID_REQUEST,
             "at its start alone: listener.name.a.plain.sasl.jaas.config",
         ),
+        (
+            BROKER,
+            {"listener.name.a.max.connections": "0"},
+            ErrorCode.INVALID_REQUEST,
+            "listener.name.a.max.connections",
+        ),
+        (
+            BROKER,
+            {"max.connections.per.ip.overrides": "host:1"},
+            ErrorCode.INVALID_REQUEST,
+            "max.connections.per.ip.overrides",
+        ),
         (BROKER, {"sasl.jaas.config": "secret"}, ErrorCode.INVALID_REQUEST, "dynamically: sasl.jaas.config"),
         (ALL_BROKERS, {"listeners": "A://:1"}, ErrorCode.INVALID_REQUEST, "broker id must be specified"),
         (ALL_BROKERS, {"broker.id": "7"}, ErrorCode.INVALID_REQUEST, "dynamically: broker.id"),
@@ -151,6 +163,10 @@ def test_what_may_be_set():
     check(BROKER, {"log.cleanup.policy": "compact"})
     check(BROKER, {"log.retention.ms": "5", "unclean.leader.election.enable": "true"})
     check(ALL_BROKERS, {"max.connections": "100", "a.plugins.own": "x"})
+    check(
+        BROKER, {"listener.name.a.max.connections": "5", "listener.name.a.max.connection.creation.rate": "5"}
+    )
+    check(ALL_BROKERS, {"max.connections.per.ip.overrides": "10.0.0.1:5", "max.connections.per.ip": "0"})
 
 
 def test_what_is_not_served_stays_where_it_stands_already():
