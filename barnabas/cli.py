@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from importlib.metadata import version as version_of
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +13,7 @@ import typer
 from barnabas import commands
 from barnabas import up as foreground
 from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.zk.client_settings import security_of
 from barnabas.local import zookeeper as embedded
 from barnabas.local.ports import OFFSETS
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
@@ -126,9 +128,11 @@ def watch(
     try:
         addresses = watching.by_id(metrics or [], "--metrics", "HOST:PORT")
         folders = watching.by_id(logs or [], "--logs", "FOLDER")
+        security = security_of({}, os.environ)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
-    source = Source(zookeeper, bootstrap, addresses, {broker: Path(each) for broker, each in folders.items()})
+    paths = {broker: Path(each) for broker, each in folders.items()}
+    source = Source(zookeeper, bootstrap, addresses, paths, security)
     raise typer.Exit(
         watching.run(
             source,

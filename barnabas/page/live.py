@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.zk.security import UNSECURED, ZooKeeperSecurity
 from barnabas.local.control import BrokerState
 from barnabas.page.controls import WORDS, Action, Controls
 from barnabas.page.failover import last_failover
@@ -40,12 +41,14 @@ class Source:
         bootstrap: ``bootstrap.servers``.
         metrics: The ``host:port`` of each broker's metrics by id.
         logs: The folder of each broker's logs by id.
+        zookeeper_security: The login and TLS towards ZooKeeper.
     """
 
     zookeeper: str
     bootstrap: str
     metrics: Mapping[int, str] = field(default_factory=dict)
     logs: Mapping[int, Path] = field(default_factory=dict)
+    zookeeper_security: ZooKeeperSecurity = UNSECURED
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,13 @@ class LiveCluster:
 
     async def run(self) -> None:
         """Follow the cluster until cancelled."""
-        observer = Observer(self.source.zookeeper, self._on_state, self._on_connection, self._state)
+        observer = Observer(
+            self.source.zookeeper,
+            self._on_state,
+            self._on_connection,
+            self._state,
+            self.source.zookeeper_security,
+        )
         if self.history.entries():
             self._add(_now_ms(), [Change("start", "The page was started again", {})])
         try:

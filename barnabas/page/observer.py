@@ -15,6 +15,7 @@ from barnabas.cluster.zk.errors import NoNode, ZooKeeperError
 from barnabas.cluster.zk.operations import SessionEvent, WatchEvent
 from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError, int32_of
+from barnabas.cluster.zk.security import UNSECURED, ZooKeeperSecurity
 from barnabas.cluster.zk.session import ZooKeeperSession
 from barnabas.cluster.zk.store_brokers import BrokerStore
 from barnabas.cluster.zk.store_controller import ControllerStore
@@ -47,6 +48,7 @@ class Observer:
         on_state: Called with every new state.
         on_connection: Called when ZooKeeper does not answer, and when it does; also with what is known.
         state: What is known of the cluster from before.
+        security: The login and TLS.
     """
 
     def __init__(
@@ -55,8 +57,10 @@ class Observer:
         on_state: OnState,
         on_connection: Callable[[Connection], None],
         state: ClusterState,
+        security: ZooKeeperSecurity = UNSECURED,
     ) -> None:
         self._zookeeper = zookeeper
+        self._security = security
         self._on_state = on_state
         self._on_connection = on_connection
         self._state = state
@@ -77,7 +81,11 @@ class Observer:
     async def _follow(self) -> None:
         self._is_over = False
         session = ZooKeeperSession(
-            self._zookeeper, _SESSION_TIMEOUT_MS, _REQUEST_TIMEOUT_MS, on_event=self._on_event
+            self._zookeeper,
+            _SESSION_TIMEOUT_MS,
+            _REQUEST_TIMEOUT_MS,
+            on_event=self._on_event,
+            security=self._security,
         )
         try:
             await session.open(_SESSION_TIMEOUT_MS)

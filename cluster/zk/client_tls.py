@@ -9,8 +9,6 @@ from pathlib import Path
 
 from barnabas.cluster.model.configs import ConfigError, Value, parse_given, table, with_defaults
 from barnabas.cluster.model.configs_zookeeper import ZOOKEEPER_SECURITY_CONFIGS
-from barnabas.cluster.tls.client_context import client_context
-from barnabas.cluster.tls.stores import load_stores
 
 ENABLE = "zookeeper.ssl.client.enable"
 KEYSTORE = "zookeeper.ssl.keystore.location"
@@ -50,6 +48,10 @@ class ClientTls:
         Raises:
             ConfigError: A setting or a store is bad, or there is no trust store.
         """
+        # The library behind these takes 0.1 s and 9 MB, also in tools; without TLS nobody needs it.
+        from barnabas.cluster.tls.client_context import client_context
+        from barnabas.cluster.tls.stores import load_stores
+
         stores = load_stores(self._store_settings(), _named)
         if stores.trusted is None:
             raise ConfigError(_TRUSTSTORE, None, f"given, because {ENABLE} is true")

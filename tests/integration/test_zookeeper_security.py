@@ -32,6 +32,8 @@ from barnabas.cluster.zk.security import UNSECURED, Login, ZooKeeperSecurity
 from barnabas.cluster.zk.session import ZooKeeperSession
 from barnabas.local.cluster import ClusterError, LocalCluster
 from barnabas.local.zookeeper_security import ServerSecurity, ServerTls
+from barnabas.page.model import ClusterState
+from barnabas.page.observer import Observer
 from tests.certificates import Authority
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "zookeeper-security-migration.sh"
@@ -221,6 +223,30 @@ def test_the_cluster_serves_and_fails_over_with_tls(encrypted):
     found = asked(cluster, security_of(given, {}), acls)
     identities = {(entry.scheme, entry.id) for entry in found["/brokers/topics/orders"]}
     assert identities == {("sasl", "kafka"), ("x509", "CN=broker,O=barnabas"), ("world", "anyone")}
+
+
+def test_the_page_follows_it(encrypted):
+    cluster, _ = encrypted
+    security = security_of(cluster.zookeeper.client_settings, {})
+    states = []
+
+    async def follow():
+        seen = asyncio.Event()
+
+        def on_state(state, _now_ms):
+            states.append(state)
+            if state.partitions and state.brokers:
+                seen.set()
+
+        observer = Observer(cluster.zookeeper_connect, on_state, lambda _: None, ClusterState(), security)
+        following = asyncio.create_task(observer.run())
+        async with asyncio.timeout(120):
+            await seen.wait()
+        following.cancel()
+        await asyncio.wait([following])
+
+    asyncio.run(follow())
+    assert len(states[-1].partitions) >= 2
 
 
 def test_nobody_else_gets_in(encrypted, tmp_path):
