@@ -38,6 +38,19 @@ class ListenerValues:
         text = self._given.get(self._prefix + name)
         return self._values[name] if text is None else _parsed(self._prefix + name, name, text)
 
+    def own(self, name: str) -> Value:
+        """Return the value of a setting with the listener's prefix; None if it was not given so.
+
+        Raises:
+            ConfigError: It is bad.
+        """
+        text = self._given.get(self._prefix + name)
+        return None if text is None else _parsed(self._prefix + name, name, text)
+
+    def named(self, name: str) -> str:
+        """Return the full name by which a setting counts: with the prefix if it was given so."""
+        return self._prefix + name if self._prefix + name in self._given else name
+
     def of_mechanism(self, mechanism: str, name: str) -> Value:
         """Return the value of a setting of a mechanism, falling back to that of the listener."""
         key = self.key(mechanism, name)

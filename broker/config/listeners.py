@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.configs import ConfigError
 
-SECURITY_PROTOCOLS = ("PLAINTEXT", "SASL_PLAINTEXT")
+SECURITY_PROTOCOLS = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 """The security protocols that this broker serves."""
 
 _LISTENER = re.compile(r"([A-Za-z0-9_.-]+)://(?:\[([0-9A-Fa-f:.%]+)\]|([^:\[\]/]*)):(\d+)")

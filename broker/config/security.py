@@ -1,6 +1,6 @@
 """The security of each client listener: settings with ``listener.name.<listener>.`` before those without.
 
-Source: ``SaslChannelBuilder`` of release 2.8; KIP-103.
+Sources: ``SaslChannelBuilder`` and ``SslChannelBuilder`` of release 2.8; KIP-103.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from barnabas.broker.config.listener_values import CONFIGS, ListenerValues
 from barnabas.broker.config.oauth import token_options
+from barnabas.broker.config.tls import ssl_settings
 from barnabas.broker.server.listener_security import ListenerSecurity, MechanismSettings
 from barnabas.broker.server.mechanisms import LOGIN_MODULES, OAUTHBEARER
 from barnabas.cluster.model.brokers import Endpoint
@@ -17,6 +18,8 @@ from barnabas.cluster.model.configs import ConfigError, Value
 from barnabas.cluster.model.configs_security import (
     LISTENER_PREFIX,
     PER_MECHANISM,
+    SASL_PROTOCOLS,
+    SSL_PROTOCOLS,
     check_listener_limit,
     listener_limit,
 )
@@ -38,15 +41,16 @@ def listener_security(
     for name, text in given.items():
         check_listener_limit(name, text)
     return MappingProxyType(
-        {
-            each.listener: ListenerSecurity(
-                each.security_protocol,
-                _mechanisms(ListenerValues(each.listener, given, values), each)
-                if each.security_protocol.startswith("SASL_")
-                else MappingProxyType({}),
-            )
-            for each in listeners
-        }
+        {each.listener: _security(ListenerValues(each.listener, given, values), each) for each in listeners}
+    )
+
+
+def _security(own: ListenerValues, endpoint: Endpoint) -> ListenerSecurity:
+    protocol = endpoint.security_protocol
+    return ListenerSecurity(
+        protocol,
+        _mechanisms(own, endpoint) if protocol in SASL_PROTOCOLS else MappingProxyType({}),
+        ssl_settings(own, protocol) if protocol in SSL_PROTOCOLS else None,
     )
 
 

@@ -7,9 +7,11 @@ import contextlib
 import os
 import socket
 import time
+from collections.abc import Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import structlog
 
@@ -28,11 +30,15 @@ from barnabas.broker.lifecycle.process import BrokerProcess
 from barnabas.broker.lifecycle.sockets import bind
 from barnabas.broker.membership.identity import broker_id_of, new_cluster_id
 from barnabas.broker.membership.registration import Membership, ZooKeeperAddress
+from barnabas.broker.node.tls import open_tls
 from barnabas.cluster.model.configs import ConfigError, Value
 from barnabas.cluster.model.configs_authorizer import rules_of
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.runtime.logs import set_up_authorizer_log
 from barnabas.cluster.zk.client_settings import ZooKeeperSecurityError, security_of
+
+if TYPE_CHECKING:
+    from barnabas.broker.server.listener_tls import ListenerTls
 
 _log = structlog.get_logger("kafka.server.KafkaServer")
 _config_log = structlog.get_logger("kafka.server.KafkaConfig")
@@ -53,6 +59,7 @@ class Storage:
         config_changes: Reads change notifications.
         logs: The log directories.
         authorizer: Decides what clients may do; None if everybody may do everything.
+        tls: The TLS of the listeners that use it, by listener name.
     """
 
     sockets: dict[str, socket.socket]
@@ -65,6 +72,7 @@ class Storage:
     config_changes: ConfigChanges
     logs: LogDirs
     authorizer: AclAuthorizer | None
+    tls: Mapping[str, ListenerTls]
 
 
 async def open_storage(process: BrokerProcess, stack: contextlib.AsyncExitStack) -> Storage:
@@ -75,13 +83,14 @@ async def open_storage(process: BrokerProcess, stack: contextlib.AsyncExitStack)
         stack: Takes the callbacks that close all of it.
 
     Raises:
-        StartError: A port is in use, ZooKeeper is not reachable or its security badly set, or ``broker.id``
-            cannot be determined.
+        StartError: A store of TLS cannot be used, a port is in use, ZooKeeper is not reachable or its
+            security badly set, or ``broker.id`` cannot be determined.
         ZooKeeperError: ZooKeeper failed afterwards.
         InconsistentDirectoryError: A log directory belongs to another broker or cluster.
         KafkaStorageError: No log directory can be used.
     """
     config = process.config
+    tls = open_tls(config)
     sockets = bind_listeners(config, stack)
     membership = Membership(_zookeeper(config))
     process.enter(stack.enter_context(contextlib.ExitStack()), membership.abort)
@@ -105,10 +114,7 @@ async def open_storage(process: BrokerProcess, stack: contextlib.AsyncExitStack)
     await config_changes.read_brokers()
     log_values(live.config)
     await topic_configs.read(sorted(await store.topics.names()))
-    threads: dict[Path, Executor] = {
-        path: stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix=f"log-dir-{path.name}"))
-        for path in config.log_dirs
-    }
+    threads = _threads(config, stack)
     options = LogDirsOptions(
         broker_id,
         cluster_id,
@@ -124,7 +130,15 @@ async def open_storage(process: BrokerProcess, stack: contextlib.AsyncExitStack)
     process.metrics.watch(process.metrics.offline_log_directory_count, lambda: len(logs.offline))
     authorizer = await _authorizer(config, membership)
     settings = (live, topic_configs, config_handler, config_changes)
-    return Storage(sockets, membership, broker_id, cluster_id, *settings, logs, authorizer)
+    return Storage(sockets, membership, broker_id, cluster_id, *settings, logs, authorizer, tls)
+
+
+def _threads(config: BrokerConfig, stack: contextlib.AsyncExitStack) -> dict[Path, Executor]:
+    """Return a thread for each log directory."""
+    return {
+        path: stack.enter_context(ThreadPoolExecutor(1, thread_name_prefix=f"log-dir-{path.name}"))
+        for path in config.log_dirs
+    }
 
 
 def _zookeeper(config: BrokerConfig) -> ZooKeeperAddress:

@@ -23,6 +23,7 @@ from barnabas.broker.node.open import open_storage
 from barnabas.broker.node.register import register
 from barnabas.broker.node.replicate import Replication, open_replication
 from barnabas.broker.node.serve import serve_clients
+from barnabas.broker.node.tls import keep_stores
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
 from barnabas.cluster.model.settings import settings_of
 from barnabas.cluster.runtime.metrics import BrokerState
@@ -114,6 +115,8 @@ class Node:
         process.supervisor.spawn("config-changes", storage.config_changes.run())
         if storage.authorizer is not None:
             process.supervisor.spawn("acl-changes", storage.authorizer.run())
+        if storage.tls:
+            process.supervisor.spawn("tls-stores", keep_stores(storage.tls.values()))
         await wait_for_first_metadata(replicas.metadata, purgatories, process.config.session_timeout_ms)
         await serve_clients(storage, replication, purgatories, process, self._stack)
         _log.info(f"[KafkaServer id={storage.broker_id}] started")

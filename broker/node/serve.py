@@ -58,7 +58,14 @@ async def serve_clients(
     keys = await _keys(security.values(), process)
     handlers = HANDLERS if context.authorizer is None else guarded(HANDLERS)
     listeners = [
-        ClientListener(context, quotas, name, handlers, mechanisms=_mechanisms(storage, security[name], keys))
+        ClientListener(
+            context,
+            quotas,
+            name,
+            handlers,
+            mechanisms=_mechanisms(storage, security[name], keys),
+            tls=storage.tls.get(name),
+        )
         for name in storage.sockets
     ]
     metrics = process.metrics

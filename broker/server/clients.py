@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Mapping
 from functools import partial
+from typing import Protocol
+
+import structlog
 
 from barnabas.broker.core.sasl.authentication import Mechanism, SaslAuthentication
 from barnabas.broker.server.acceptor import Acceptor, ConnectionQuotas
@@ -13,10 +17,35 @@ from barnabas.broker.server.connection import ClientConnection
 from barnabas.broker.server.context import Handler, ServerContext
 from barnabas.broker.server.fairness import FairQueue
 from barnabas.broker.server.registry import HANDLERS
+from barnabas.broker.server.tls_transport import TlsTransport
 from barnabas.broker.wire.apis import ApiKey
+from barnabas.cluster.model.principal import KafkaPrincipal
+from barnabas.cluster.runtime.line_limit import LINES
+
+_log = structlog.get_logger("org.apache.kafka.common.network.Selector")
+
+HANDSHAKE_SECONDS = 60.0
+"""The longest TLS handshake in seconds, unless ``connections.max.idle.ms`` is shorter."""
 
 SWEEP_SECONDS = 5.0
 """The interval in seconds between two checks for silent connections."""
+
+
+class NewTls(Protocol):
+    """The TLS of new connections (``server.listener_tls.ListenerTls``)."""
+
+    @property
+    def context(self) -> ssl.SSLContext:
+        """The key, and what is accepted."""
+        ...
+
+    def principal_of(self, transport: TlsTransport) -> KafkaPrincipal:
+        """Return who a client is.
+
+        Raises:
+            HandshakeError: The client is refused.
+        """
+        ...
 
 
 class ClientListener:
@@ -28,6 +57,7 @@ class ClientListener:
         name: The listener's name, such as ``PLAINTEXT``; clients get the brokers' endpoints of that name.
         handlers: The handler of each API.
         mechanisms: The SASL mechanisms by name; None for a listener without SASL.
+        tls: The TLS of new connections; None for a listener without TLS.
     """
 
     def __init__(
@@ -36,13 +66,17 @@ class ClientListener:
         quotas: ConnectionQuotas,
         name: str,
         handlers: Mapping[ApiKey, Handler] = HANDLERS,
+        *,
         mechanisms: Mapping[str, Mechanism] | None = None,
+        tls: NewTls | None = None,
     ) -> None:
         self._context = context
         self._quotas = quotas
         self._name = name
         self._handlers = handlers
         self._mechanisms = mechanisms
+        self._tls = tls
+        self._handshakes: set[TlsTransport] = set()
         self._queue = FairQueue()
         self._connections: set[ClientConnection] = set()
         self._acceptor: Acceptor | None = None
@@ -69,15 +103,60 @@ class ClientListener:
 
     async def _begin(self, accepted: socket.socket, host: str) -> None:
         """Register an accepted connection with the loop, or close it if its client has gone."""
+        handshake = None if self._tls is None else self._handshake(self._tls, host)
         try:
             accepted.settimeout(0)
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            await asyncio.get_running_loop().connect_accepted_socket(partial(self._protocol, host), accepted)
+            protocol = partial(self._connection, host) if handshake is None else lambda: handshake
+            await asyncio.get_running_loop().connect_accepted_socket(protocol, accepted)
         except OSError:
             accepted.close()
+            if handshake is not None:
+                self._handshakes.discard(handshake)
             self._quotas.closed(self._name, host)
 
-    def _protocol(self, host: str) -> ClientConnection:
+    def _handshake(self, tls: NewTls, host: str) -> TlsTransport:
+        """Return the protocol of a connection that begins with a handshake."""
+        max_idle_s = self._context.settings.max_idle_ms / 1000
+        limit = HANDSHAKE_SECONDS if max_idle_s < 0 else min(HANDSHAKE_SECONDS, max_idle_s)
+        handshake = TlsTransport(
+            tls.context,
+            max(limit, 0.001),
+            partial(self._established, tls, host),
+            partial(self._failed, host),
+        )
+        self._handshakes.add(handshake)
+        return handshake
+
+    def _established(self, tls: NewTls, host: str, transport: TlsTransport) -> ClientConnection:
+        """Return the connection of a client whose handshake has ended.
+
+        Raises:
+            HandshakeError: The client has no name, or uses a cipher suite that is not to be used.
+        """
+        principal = tls.principal_of(transport)
+        connection = self._connection(host)
+        connection.principal = principal
+        self._handshakes.discard(transport)
+        if self._mechanisms is None:
+            self._context.meter.connections.authenticated(self._name, is_again=False)
+        return connection
+
+    def _failed(self, host: str, transport: TlsTransport, reason: str) -> None:
+        """Note that a client was lost before its handshake had ended."""
+        self._handshakes.discard(transport)
+        self._gone(host)
+        if self._is_stopping:
+            return
+        self._context.meter.connections.failed(self._name, is_again=False)
+        if LINES.allow("failed authentication: SSL handshake"):
+            _log.info(
+                f"Failed authentication with {transport.peer} (SSL handshake failed)",
+                listener=self._name,
+                reason=reason,
+            )
+
+    def _connection(self, host: str) -> ClientConnection:
         return ClientConnection(
             self._context,
             self._handlers,
@@ -97,8 +176,13 @@ class ClientListener:
 
     def _lost(self, host: str, connection: ClientConnection) -> None:
         self._connections.discard(connection)
+        self._gone(host)
+
+    def _gone(self, host: str) -> None:
+        """Count a connection less, and wake the one that waits for the end of all."""
         self._quotas.closed(self._name, host)
-        if not self._connections and self._all_gone is not None and not self._all_gone.done():
+        is_last = not self._connections and not self._handshakes
+        if is_last and self._all_gone is not None and not self._all_gone.done():
             self._all_gone.set_result(None)
 
     def _look_for_silence(self) -> None:
@@ -131,8 +215,10 @@ class ClientListener:
             self._acceptor.close()
         if self._beginning:
             await asyncio.wait(self._beginning)
-        if self._connections:
+        if self._connections or self._handshakes:
             self._all_gone = asyncio.get_running_loop().create_future()
             for connection in tuple(self._connections):
                 connection.abort()
+            for handshake in tuple(self._handshakes):
+                handshake.abort()
             await self._all_gone

@@ -22,6 +22,7 @@ from barnabas.broker.server.fairness import FairQueue, Share
 from barnabas.broker.server.outgoing import Outgoing
 from barnabas.broker.server.pipeline import RequestPipeline
 from barnabas.broker.server.sasl_gate import FOR_THE_GATE, SaslGate
+from barnabas.broker.server.tls_transport import TlsTransport
 from barnabas.broker.wire.apis import ApiKey
 from barnabas.broker.wire.frames import Chunk, Prefix, UnreadableFrameError, read_prefix
 from barnabas.broker.wire.guard import HostileFrameError
@@ -102,7 +103,12 @@ class ClientConnection(asyncio.BufferedProtocol):
         host, self._peer = _peer(transport.get_extra_info("peername"))
         self._on_made(self)
         self._outgoing = Outgoing(
-            self._transport, self._context.answers, self._sent, self._unreadable, self._evicted
+            self._transport,
+            self._context.answers,
+            self._sent,
+            self._unreadable,
+            self._evicted,
+            is_encrypted=isinstance(transport, TlsTransport),
         )
         self._pipeline = RequestPipeline(self, self._context, self._handlers, self._listener, host)
         self._set_socket_options(transport.get_extra_info("socket"))

@@ -2,8 +2,8 @@
 
 Records of a fetch are sent from the file (``sendfile(2)``) as the client reads them. A client that reads
 nothing costs the broker the buffer of the operating system and one piece of ``PIECE_BYTES``: when that is
-sent, the transport calls back, and the next part of the file is sent. Source: ``FileRecords.writeTo`` of
-Kafka 2.8.
+sent, the transport calls back, and the next part of the file is sent. With TLS the records are read to be
+encrypted, and there is one piece of ``ENCRYPTED_BYTES``. Source: ``FileRecords.writeTo`` of Kafka 2.8.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from barnabas.broker.wire.writing import TransferableRecords
 PIECE_BYTES = 16_384
 """The bytes of a file that are read ahead, to be sent as soon as the socket is writable."""
 
+ENCRYPTED_BYTES = 65_536
+"""The bytes of a file that are read and encrypted at once, for the few calls that they cost."""
+
 TURN_BYTES = 1_048_576
 """The bytes sent to one client before other work runs."""
 
@@ -32,6 +35,7 @@ class Outgoing:
         on_sent: Called when everything was written to the socket after something had to wait.
         on_failed: Called when records cannot be read, so that the answer that has begun cannot be completed.
         on_evicted: Called when the answers were dropped because those of all connections are too large.
+        is_encrypted: Whether the transport encrypts, so that nothing may be sent past it.
     """
 
     def __init__(
@@ -41,6 +45,8 @@ class Outgoing:
         on_sent: Callable[[], None],
         on_failed: Callable[[OSError], None],
         on_evicted: Callable[[], None],
+        *,
+        is_encrypted: bool = False,
     ) -> None:
         # The transport must report everything that the socket does not take at once.
         transport.set_write_buffer_limits(high=0)
@@ -49,6 +55,7 @@ class Outgoing:
         self._on_sent = on_sent
         self._on_failed = on_failed
         self._on_evicted = on_evicted
+        self._is_encrypted = is_encrypted
         self._chunks: deque[Chunk] = deque()
         self._position = 0
         self._queued = 0
@@ -133,10 +140,13 @@ class Outgoing:
         begin, end = self._position, len(records)
         try:
             wanted = min(end - begin, TURN_BYTES)
-            sent = records.write_to(self._transport.get_extra_info("socket").fileno(), begin, wanted)
+            sent, size = 0, ENCRYPTED_BYTES
+            if not self._is_encrypted:
+                sent = records.write_to(self._transport.get_extra_info("socket").fileno(), begin, wanted)
+                size = PIECE_BYTES
             self._position += sent
             if sent < wanted:
-                piece = records.read(self._position, min(PIECE_BYTES, end - self._position))
+                piece = records.read(self._position, min(size, end - self._position))
                 self._position += len(piece)
                 self._transport.write(piece)
         except (BrokenPipeError, ConnectionResetError):

@@ -63,7 +63,9 @@ _NETWORK = (
         _LIST,
         (
             "PLAINTEXT:PLAINTEXT",
+            "SSL:SSL",
             "SASL_PLAINTEXT:SASL_PLAINTEXT",
+            "SASL_SSL:SASL_SSL",
             "GRPC:PLAINTEXT",
         ),
         "The security protocol of each listener name, NAME:PROTOCOL.",

@@ -79,6 +79,12 @@ PER_MECHANISM = frozenset(
 )
 """The settings that may also be prefixed with ``listener.name.<listener>.<mechanism>.``."""
 
+SASL_PROTOCOLS = frozenset({"SASL_PLAINTEXT", "SASL_SSL"})
+"""The security protocols of listeners that authenticate by SASL."""
+
+SSL_PROTOCOLS = frozenset({"SSL", "SASL_SSL"})
+"""The security protocols of listeners that use TLS."""
+
 LISTENER_PREFIX = "listener.name."
 """The start of the names of settings of one listener."""
 

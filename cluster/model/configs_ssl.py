@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from barnabas.cluster.model.configs import Config, Type, one_of
 
-SSL_PROTOCOLS = ("TLSv1.2", "TLSv1.3")
+TLS_VERSIONS = ("TLSv1.2", "TLSv1.3")
 """The served versions of TLS, oldest first; Java has switched the older ones off, too."""
 
 SSL_CONFIGS = (
@@ -48,16 +48,16 @@ SSL_CONFIGS = (
     Config(
         "ssl.enabled.protocols",
         Type.LIST,
-        SSL_PROTOCOLS,
+        TLS_VERSIONS,
         "The versions of TLS that a listener accepts.",
-        one_of(*SSL_PROTOCOLS),
+        one_of(*TLS_VERSIONS),
     ),
     Config(
         "ssl.protocol",
         Type.STRING,
         "TLSv1.3",
         "Checked alone: ssl.enabled.protocols decides what a listener accepts.",
-        one_of("TLS", *SSL_PROTOCOLS),
+        one_of("TLS", *TLS_VERSIONS),
     ),
     Config("ssl.cipher.suites", Type.LIST, (), "The accepted cipher suites by Java's names; all if empty."),
     Config(
@@ -69,3 +69,10 @@ SSL_CONFIGS = (
     ),
 )
 """The declarations of the settings."""
+
+STORE_CONFIGS = tuple(
+    config.name
+    for config in SSL_CONFIGS
+    if config.name.startswith(("ssl.keystore.", "ssl.truststore.", "ssl.key."))
+)
+"""The settings of key and trust stores."""

@@ -13,7 +13,11 @@ def test_the_map_of_protocols():
 
 @pytest.mark.parametrize(
     ("item", "allowed"),
-    [("PLAINTEXT", "NAME:PROTOCOL"), (":PLAINTEXT", "NAME:PROTOCOL"), ("A:SSL", "one of PLAINTEXT")],
+    [
+        ("PLAINTEXT", "NAME:PROTOCOL"),
+        (":PLAINTEXT", "NAME:PROTOCOL"),
+        ("A:TLS", "one of PLAINTEXT, SSL, SASL_PLAINTEXT, SASL_SSL"),
+    ],
 )
 def test_a_bad_map_is_refused(item, allowed):
     with pytest.raises(ConfigError, match=allowed):
