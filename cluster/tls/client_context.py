@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-import secrets
 import ssl
-import tempfile
 from collections.abc import Collection
-from pathlib import Path
 
-from cryptography.hazmat.primitives.serialization import (
-    BestAvailableEncryption,
-    Encoding,
-    PrivateFormat,
-    load_pem_private_key,
-)
-
+from barnabas.cluster.tls.context import VERSIONS, load_identity
 from barnabas.cluster.tls.stores import Identity
-
-_VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 
 
 def client_context(
@@ -35,23 +24,11 @@ def client_context(
         ssl.SSLError: OpenSSL refuses the key, such as a short one.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.minimum_version = _VERSIONS[min(versions)]
-    context.maximum_version = _VERSIONS[max(versions)]
+    context.minimum_version = VERSIONS[min(versions)]
+    context.maximum_version = VERSIONS[max(versions)]
     context.check_hostname = checks_host
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     context.load_verify_locations(cadata=trusted.decode("ascii"))
     if identity is not None:
-        _load(context, identity)
+        load_identity(context, identity)
     return context
-
-
-def _load(context: ssl.SSLContext, identity: Identity) -> None:
-    """Give the key to ``context``, which takes it from a file alone: encrypted by a password of its own."""
-    password = secrets.token_bytes(32).hex()
-    key = load_pem_private_key(identity.key, None).private_bytes(
-        Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(password.encode("ascii"))
-    )
-    with tempfile.TemporaryDirectory() as directory:
-        file = Path(directory) / "identity.pem"
-        file.write_bytes(key + identity.chain)
-        context.load_cert_chain(file, password=password)

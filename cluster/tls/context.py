@@ -19,7 +19,9 @@ from barnabas.cluster.model.distinguished_name import rfc2253
 from barnabas.cluster.tls.stores import Identity
 from barnabas.cluster.tls.terms import Terms
 
-_VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
+VERSIONS = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
+"""The served versions of TLS by Java's names."""
+
 _CLIENT_AUTH = {"none": ssl.CERT_NONE, "requested": ssl.CERT_OPTIONAL, "required": ssl.CERT_REQUIRED}
 
 
@@ -36,8 +38,8 @@ def server_context(identity: Identity, trusted: bytes | None, terms: Terms) -> s
         ssl.SSLError: OpenSSL's policy refuses the key, such as a short one, or all of the suites.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = _VERSIONS[terms.versions[0]]
-    context.maximum_version = _VERSIONS[terms.versions[-1]]
+    context.minimum_version = VERSIONS[terms.versions[0]]
+    context.maximum_version = VERSIONS[terms.versions[-1]]
     context.options |= ssl.OP_NO_RENEGOTIATION | ssl.OP_NO_COMPRESSION
     if terms.suites is not None and terms.suites.tls_1_2:
         context.set_ciphers(":".join(terms.suites.tls_1_2))
@@ -45,11 +47,11 @@ def server_context(identity: Identity, trusted: bytes | None, terms: Terms) -> s
     if trusted is not None:
         context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         context.load_verify_locations(cadata=trusted.decode("ascii"))
-    _load(context, identity)
+    load_identity(context, identity)
     return context
 
 
-def _load(context: ssl.SSLContext, identity: Identity) -> None:
+def load_identity(context: ssl.SSLContext, identity: Identity) -> None:
     """Give the key to ``context``, which takes it from a file alone: encrypted by a password of its own."""
     password = secrets.token_bytes(32).hex()
     key = load_pem_private_key(identity.key, None).private_bytes(
