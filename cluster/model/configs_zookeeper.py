@@ -98,8 +98,7 @@ ZOOKEEPER_SECURITY_CONFIGS = (
         "zookeeper.ssl.cipher.suites",
         Type.LIST,
         None,
-        "The cipher suites that may be used; not supported, those of OpenSSL are used.",
-        Rule(lambda value: value == (), "empty: a choice of cipher suites is not supported"),
+        "The cipher suites that may be used, by Java's names; by default those of OpenSSL.",
     ),
     Config(
         "zookeeper.ssl.endpoint.identification.algorithm",

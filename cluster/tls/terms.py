@@ -1,4 +1,4 @@
-"""What a server accepts in a TLS handshake."""
+"""What a server or a client accepts in a TLS handshake."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from barnabas.cluster.tls.ciphers import CipherSuites
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a server accepts.
+    """What a server or a client accepts.
 
     Attributes:
-        client_auth: ``required``, ``requested`` or ``none``: whether clients have a certificate.
+        client_auth: ``required``, ``requested`` or ``none``: whether clients have a certificate; of
+            servers only.
         protocols: The versions of TLS, such as ``TLSv1.3``.
         suites: The cipher suites; None for those that OpenSSL has by default.
     """

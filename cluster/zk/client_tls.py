@@ -9,6 +9,8 @@ from pathlib import Path
 
 from barnabas.cluster.model.configs import ConfigError, Value, parse_given, table, with_defaults
 from barnabas.cluster.model.configs_zookeeper import ZOOKEEPER_SECURITY_CONFIGS
+from barnabas.cluster.tls.ciphers import TLS_1_3, CipherSuitesError, suites_of
+from barnabas.cluster.tls.terms import Terms
 
 ENABLE = "zookeeper.ssl.client.enable"
 KEYSTORE = "zookeeper.ssl.keystore.location"
@@ -18,6 +20,7 @@ _TRUSTSTORE = "zookeeper.ssl.truststore.location"
 _STORES = tuple(
     f"ssl.{store}.{part}" for store in ("keystore", "truststore") for part in ("location", "type")
 )
+_SUITES = "zookeeper.ssl.cipher.suites"
 _PEM = "PEM"
 _CONFIGS = table(ZOOKEEPER_SECURITY_CONFIGS)
 
@@ -52,18 +55,37 @@ class ClientTls:
         from barnabas.cluster.tls.client_context import client_context
         from barnabas.cluster.tls.stores import load_stores
 
+        terms = self._terms()
         stores = load_stores(self._store_settings(), _named)
         if stores.trusted is None:
             raise ConfigError(_TRUSTSTORE, None, f"given, because {ENABLE} is true")
-        enabled = self.values["zookeeper.ssl.enabled.protocols"]
-        versions = enabled if isinstance(enabled, tuple) else (str(self.values["zookeeper.ssl.protocol"]),)
         checks_host = str(self.values[HOST_CHECK]).upper() == "HTTPS"
         try:
-            return client_context(stores.identity, stores.trusted, versions, checks_host=checks_host)
+            return client_context(stores.identity, stores.trusted, terms, checks_host=checks_host)
         except ssl.SSLError as error:
             raise ConfigError(
                 KEYSTORE, str(self.values[KEYSTORE]), f"a key that OpenSSL takes: {error}"
             ) from None
+
+    def _terms(self) -> Terms:
+        enabled = self.values["zookeeper.ssl.enabled.protocols"]
+        protocols = enabled if isinstance(enabled, tuple) else (str(self.values["zookeeper.ssl.protocol"]),)
+        named = self.values[_SUITES]
+        if not isinstance(named, tuple) or not named:
+            return Terms("none", protocols, None)
+        try:
+            suites = suites_of(named)
+        except CipherSuitesError as error:
+            raise ConfigError(_SUITES, ",".join(named), str(error)) from None
+        terms = Terms("none", protocols, suites)
+        if not terms.versions:
+            allowed = "a list with suites of a version in zookeeper.ssl.enabled.protocols"
+            raise ConfigError(_SUITES, ",".join(named), allowed)
+        if len(suites.tls_1_3) not in {0, len(TLS_1_3)}:
+            # A client offers suites, and the server chooses.
+            allowed = f"a list with all suites of TLS 1.3 or none: {', '.join(TLS_1_3)}"
+            raise ConfigError(_SUITES, ",".join(named), allowed)
+        return terms
 
     def dialling(self) -> Callable[[], ssl.SSLContext]:
         """Return what makes the context of each connection, so that renewed certificates are used."""

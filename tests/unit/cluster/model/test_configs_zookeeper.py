@@ -12,7 +12,6 @@ CONFIGS = table(ZOOKEEPER_CONFIGS)
         ("zookeeper.ssl.protocol", "SSLv3"),
         ("zookeeper.ssl.enabled.protocols", "TLSv1.2,TLSv1"),
         ("zookeeper.ssl.enabled.protocols", ""),
-        ("zookeeper.ssl.cipher.suites", "TLS_AES_128_GCM_SHA256"),
         ("zookeeper.ssl.crl.enable", "true"),
         ("zookeeper.ssl.ocsp.enable", "true"),
     ],

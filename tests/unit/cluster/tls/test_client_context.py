@@ -6,8 +6,10 @@ import threading
 
 import pytest
 
+from barnabas.cluster.tls.ciphers import suites_of
 from barnabas.cluster.tls.client_context import client_context
 from barnabas.cluster.tls.stores import Identity
+from barnabas.cluster.tls.terms import Terms
 from tests.certificates import Authority
 
 AUTHORITY = Authority("ours")
@@ -46,13 +48,22 @@ def connected(tmp_path, context, hosts=("localhost",), authority=AUTHORITY):
     return version, seen[0]
 
 
-def context(identity=None, versions=BOTH, trusted=AUTHORITY.text, *, checks_host=True):
-    return client_context(identity, trusted.encode(), versions, checks_host=checks_host)
+def context(identity=None, versions=BOTH, suites=None, *, checks_host=True):
+    terms = Terms("none", versions, suites)
+    return client_context(identity, AUTHORITY.text.encode(), terms, checks_host=checks_host)
 
 
 def test_the_newest_common_version_is_used(tmp_path):
     assert connected(tmp_path, context()) == ("TLSv1.3", {} or None)
     assert connected(tmp_path, context(versions=("TLSv1.2",)))[0] == "TLSv1.2"
+
+
+def test_suites_of_tls_1_2_are_as_set(tmp_path):
+    suites = suites_of(["TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384"])
+    limited = context(suites=suites)
+    assert connected(tmp_path, limited)[0] == "TLSv1.2"
+    names = {each["name"] for each in limited.get_ciphers() if each["protocol"] != "TLSv1.3"}
+    assert names == {"ECDHE-ECDSA-AES256-GCM-SHA384"}
 
 
 def test_the_client_shows_its_certificate(tmp_path):

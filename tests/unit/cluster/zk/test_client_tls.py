@@ -65,6 +65,29 @@ def test_versions_and_the_check_of_names_are_as_set(stores):
         assert ClientTls.of(stores["trusted"] | given).context().check_hostname is checks
 
 
+def test_cipher_suites_are_as_set(stores):
+    given = {"zookeeper.ssl.enabled.protocols": "TLSv1.2,TLSv1.3"}
+    given["zookeeper.ssl.cipher.suites"] = "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256"
+    context = ClientTls.of(stores["trusted"] | given).context()
+    assert context.maximum_version == ssl.TLSVersion.TLSv1_2
+    names = {each["name"] for each in context.get_ciphers() if each["protocol"] != "TLSv1.3"}
+    assert names == {"ECDHE-RSA-AES128-GCM-SHA256"}
+
+
+@pytest.mark.parametrize(
+    ("names", "allowed"),
+    [
+        ("TLS_RSA_WITH_NULL_MD5", "a list of served cipher suites"),
+        ("TLS_AES_256_GCM_SHA384", "all suites of TLS 1.3 or none"),
+        ("TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256", "a version in zookeeper.ssl.enabled.protocols"),
+    ],
+)
+def test_a_bad_choice_of_suites_is_named(stores, names, allowed):
+    given = {"zookeeper.ssl.protocol": "TLSv1.3", "zookeeper.ssl.cipher.suites": names}
+    with pytest.raises(ConfigError, match=f"zookeeper.ssl.cipher.suites has the value '{names}'.*{allowed}"):
+        ClientTls.of(stores["trusted"] | given).context()
+
+
 @pytest.mark.parametrize(
     ("changed", "error"),
     [

@@ -10,6 +10,7 @@ import pytest
 from kazoo.handlers.utils import selector_select
 
 from barnabas.cluster.tls.client_context import client_context
+from barnabas.cluster.tls.terms import Terms
 from barnabas.cluster.zk.tls_socket import TlsSocket, select_with_data
 from tests.certificates import Authority
 
@@ -31,7 +32,9 @@ class Peer:
 
         thread = threading.Thread(target=accept)
         thread.start()
-        ours = client_context(None, AUTHORITY.text.encode(), (version,), checks_host=True)
+        ours = client_context(
+            None, AUTHORITY.text.encode(), Terms("none", (version,), None), checks_host=True
+        )
         self.client = TlsSocket.dial(ours, "127.0.0.1", self.address, 30)
         thread.join()
         listener.close()
@@ -115,7 +118,9 @@ def test_a_server_without_a_trusted_certificate_is_left(tmp_path):
 
         thread = threading.Thread(target=accept)
         thread.start()
-        ours = client_context(None, AUTHORITY.text.encode(), ("TLSv1.3",), checks_host=True)
+        ours = client_context(
+            None, AUTHORITY.text.encode(), Terms("none", ("TLSv1.3",), None), checks_host=True
+        )
         with pytest.raises(ssl.SSLCertVerificationError):
             TlsSocket.dial(ours, "127.0.0.1", listener.getsockname(), 30)
         thread.join()
