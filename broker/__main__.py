@@ -5,7 +5,8 @@ to print tracebacks in colour. A broker needs neither, and the two are a quarter
 of its memory. Here they count as not installed, which both libraries allow.
 
 gRPC is configured before it is imported, too: it must not read its sockets on threads of its own event
-engine. With grpc.aio each message would be handed from thread to thread once more (docs/decisions/0004).
+engine. With grpc.aio each message would be handed from thread to thread once more (docs/decisions/0004). Nor
+may it write a line for each refused TLS handshake to standard error: strangers would fill the disk with it.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ def prepare() -> None:
         # With None every import of the name raises ModuleNotFoundError (Python reference, 5.3.1).
         sys.modules[name] = None  # type: ignore[assignment]
     os.environ.setdefault("GRPC_EXPERIMENTS", GRPC_EXPERIMENTS)
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")
 
 
 def run_broker() -> int:

@@ -29,7 +29,7 @@ from barnabas.cluster.model.requests import (
     UpdateMetadataRequest,
     UpdateMetadataResponse,
 )
-from barnabas.cluster.rpc.channels import CORRELATION_ID_KEY, open_channel
+from barnabas.cluster.rpc.channels import CORRELATION_ID_KEY, current_credentials, open_channel
 from barnabas.cluster.rpc.control_requests import CALLS, Encoder
 from barnabas.cluster.runtime.supervisor import Supervisor
 from barnabas.controller.core.batches.request_queue import Queue
@@ -84,6 +84,9 @@ class BrokerChannel:
         self._queue = Queue()
         self._filled = asyncio.Event()
         self._correlation_ids = itertools.count()
+        self._channel: grpc.aio.Channel | None = None
+        self._credentials = current_credentials()
+        self._calls: dict[type[ControlRequest], Any] = {}
 
     def send(self, request: ControlRequest) -> None:
         """Queue ``request``."""
@@ -92,10 +95,8 @@ class BrokerChannel:
 
     async def run(self) -> None:
         """Send what is queued, one at a time, until cancelled."""
-        endpoint = self._endpoint()
-        channel = open_channel(endpoint.host, endpoint.port, self._settings.session_timeout_ms)
         try:
-            calls = {kind: channel.unary_unary(call.path) for kind, call in CALLS.items()}
+            await self._connect()
             while True:
                 await self._filled.wait()
                 request = self._queue.take()
@@ -104,9 +105,23 @@ class BrokerChannel:
                     continue
                 for part in chunks(request):
                     for message, encoded in self._encodable(part):
-                        await self._send_until_answered(calls[type(part)], encoded, message)
+                        await self._send_until_answered(encoded, message)
         finally:
-            await channel.close()
+            await self._disconnect()
+
+    async def _connect(self) -> None:
+        """Open the channel, in place of one with credentials that have changed."""
+        await self._disconnect()
+        endpoint = self._endpoint()
+        self._credentials = current_credentials()
+        channel = open_channel(endpoint.host, endpoint.port, self._settings.session_timeout_ms)
+        self._calls = {kind: channel.unary_unary(call.path) for kind, call in CALLS.items()}
+        self._channel = channel
+
+    async def _disconnect(self) -> None:
+        if self._channel is not None:
+            await self._channel.close()
+            self._channel = None
 
     def _endpoint(self) -> Endpoint:
         endpoint = self._broker.endpoint(self._settings.listener)
@@ -150,12 +165,12 @@ class BrokerChannel:
             return False
         return True
 
-    async def _send_until_answered(self, call: Any, request: ControlRequest, message: bytes) -> None:
+    async def _send_until_answered(self, request: ControlRequest, message: bytes) -> None:
         failures = 0
         while True:
             correlation_id = next(self._correlation_ids)
             try:
-                response = await call(
+                response = await self._calls[type(request)](
                     message,
                     timeout=self._settings.request_timeout_ms / 1000,
                     metadata=((CORRELATION_ID_KEY, str(correlation_id)),),
@@ -171,6 +186,8 @@ class BrokerChannel:
                     )
                 failures += 1
                 await asyncio.sleep(RETRY_BACKOFF_S)
+                if current_credentials() is not self._credentials:
+                    await self._connect()
             else:
                 if failures:
                     _log.info("broker answers again", broker=self._broker.id, sendings=failures + 1)

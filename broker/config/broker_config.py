@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from barnabas.broker.config.listeners import parse_listeners, parse_security_map
+from barnabas.broker.config.peer_security import PeerSecurity, peer_security
 from barnabas.broker.config.security import is_listener_setting, listener_security
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.server.listener_security import ListenerSecurity
@@ -50,6 +51,7 @@ class BrokerConfig:
         metrics_address: Host and port of the metrics page, or None.
         topic_defaults: The log settings of a topic without overrides.
         security: The security of each client listener by its name.
+        peer_security: The security of the listener between brokers; None if it has none.
     """
 
     values: Mapping[str, Value]
@@ -61,6 +63,7 @@ class BrokerConfig:
     metrics_address: tuple[str, int] | None
     topic_defaults: LogConfig
     security: Mapping[str, ListenerSecurity]
+    peer_security: PeerSecurity | None
 
     def integer(self, name: str) -> int:
         """Return the value of the integer setting ``name``."""
@@ -150,9 +153,9 @@ def parse(settings: Mapping[str, str], hostname: str | None = None) -> tuple[Bro
     given = {key: text for key, text in settings.items() if text.strip() or key.endswith(_MAY_BE_EMPTY)}
     parsed, unknown = parse_given(BROKER_CONFIGS, given)
     values = with_defaults(BROKER_CONFIGS, parsed)
-    security = parse_security_map(_names(values, "listener.security.protocol.map"))
-    listeners = parse_listeners("listeners", _names(values, "listeners"), security)
     inter_broker = str(values["inter.broker.listener.name"])
+    security = _security_map(values, given, inter_broker)
+    listeners = parse_listeners("listeners", _names(values, "listeners"), security)
     config = BrokerConfig(
         values=MappingProxyType(values),
         given=MappingProxyType(given),
@@ -165,9 +168,28 @@ def parse(settings: Mapping[str, str], hostname: str | None = None) -> tuple[Bro
         security=listener_security(
             (each for each in listeners if each.listener != inter_broker), given, values
         ),
+        peer_security=next(
+            (peer_security(each, given, values) for each in listeners if each.listener == inter_broker), None
+        ),
     )
     _cross_check(config)
     return config, tuple(name for name in unknown if not is_listener_setting(name, listeners))
+
+
+def _security_map(values: Mapping[str, Value], given: Mapping[str, str], inter_broker: str) -> dict[str, str]:
+    """Return the security protocol of each listener name.
+
+    ``security.inter.broker.protocol`` is another way to set that of the listener between brokers.
+    """
+    security = parse_security_map(_names(values, "listener.security.protocol.map"))
+    chosen = values["security.inter.broker.protocol"]
+    if chosen is not None:
+        mapped = security.get(inter_broker, chosen) if "listener.security.protocol.map" in given else chosen
+        if mapped != chosen:
+            allowed = f"{mapped}, which listener.security.protocol.map has for {inter_broker}"
+            raise ConfigError("security.inter.broker.protocol", str(chosen), allowed)
+        security[inter_broker] = str(chosen)
+    return security
 
 
 def resolve_log_config(broker: Mapping[str, Value], overrides: Mapping[str, str]) -> LogConfig:
@@ -278,11 +300,7 @@ def _cross_check(config: BrokerConfig) -> None:
 
 
 def _check_security(config: BrokerConfig) -> None:
-    """Refuse a secured listener between brokers, and a delay as long as the idle time."""
-    for endpoint in config.listeners:
-        if endpoint.listener == config.inter_broker_listener and endpoint.security_protocol != "PLAINTEXT":
-            allowed = "PLAINTEXT for the listener between brokers, which has no other security yet"
-            raise ConfigError("listener.security.protocol.map", endpoint.security_protocol, allowed)
+    """Refuse a delay as long as the idle time."""
     delay, idle = "connection.failed.authentication.delay.ms", config.integer("connections.max.idle.ms")
     uses_sasl = any(each.mechanisms for each in config.security.values())
     if uses_sasl and 0 <= idle <= config.integer(delay):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import structlog
 
+from barnabas.broker.config.broker_config import BrokerConfig
 from barnabas.broker.coordinator.coordinator import GroupCoordinator
 from barnabas.broker.coordinator.metrics import show_groups
 from barnabas.broker.coordinator.offsets_topic import OffsetsTopic
@@ -19,6 +20,7 @@ from barnabas.broker.lifecycle.process import BrokerProcess
 from barnabas.broker.membership.leader_store import LeaderStore
 from barnabas.broker.membership.log_dir_events import LogDirEvents
 from barnabas.broker.node.open import Storage
+from barnabas.broker.node.peer_tls import PeerTls, open_peer_tls
 from barnabas.broker.replicas.hosted import monotonic_ms
 from barnabas.broker.replicas.log_cleaner import CleanerSettings
 from barnabas.broker.replicas.producer_ids import ProducerIdBlocks
@@ -87,6 +89,7 @@ async def open_replication(
         ZooKeeperError: No block of producer ids could be taken.
     """
     config = process.config
+    tls = await open_peer_tls(process, stack)
     replicas = _open_replicas(storage, purgatories, process, stack)
     controller = _open_controller(storage, replicas, purgatories, process)
     stack.push_async_callback(resign, controller)
@@ -96,7 +99,9 @@ async def open_replication(
     replicas.damaged.controller = any_controller
     storage.config_handler.serve(lambda: storage.logs.logs, controller)
     groups = _open_groups(replicas, any_controller, purgatories, process, stack)
-    peer_port = await _open_peers(storage, replicas, controller, process, stack)
+    peers = _peers(storage, replicas, controller, process, tls)
+    peer_port = await _listen(peers, config)
+    stack.push_async_callback(peers.stop, PEERS_GRACE_S)
     producer_ids = ProducerIdBlocks(
         lambda: storage.membership.store.cluster.take_producer_id_block(storage.broker_id)
     )
@@ -214,33 +219,39 @@ async def resign(controller: ControllerNode) -> None:
         _log.warning(f"The controller did not resign within {RESIGN_DEADLINE_S:g} s; its session ends now")
 
 
-async def _open_peers(
+def _peers(
     storage: Storage,
     replicas: ReplicaService,
     controller: ControllerNode,
     process: BrokerProcess,
-    stack: contextlib.AsyncExitStack,
-) -> int:
+    tls: PeerTls | None,
+) -> PeerServer:
     async def latest_epoch() -> ControllerEpoch:
         return await storage.membership.store.controller.latest_epoch()
 
-    config = process.config
     check = ControlRequestCheck(
         storage.broker_id, replicas.gate, process.state_change_log.write, latest_epoch
     )
-    peers = PeerServer(
+    return PeerServer(
         replicas.control_requests,
         replicas.sessions,
         check,
         controller.port,
-        config.session_timeout_ms,
+        process.config.session_timeout_ms,
         ranges=replicas.ranges,
         most_connections=most_peer_connections(process.descriptors),
+        access=None if tls is None else tls.access(storage, replicas),
     )
+
+
+async def _listen(peers: PeerServer, config: BrokerConfig) -> int:
+    """Start the server for other brokers and return its port.
+
+    Raises:
+        StartError: The port is in use.
+    """
     endpoint = next(each for each in config.listeners if each.listener == config.inter_broker_listener)
     try:
-        port = await peers.start(endpoint.host or "::", endpoint.port)
+        return await peers.start(endpoint.host or "::", endpoint.port)
     except OSError as error:
         raise StartError(f"Cannot listen on {endpoint}: {error.strerror}") from error
-    stack.push_async_callback(peers.stop, PEERS_GRACE_S)
-    return port

@@ -15,6 +15,7 @@ from barnabas.broker.replicas.control_requests import ControlRequests
 from barnabas.broker.replicas.fetch_sessions import FetchSessions
 from barnabas.broker.replicas.ranges import RangeReader
 from barnabas.broker.server.control_check import ControlRequestCheck, NotConfirmedError, NotRegisteredError
+from barnabas.broker.server.peer_access import PeerAccess
 from barnabas.cluster.model.commands.command import Command, CommandResult, ControllerPort
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.requests import (
@@ -30,6 +31,9 @@ from barnabas.cluster.rpc import control_pb2, control_requests, replication_pb2,
 from barnabas.cluster.rpc.channels import correlation_id_of, server_options
 from barnabas.cluster.rpc.commands import METHODS, SERVICE
 from barnabas.cluster.runtime.line_limit import LINES
+
+HANDSHAKE_TIMEOUT_MS = 10_000
+"""The longest TLS handshake, ms; until its end a stranger takes one of the connections (gRPC: 2 minutes)."""
 
 _logger = structlog.get_logger(__name__)
 
@@ -50,6 +54,7 @@ class PeerServer:
         session_timeout_ms: ``zookeeper.session.timeout.ms``, from which the keepalive follows.
         ranges: Serves replicas that fetch a damaged range again.
         most_connections: The most connections; one more is closed at once.
+        access: The certificates of this server, and the check of those of its callers; None without TLS.
     """
 
     def __init__(
@@ -62,10 +67,15 @@ class PeerServer:
         *,
         ranges: RangeReader,
         most_connections: int,
+        access: PeerAccess | None = None,
     ) -> None:
+        self._access = access
         self._controller = controller
         self._sessions = sessions
-        self._server = grpc.aio.server(options=server_options(session_timeout_ms, most_connections))
+        options = server_options(session_timeout_ms, most_connections)
+        if access is not None:
+            options.append(("grpc.server_handshake_timeout_ms", HANDSHAKE_TIMEOUT_MS))
+        self._server = grpc.aio.server(options=options)
         commands = {
             method.name: grpc.unary_unary_rpc_method_handler(
                 self._submit, request_deserializer=method.decode, response_serializer=method.encode_result
@@ -78,13 +88,17 @@ class PeerServer:
             response_serializer=replication_pb2.FetchResponse.SerializeToString,
         )
         replication = {"Fetch": fetch, "ReadRange": _read_range(ranges)}
+        services = {
+            control_requests.SERVICE: _control_methods(check, handler),
+            SERVICE: commands,
+            "barnabas.replication.Replication": replication,
+        }
         self._server.add_generic_rpc_handlers(
-            (
+            tuple(
                 grpc.method_handlers_generic_handler(
-                    control_requests.SERVICE, _control_methods(check, handler)
-                ),
-                grpc.method_handlers_generic_handler(SERVICE, commands),
-                grpc.method_handlers_generic_handler("barnabas.replication.Replication", replication),
+                    name, methods if access is None else access.guarded(methods)
+                )
+                for name, methods in services.items()
             )
         )
 
@@ -96,7 +110,10 @@ class PeerServer:
         """
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         try:
-            bound = self._server.add_insecure_port(address)
+            if self._access is None:
+                bound = self._server.add_insecure_port(address)
+            else:
+                bound = self._server.add_secure_port(address, self._access.credentials)
         except RuntimeError as error:
             raise OSError(errno.EADDRINUSE, f"cannot listen for peers on {address}: {error}") from error
         await self._server.start()

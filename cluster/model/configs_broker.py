@@ -80,6 +80,13 @@ _NETWORK = (
         one_of(GRPC_LISTENER),
     ),
     Config(
+        "security.inter.broker.protocol",
+        _STRING,
+        None,
+        "The security protocol between brokers; that of their listener in listener.security.protocol.map.",
+        one_of("PLAINTEXT", "SSL"),
+    ),
+    Config(
         "inter.broker.protocol.version",
         _STRING,
         "2.6",

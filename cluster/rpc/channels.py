@@ -7,8 +7,9 @@ refused. Source of the keys: gRPC core, ``include/grpc/impl/channel_arg_names.h`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
+import grpc
 import grpc.aio
 
 MAX_MESSAGE_BYTES = 64 * 1024 * 1024
@@ -41,10 +42,23 @@ _MOST_DIGITS = 10
 _NAMED = 40
 """The most characters of a bad value in an error message."""
 
-Options = list[tuple[str, int]]
+Options = list[tuple[str, int | str]]
 
 _detours: dict[str, str] = {}
 """The address to which a channel connects instead of the one that is asked for, for tests that cut links."""
+
+_credentials: list[Callable[[], grpc.ChannelCredentials]] = []
+"""What returns the credentials of new channels; empty if channels are not encrypted."""
+
+
+def take_credentials(source: Callable[[], grpc.ChannelCredentials] | None) -> None:
+    """Set what returns the credentials of all new channels of this process; None for no encryption."""
+    _credentials[:] = [] if source is None else [source]
+
+
+def current_credentials() -> grpc.ChannelCredentials | None:
+    """Return the credentials of new channels, None without encryption; they change with their stores."""
+    return _credentials[0]() if _credentials else None
 
 
 def take_detours(detours: Mapping[str, str]) -> None:
@@ -116,13 +130,21 @@ def channel_options(session_timeout_ms: int) -> Options:
 
 
 def open_channel(host: str, port: int, session_timeout_ms: int) -> grpc.aio.Channel:
-    """Open a channel without encryption to ``host:port``, which connects when it is first used.
+    """Open a channel to ``host:port``, which connects when it is first used.
 
-    A detour of this address, if there is one, is connected to instead (``inter.broker.detours``).
+    It is encrypted if this process has credentials. Then the server's certificate must name ``host``, and
+    must be trusted. A detour of the address, if there is one, is connected to instead
+    (``inter.broker.detours``).
     """
-    target = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    target = _detours.get(target, target)
-    return grpc.aio.insecure_channel(target, options=channel_options(session_timeout_ms))
+    named = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    target = _detours.get(named, named)
+    options = channel_options(session_timeout_ms)
+    credentials = current_credentials()
+    if credentials is None:
+        return grpc.aio.insecure_channel(target, options=options)
+    if target != named:
+        options.append(("grpc.ssl_target_name_override", host))
+    return grpc.aio.secure_channel(target, credentials, options=options)
 
 
 def _sizes() -> Options:

@@ -135,6 +135,34 @@ async def test_a_request_is_sent_again_until_the_broker_answers(stage, stub_brok
     assert stub.requests == [umr(), lisr(0, epoch=2)], "what waited was merged"
 
 
+async def test_a_channel_is_opened_again_after_an_error_if_the_certificate_has_changed(
+    stage, stub_brokers, monkeypatch
+):
+    """A broker that refuses the former certificate would refuse it for as long as the channel lives."""
+    monkeypatch.setattr(channels_module, "RETRY_BACKOFF_S", 0)
+    first, second = object(), object()
+    failed, current = asyncio.Event(), [first]
+
+    def credentials():
+        if failed.is_set():
+            current[0] = second
+        return current[0]
+
+    def open_channel(host, port, session_ms):
+        return plain(host, port if current[0] is second else 1, session_ms)
+
+    plain = channels_module.open_channel
+    monkeypatch.setattr(channels_module, "open_channel", open_channel)
+    monkeypatch.setattr(channels_module, "current_credentials", credentials)
+    monkeypatch.setattr(channels_module._log, "warning", lambda *_, **__: failed.set())
+    (stub,) = await stub_brokers(2)
+    stage.channels.open(life(stub))
+    stage.channels.send(stub.id, umr())
+    await stub.until(bool)
+    assert stub.requests == [umr()]
+    assert failed.is_set()
+
+
 async def test_what_was_meant_for_one_life_never_reaches_the_next(stage, stub_brokers):
     (stub,) = await stub_brokers(2)
     await stub.stop()

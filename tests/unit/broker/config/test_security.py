@@ -70,7 +70,7 @@ def test_settings_of_no_listener_are_unknown():
         (
             "listener.security.protocol.map",
             "PLAINTEXT:PLAINTEXT,GRPC:SASL_PLAINTEXT,SASL_PLAINTEXT:PLAINTEXT,OUTER:PLAINTEXT",
-            "PLAINTEXT for the listener between brokers",
+            "PLAINTEXT or SSL for the listener between brokers",
         ),
     ],
 )

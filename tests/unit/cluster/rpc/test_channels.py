@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 
+import grpc
 import grpc.aio
 import pytest
 
@@ -11,8 +12,10 @@ from barnabas.cluster.rpc.channels import (
     MAX_MESSAGE_BYTES,
     channel_options,
     correlation_id_of,
+    current_credentials,
     open_channel,
     server_options,
+    take_credentials,
     take_detours,
 )
 
@@ -91,3 +94,21 @@ def test_an_address_with_a_detour_is_dialled_by_it(monkeypatch):
     take_detours({})
     open_channel("host", 1, SESSION_MS)
     assert dialled == ["proxy:7", "host:2", "host:1"]
+
+
+def test_with_credentials_every_channel_is_encrypted_and_checks_the_name_that_was_asked_for(monkeypatch):
+    dialled, made = [], object()
+
+    def dial(target, credentials, options):
+        dialled.append((target, credentials, dict(options).get("grpc.ssl_target_name_override")))
+
+    monkeypatch.setattr(grpc.aio, "secure_channel", dial)
+    assert current_credentials() is None
+    take_credentials(lambda: made)
+    take_detours({"host:1": "proxy:7"})
+    open_channel("host", 1, SESSION_MS)
+    open_channel("host", 2, SESSION_MS)
+    take_detours({})
+    take_credentials(None)
+    assert current_credentials() is None
+    assert dialled == [("proxy:7", made, "host"), ("host:2", made, None)]

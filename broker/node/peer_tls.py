@@ -1,0 +1,85 @@
+"""TLS between brokers: the certificates of this process, and the check of the other brokers'."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from barnabas.broker.errors import StartError
+from barnabas.broker.lifecycle.process import BrokerProcess
+from barnabas.broker.node.open import Storage
+from barnabas.broker.replicas.service import ReplicaService
+from barnabas.broker.server.peer_access import PeerAccess, PeerIdentity
+from barnabas.broker.server.peer_claims import PeerClaims
+from barnabas.cluster.model.brokers import Broker
+from barnabas.cluster.model.configs import ConfigError
+from barnabas.cluster.model.controllership import Owner
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.model.principal import USER_TYPE, KafkaPrincipal
+from barnabas.cluster.model.principal_mapping import PrincipalMapping
+from barnabas.cluster.rpc.channels import take_credentials
+
+if TYPE_CHECKING:
+    from barnabas.broker.server.peer_credentials import PeerCredentials
+
+_ELECTED = (Owner.THIS_SESSION, Owner.NAMED_BROKER)
+
+
+@dataclass(frozen=True, slots=True)
+class PeerTls:
+    """TLS of the listener between brokers.
+
+    Attributes:
+        credentials: The certificates of this process.
+        mapping: ``ssl.principal.mapping.rules``.
+    """
+
+    credentials: PeerCredentials
+    mapping: PrincipalMapping
+
+    def access(self, storage: Storage, replicas: ReplicaService) -> PeerAccess:
+        """Return the check of other brokers' calls."""
+        from barnabas.cluster.tls.certificates import owner_of  # noqa: PLC0415
+
+        membership = storage.membership
+
+        def identify(certificate: bytes) -> PeerIdentity:
+            owner = owner_of(certificate)
+            return PeerIdentity(KafkaPrincipal(USER_TYPE, self.mapping.user_of(owner.subject)), owner.hosts)
+
+        async def read_broker(broker_id: BrokerId) -> Broker | None:
+            return (await membership.store.brokers.read([broker_id])).get(broker_id)
+
+        async def read_controller() -> BrokerId | None:
+            claim = (await membership.store.controller.look()).claim
+            return None if claim is None or claim.owner not in _ELECTED else claim.named
+
+        claims = PeerClaims(replicas.metadata, replicas.gate, read_broker, read_controller)
+        return PeerAccess(self.credentials.server(), identify, claims, storage.authorizer)
+
+
+async def open_peer_tls(process: BrokerProcess, stack: contextlib.AsyncExitStack) -> PeerTls | None:
+    """Read the stores of the listener between brokers, and use them for all channels of this process.
+
+    Returns:
+        None if that listener has no TLS.
+
+    Raises:
+        StartError: A store is missing or cannot be read.
+    """
+    security = process.config.peer_security
+    if security is None:
+        return None
+    # The library behind it takes 7 MB, which a broker without TLS does not spend.
+    from barnabas.broker.server.peer_credentials import PeerCredentials  # noqa: PLC0415
+
+    try:
+        credentials = await asyncio.to_thread(PeerCredentials, security.load)
+    except ConfigError as error:
+        raise StartError(str(error)) from error
+    take_credentials(credentials.channel)
+    stack.callback(take_credentials, None)
+    process.supervisor.spawn("peer-credentials", credentials.watch())
+    return PeerTls(credentials, security.mapping)
