@@ -25,6 +25,7 @@ def phases():
         cluster_id="c",
         topic_configs=None,
         authorizer=None,
+        tls={},
         config_handler=SimpleNamespace(quotas={}),
         live=SimpleNamespace(settings=BrokerSettings(config.values, {})),
     )
