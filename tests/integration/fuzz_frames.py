@@ -3,7 +3,7 @@
 ``scripts/fuzz-frames --frames 10000000`` hands them to what a broker does with a frame before a handler sees
 it: the guard, the decoder, and for Produce the checks of a batch and its recompression. ``--broker`` sends
 them to a broker of its own instead, handlers and all (``fuzz_broker``). A failure names the seed and, without
-a broker, the frame.
+a broker, the frame. ``--handshake`` mutates what comes before authentication (``fuzz_handshake``).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 
 from tests.integration.fuzz_broker import against_a_broker
 from tests.integration.fuzz_decoder import in_process
+from tests.integration.fuzz_handshake import handshakes
 from tests.integration.hostile_requests import well_formed
 
 TEMPLATES = 4_000
@@ -26,11 +27,14 @@ def main():
     parser.add_argument("--frames", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=random.randrange(2**32))
     parser.add_argument("--broker", action="store_true", help="over the wire, to a broker of its own")
+    parser.add_argument(
+        "--handshake", action="store_true", help="frames before authentication, without a broker"
+    )
     asked = parser.parse_args()
     print(f"seed {asked.seed}", flush=True)
     rng = random.Random(asked.seed)
     templates = [well_formed(rng) for _ in range(TEMPLATES)]
-    run = against_a_broker if asked.broker else in_process
+    run = handshakes if asked.handshake else against_a_broker if asked.broker else in_process
     faults = run(asked.frames, rng, templates).faults()
     print("\n".join(faults) or "nothing found", flush=True)
     return bool(faults)

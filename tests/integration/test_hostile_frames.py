@@ -11,6 +11,7 @@ import confluent_kafka.admin
 import pytest
 
 from barnabas.local.cluster import LocalCluster
+from tests.integration.fuzz_handshake import handshakes
 from tests.integration.hostile_requests import LAST, LAST_API_VERSIONS, TOPIC, mutated, sized, well_formed
 
 SEED = 20_260_101
@@ -109,3 +110,9 @@ def test_ten_thousand_mutated_requests_do_not_stop_a_broker(broker, client):
     assert broker.pid == pid
     assert serves(broker)
     assert "a request handler failed" not in (broker.dir / "logs" / "server.log").read_text()
+
+
+def test_ten_thousand_mutated_handshakes_find_nothing():
+    fuzz = handshakes(10_000, random.Random(SEED), None)
+    assert not [fault for fault in fuzz.faults() if "hang" not in fault]
+    assert fuzz.frames / 10 < fuzz.refused < fuzz.frames * 9 / 10

@@ -6,6 +6,7 @@ import asyncio
 import json
 import subprocess
 import time
+import urllib.request
 from pathlib import Path
 
 import aiokafka
@@ -19,7 +20,9 @@ import kafka.net.sasl.oauth
 import pytest
 from confluent_kafka.admin import ScramCredentialInfo, ScramMechanism, UserScramCredentialUpsertion
 from cryptography.hazmat.primitives.asymmetric import ed25519
+from kazoo.client import KazooClient
 
+from barnabas.bench.cases.scram_logins import ScramClient
 from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.local.cluster import LocalCluster
@@ -28,6 +31,9 @@ from barnabas.local.ports import any_free
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 MODULES = "org.apache.kafka.common.security"
 PASSWORD, NEW_PASSWORD = "alice,s=secret", "quite-another"
+WRONG = "never-this-one"
+TOKEN_HEAD = "eyJ"
+"""The begin of a JSON object in base64, and so of every token."""
 DELAY_MS = 400
 ED25519 = ed25519.Ed25519PrivateKey.generate()
 
@@ -83,6 +89,7 @@ def secured(tmp_path_factory):
             "SCRAM-SHA-512": scram,
             "SIGNED": scram,
             "broker": broker,
+            "cluster": cluster,
         }
 
 
@@ -193,7 +200,7 @@ def test_librdkafka_logs_in(secured, mechanism):
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_librdkafka_is_refused_with_a_wrong_password(secured, mechanism):
-    told = listed(for_librdkafka(secured, mechanism, "wrong"))
+    told = listed(for_librdkafka(secured, mechanism, WRONG))
     if mechanism == "PLAIN":
         assert "Authentication failed: Invalid username or password" in told
     else:
@@ -211,7 +218,7 @@ def test_kafka_python_logs_in(secured, mechanism):
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_kafka_python_is_refused_with_a_wrong_password(secured, mechanism):
     with pytest.raises(kafka.errors.KafkaError):
-        kafka.KafkaAdminClient(**for_python(secured, mechanism, "wrong"), bootstrap_timeout_ms=2000)
+        kafka.KafkaAdminClient(**for_python(secured, mechanism, WRONG), bootstrap_timeout_ms=2000)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -299,14 +306,86 @@ def test_a_deleted_and_a_new_credential_count_at_once(secured):
     wait_until(lambda: "invalid credentials" in str(listed(carol)), "carol refused")
 
 
+def test_the_client_of_the_bench_logs_in(secured):
+    client = ScramClient(secured["SCRAM-SHA-256"], "alice", PASSWORD.encode())
+    wait_until(client.can_log_in, "alice let in")
+    with pytest.raises(ConnectionError, match="invalid credentials"):
+        ScramClient(secured["SCRAM-SHA-256"], "alice", b"wrong").log_in()
+
+
+def told_of(action):
+    """The errors of an alteration that is refused."""
+    refused = []
+    for future in action.values():
+        with pytest.raises(confluent_kafka.KafkaException) as error:
+            future.result(90)
+        refused.append(str(error.value))
+    return " ".join(refused)
+
+
+def stored_secrets(cluster, user):
+    """The salts and keys of a user, as ZooKeeper has them."""
+    client = KazooClient(cluster.zookeeper_connect, timeout=30)
+    client.start(90)
+    try:
+        config = json.loads(client.get(f"/config/users/{user}")[0])["config"]
+    finally:
+        client.stop()
+        client.close()
+    parts = [part.partition("=")[2] for text in config.values() for part in text.split(",")]
+    return [part for part in parts if not part.isdigit()]
+
+
 def test_no_secret_is_shown(secured):
-    broker = secured["broker"]
-    admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": broker.kafka})
-    resource = confluent_kafka.admin.ConfigResource(confluent_kafka.admin.ConfigResource.Type.BROKER, "1")
-    found = admin.describe_configs([resource])[resource].result(90)
-    secret = found["listener.name.sasl_plaintext.plain.sasl.jaas.config"]
-    assert (secret.value, secret.is_sensitive) == (None, True)
-    logs = "".join(path.read_text() for path in (broker.directory / "logs").iterdir() if path.is_file())
+    broker, kind = secured["broker"], confluent_kafka.admin.ConfigResource.Type.BROKER
+    plaintext = {"bootstrap.servers": broker.kafka}
+    for settings in (
+        for_librdkafka(secured, "PLAIN", WRONG),
+        for_librdkafka(secured, "SCRAM-SHA-256", WRONG),
+        tokens_for_librdkafka(secured, "SIGNED", exp=1),
+    ):
+        assert WRONG not in listed(settings)
+    listed(for_librdkafka(secured, "PLAIN"))
+    listed(tokens_for_librdkafka(secured, "SIGNED"))
+    admin = confluent_kafka.admin.AdminClient(plaintext)
+    shown = []
+    own = confluent_kafka.admin.ConfigResource(kind, "1")
+    found = admin.describe_configs([own])[own].result(90)
+    for name in ("sasl_plaintext.plain", "external.oauthbearer", "external.scram-sha-256"):
+        secret = found[f"listener.name.{name}.sasl.jaas.config"]
+        assert (secret.value, secret.is_sensitive) == (None, True)
+        assert all(synonym.value is None for synonym in secret.synonyms.values())
+    shown += [str(entry.value) + str([*map(vars, entry.synonyms.values())]) for entry in found.values()]
+    for name in ("listener.name.sasl_plaintext.plain.sasl.jaas.config", "sasl.jaas.config"):
+        change = confluent_kafka.admin.ConfigEntry(
+            name,
+            f'{MODULES}.plain.PlainLoginModule required user_alice="{NEW_PASSWORD}";',
+            incremental_operation=confluent_kafka.admin.AlterConfigOpType.SET,
+        )
+        asked = confluent_kafka.admin.ConfigResource(kind, "1", incremental_configs=[change])
+        shown.append(told_of(admin.incremental_alter_configs([asked])))
+    few = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_256, 1)
+    bad = UserScramCredentialUpsertion("alice", few, NEW_PASSWORD.encode(), b"salt-of-alice")
+    shown.append(told_of(admin.alter_user_scram_credentials([bad])))
+    with urllib.request.urlopen(f"http://{broker.metrics}/metrics", timeout=90) as page:
+        metrics = page.read().decode()
+    assert 'socket_server_metrics_failed_authentication_total{listener="EXTERNAL"}' in metrics
+    files = [
+        path for path in broker.directory.rglob("*") if path.is_file() and path.name != "server.properties"
+    ]
+    logs = b"".join(path.read_bytes() for path in files).decode(errors="replace")
     assert "Failed authentication with 127.0.0.1" in logs
-    for hidden in (PASSWORD, NEW_PASSWORD, "stored_key", "user_alice"):
-        assert hidden not in logs
+    keys = stored_secrets(secured["cluster"], "alice")
+    assert len(keys) == 6
+    everything = "".join((*shown, metrics, logs))
+    for hidden in (
+        PASSWORD,
+        NEW_PASSWORD,
+        WRONG,
+        "salt-of-alice",
+        "stored_key",
+        "user_alice",
+        TOKEN_HEAD,
+        *keys,
+    ):
+        assert hidden not in everything
