@@ -243,8 +243,11 @@ def _dial_tls(
     timeout: float,
     **_options: Any,
 ) -> TlsSocket:
-    """Connect with our own context: kazoo's trusts the system's authorities, and knows no protocols."""
-    return TlsSocket.dial(context(), hostname, address, timeout)
+    """Connect with our own context: kazoo's trusts the system's authorities, and knows no protocols.
+
+    kazoo's timeout is that of the session; see `repeat_servers` for what is accepted and not answered.
+    """
+    return TlsSocket.dial(context(), hostname, address, timeout / _HANDSHAKES_PER_SESSION)
 
 
 def repeat_servers(servers: str) -> str:

@@ -341,11 +341,11 @@ def test_tls_is_made_with_our_own_context(heard: Heard, monkeypatch: pytest.Monk
     monkeypatch.setattr(TlsSocket, "dial", lambda *arguments: dialled.append(arguments))
     contexts = iter(["first", "second"])
     security = ZooKeeperSecurity(tls=lambda: next(contexts))  # type: ignore[arg-type,return-value]
-    connection = KazooConnection("zk:1", 4.0, heard.states.append, lambda *_: None, security)
+    connection = KazooConnection("zk:1", 6.0, heard.states.append, lambda *_: None, security)
     dial = connection._client.handler.create_connection
     for _ in range(2):
-        dial(address=("127.0.0.1", 1), hostname="zk", timeout=4.0, use_ssl=True, ca=None)
-    assert dialled == [(name, "zk", ("127.0.0.1", 1), 4.0) for name in ("first", "second")]
+        dial(address=("127.0.0.1", 1), hostname="zk", timeout=6.0, use_ssl=True, ca=None)
+    assert dialled == [(name, "zk", ("127.0.0.1", 1), 2.0) for name in ("first", "second")]
     assert connection._client.handler.select([], [], [], 0) == ([], [], [])
 
 
