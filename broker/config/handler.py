@@ -40,6 +40,14 @@ class UncleanElections(Protocol):
         ...
 
 
+class AlterableTls(Protocol):
+    """The TLS of a listener (``server.listener_tls.ListenerTls``)."""
+
+    def alter(self, settings: Mapping[str, str]) -> None:
+        """Use the stores of these settings of the broker soon."""
+        ...
+
+
 class ConfigHandler:
     """Applies changed settings; a ``broker.config.changes.ConfigListener``.
 
@@ -59,6 +67,8 @@ class ConfigHandler:
             mechanism: {} for mechanism in ScramMechanism
         }
         """The SCRAM credentials of all users; the listeners hold these objects."""
+        self.tls: Collection[AlterableTls] = ()
+        """The TLS of the listeners that use it."""
         self.throttles = ReplicationThrottles()
         """The throttles of replication; the replicas hold this object."""
 
@@ -95,6 +105,8 @@ class ConfigHandler:
         self.throttles.leader.limit = _rate(settings, "leader.replication.throttled.rate")
         self.throttles.follower.limit = _rate(settings, "follower.replication.throttled.rate")
         self.throttles.log_dirs.limit = _rate(settings, "replica.alter.log.dirs.io.max.bytes.per.second")
+        for listener in self.tls:
+            listener.alter(settings)
         before = self._live.config.flag(_UNCLEAN)
         if self._live.set_own(settings):
             self._follow(unclean_before=before)

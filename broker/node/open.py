@@ -30,7 +30,7 @@ from barnabas.broker.lifecycle.process import BrokerProcess
 from barnabas.broker.lifecycle.sockets import bind
 from barnabas.broker.membership.identity import broker_id_of, new_cluster_id
 from barnabas.broker.membership.registration import Membership, ZooKeeperAddress
-from barnabas.broker.node.tls import open_tls
+from barnabas.broker.node.tls import open_tls, reload
 from barnabas.cluster.model.configs import ConfigError, Value
 from barnabas.cluster.model.configs_authorizer import rules_of
 from barnabas.cluster.model.ids import BrokerId
@@ -104,6 +104,7 @@ async def open_storage(process: BrokerProcess, stack: contextlib.AsyncExitStack)
     live = DynamicBrokerConfig(config)
     topic_configs = TopicConfigs(lambda: live.config, lambda: membership.store.topics)
     config_handler = ConfigHandler(live, topic_configs)
+    config_handler.tls = tls.values()
     config_changes = ConfigChanges(
         broker_id,
         lambda: membership.store.configs,
@@ -112,6 +113,7 @@ async def open_storage(process: BrokerProcess, stack: contextlib.AsyncExitStack)
         _now_ms,
     )
     await config_changes.read_brokers()
+    await reload(tls.values())
     log_values(live.config)
     await topic_configs.read(sorted(await store.topics.names()))
     threads = _threads(config, stack)

@@ -14,6 +14,7 @@ from barnabas.broker.lifecycle.descriptors import first_kept_back, guaranteed_to
 from barnabas.broker.lifecycle.process import BrokerProcess
 from barnabas.broker.node.open import Storage
 from barnabas.broker.node.replicate import Replication
+from barnabas.broker.node.tls import refusal_of
 from barnabas.broker.server.acceptor import ConnectionQuotas
 from barnabas.broker.server.clients import ClientListener
 from barnabas.broker.server.connection_limits import limits_of
@@ -137,4 +138,5 @@ def _context(
         quotas=ClientQuotas(storage.config_handler.quotas, settings.quota_windows, settings.quota_window_s),
         quota_store=lambda: storage.membership.store.quotas,
         authorizer=storage.authorizer,
+        refusal_of_stores=partial(refusal_of, storage.tls.values()) if storage.tls else None,
     )

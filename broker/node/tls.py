@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from barnabas.broker.config.broker_config import BrokerConfig
@@ -35,9 +35,20 @@ def open_tls(config: BrokerConfig) -> Mapping[str, ListenerTls]:
         raise StartError(str(error)) from error
 
 
+async def reload(listeners: Iterable[ListenerTls]) -> None:
+    """Take the stores that have changed."""
+    for each in listeners:
+        await asyncio.to_thread(each.reload)
+
+
 async def keep_stores(listeners: Collection[ListenerTls]) -> None:
     """Take changed stores as long as the broker runs."""
     while True:
         await asyncio.sleep(RELOAD_SECONDS)
-        for each in listeners:
-            await asyncio.to_thread(each.reload)
+        await reload(listeners)
+
+
+def refusal_of(listeners: Iterable[ListenerTls], settings: Mapping[str, str]) -> str | None:
+    """Return why a broker cannot have these settings in ZooKeeper, or None; it reads files."""
+    refusals = (each.refusal_of(settings) for each in listeners)
+    return next((refusal for refusal in refusals if refusal is not None), None)

@@ -7,7 +7,8 @@ settings; clients send them so. The active controller, wherever it is, makes the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from barnabas.broker.replicas.turn import freed_in_turns, paced
@@ -18,6 +19,7 @@ from barnabas.cluster.model.commands.command import Command, Refused
 from barnabas.cluster.model.commands.configs import (
     MAX_SETTINGS,
     AlterConfigsResult,
+    ConfigOperation,
     ConfigResource,
     ConfigResourceType,
     ResourceResult,
@@ -60,7 +62,9 @@ async def alter(
                 raise BadAlterationError(
                     f"Cannot alter {len(each.configs)} settings at once; expected {MAX_SETTINGS} at most"
                 )
-            asked[resource] = wanted(each)
+            change = wanted(each)
+            await _check_stores(context, resource, change)
+            asked[resource] = change
         except BadAlterationError as error:
             errors[name] = ErrorCode.INVALID_REQUEST, str(error)
     if asked:
@@ -90,6 +94,33 @@ async def alter(
     ]
     await freed_in_turns(named, errors, asked)
     return request.answer(response, throttle_time=NO_THROTTLE, responses=tuple(responses))
+
+
+async def _check_stores(context: ServerContext, resource: ConfigResource, change: object) -> None:
+    """Check the stores of TLS that this broker would use; others than this broker cannot read them.
+
+    Raises:
+        BadAlterationError: They cannot be used.
+    """
+    if context.refusal_of_stores is None or resource != (ConfigResourceType.BROKER, str(context.broker_id)):
+        return
+    settings = _altered(context.broker_settings().dynamic, change)
+    refusal = await asyncio.to_thread(context.refusal_of_stores, settings)
+    if refusal is not None:
+        raise BadAlterationError(f"Invalid config value for resource {resource}: {refusal}")
+
+
+def _altered(own: Mapping[str, str], change: object) -> Mapping[str, str]:
+    """Return the settings after a change: all of them, or steps, which set and delete settings of stores."""
+    if isinstance(change, Mapping):
+        return change
+    after = dict(own)
+    for step in change if isinstance(change, tuple) else ():
+        if step.operation is ConfigOperation.SET:
+            after[step.name] = step.value
+        elif step.operation is ConfigOperation.DELETE:
+            after.pop(step.name, None)
+    return after
 
 
 def _resource(context: ServerContext, type_: int, name: str) -> ConfigResource:

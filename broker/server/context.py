@@ -129,6 +129,8 @@ class ServerContext:
         quotas: The quotas of clients and how much of them they use.
         authorizer: Decides what clients may do; None if everybody may do everything.
         fetch_sessions: The incremental fetch sessions of clients.
+        refusal_of_stores: Returns why this broker cannot have these settings in ZooKeeper, because of stores
+            of TLS, or None; it reads files. None without TLS.
     """
 
     broker_id: BrokerId
@@ -150,6 +152,7 @@ class ServerContext:
     quotas: ClientQuotas
     quota_store: Callable[[], QuotaStore]
     authorizer: AclAuthorizer | None = None
+    refusal_of_stores: Callable[[Mapping[str, str]], str | None] | None = None
     requests: RequestMemory = field(init=False)
     started: RequestMemory = field(default_factory=lambda: RequestMemory(MAX_STARTED_BYTES))
     answers: AnswerMemory = field(default_factory=AnswerMemory)

@@ -14,6 +14,8 @@ import structlog
 from barnabas.broker.server.listener_security import SslSettings
 from barnabas.broker.server.tls_transport import HandshakeError, TlsTransport
 from barnabas.cluster.model.configs import ConfigError, Value
+from barnabas.cluster.model.configs_security import LISTENER_PREFIX, listener_store
+from barnabas.cluster.model.configs_ssl import LIVE_STORE_CONFIGS, STORE_CONFIGS
 from barnabas.cluster.model.principal import ANONYMOUS, USER_TYPE, KafkaPrincipal
 from barnabas.cluster.model.principal_mapping import NoMatchingRuleError
 from barnabas.cluster.tls.context import server_context, subject_of
@@ -22,8 +24,14 @@ from barnabas.cluster.tls.stores import Stores, load_stores
 
 _log = structlog.get_logger("org.apache.kafka.common.security.ssl.SslFactory")
 
+_SECRETS = frozenset(STORE_CONFIGS) - LIVE_STORE_CONFIGS
+
 Signature = tuple[tuple[int, int, int] | None, ...]
 """The time of the last change, the size and the number of each file; None for one that is not there."""
+
+
+class StoreChangeError(ValueError):
+    """An error for stores that may not take the place of those in use."""
 
 
 class ListenerTls:
@@ -43,10 +51,11 @@ class ListenerTls:
     def __init__(self, listener: str, settings: SslSettings) -> None:
         self._listener = listener
         self._settings = settings
-        self._values: Mapping[str, Value] = settings.stores
-        self._signature = _signature_of(self._values)
-        self._stores = load_stores(self._values, settings.named)
-        self.context = self._context(self._stores)
+        self._prefix = f"{LISTENER_PREFIX}{listener.lower()}."
+        self._wanted: Mapping[str, Value] = dict(settings.stores)
+        self._tried: tuple[Mapping[str, Value], Signature] = (self._wanted, _signature_of(self._wanted))
+        self._stores = load_stores(self._wanted, settings.named)
+        self.context = self._context(self._stores, self._wanted)
 
     def principal_of(self, transport: TlsTransport) -> KafkaPrincipal:
         """Return who a client is by its certificate; ``ANONYMOUS`` without one, and before SASL.
@@ -68,33 +77,69 @@ class ListenerTls:
         except ValueError as error:
             raise HandshakeError(f"the client's certificate has no readable subject: {error}") from None
 
+    def alter(self, settings: Mapping[str, str]) -> None:
+        """Note the broker's settings in ZooKeeper, whose stores `reload` takes.
+
+        Args:
+            settings: The text of all of them; those that are not there count as in ``server.properties``.
+        """
+        for name in sorted(settings):
+            if name.startswith(self._prefix) and listener_store(name) in _SECRETS:
+                _log.error(f"The setting {name} in ZooKeeper is not used: it is encrypted")
+        self._wanted = self._altered(settings)
+
     def reload(self) -> None:
-        """Take the stores again if a file has changed since they were read; log why not if they are bad.
+        """Take the stores again if their settings or files have changed; log why not if they are bad.
 
         It reads files, so it is called in a thread.
         """
-        signature = _signature_of(self._values)
-        if signature != self._signature:
-            self._signature = signature
-            self.take(self._values)
-
-    def take(self, values: Mapping[str, Value]) -> None:
-        """Replace the stores by those of other settings, or log why they cannot be used."""
+        wanted = self._wanted
+        tried = wanted, _signature_of(wanted)
+        if tried == self._tried:
+            return
+        self._tried = tried
         try:
-            stores = load_stores(values, self._settings.named)
-            context = self._context(stores)
-            refusal = refusal_of(self._stores, stores)
-        except ConfigError as error:
+            self._stores, self.context = self._checked(wanted)
+        except (ConfigError, StoreChangeError) as error:
             _log.error(f"The changed stores of listener {self._listener} are not used: {error}")
             return
-        if refusal is not None:
-            _log.error(f"The changed stores of listener {self._listener} are not used: {refusal}")
-            return
-        self._values, self._stores, self.context = values, stores, context
         _log.info(f"Listener {self._listener} uses its changed stores for new connections")
 
-    def _context(self, stores: Stores) -> ssl.SSLContext:
-        """Return the context for ``stores``.
+    def refusal_of(self, settings: Mapping[str, str]) -> str | None:
+        """Return why the stores of these settings of the broker in ZooKeeper cannot be used, or None.
+
+        It reads files, so it is called in a thread.
+        """
+        wanted = self._altered(settings)
+        if wanted == self._wanted:
+            return None
+        try:
+            self._checked(wanted)
+        except (ConfigError, StoreChangeError) as error:
+            return str(error)
+        return None
+
+    def _altered(self, settings: Mapping[str, str]) -> Mapping[str, Value]:
+        """Return the settings of the stores with those in ZooKeeper, except for secrets."""
+        own = {name: settings.get(self._prefix + name) for name in LIVE_STORE_CONFIGS}
+        return {**self._settings.stores, **{name: text for name, text in own.items() if text is not None}}
+
+    def _checked(self, values: Mapping[str, Value]) -> tuple[Stores, ssl.SSLContext]:
+        """Return the stores of ``values`` and their context, if they may replace those in use.
+
+        Raises:
+            ConfigError: A store cannot be used.
+            StoreChangeError: It may not replace the one in use.
+        """
+        stores = load_stores(values, self._settings.named)
+        context = self._context(stores, values)
+        refusal = refusal_of(self._stores, stores)
+        if refusal is not None:
+            raise StoreChangeError(refusal)
+        return stores, context
+
+    def _context(self, stores: Stores, values: Mapping[str, Value]) -> ssl.SSLContext:
+        """Return the context for ``stores``, which are those of ``values``.
 
         Raises:
             ConfigError: A store is missing, or OpenSSL refuses what is in it.
@@ -110,7 +155,7 @@ class ListenerTls:
             return server_context(stores.identity, stores.trusted, terms)
         except ssl.SSLError as error:
             key = named("ssl.keystore.location")
-            location = self._values.get("ssl.keystore.location")
+            location = values.get("ssl.keystore.location")
             allowed = f"a store that OpenSSL accepts: {error.reason or error}"
             raise ConfigError(key, None if location is None else str(location), allowed) from None
 

@@ -7,7 +7,7 @@ Sources: ``BrokerSecurityConfigs``, ``SslConfigs`` and ``SaslConfigs`` of releas
 from __future__ import annotations
 
 from barnabas.cluster.model.configs import Config, ConfigError, Type, at_least
-from barnabas.cluster.model.configs_ssl import SSL_CONFIGS
+from barnabas.cluster.model.configs_ssl import SSL_CONFIGS, STORE_CONFIGS
 
 SECURITY_CONFIGS = (
     Config("sasl.enabled.mechanisms", Type.LIST, ("GSSAPI",), "The SASL mechanisms that a listener offers."),
@@ -107,6 +107,14 @@ def listener_limit(name: str) -> Config | None:
         return None
     listener = name.removeprefix(LISTENER_PREFIX)
     return next((limit for limit in LISTENER_LIMITS if listener.endswith(f".{limit.name}")), None)
+
+
+def listener_store(name: str) -> str | None:
+    """Return the name without the prefix of a setting of a listener's stores; None for any other setting."""
+    if not name.startswith(LISTENER_PREFIX):
+        return None
+    listener = name.removeprefix(LISTENER_PREFIX)
+    return next((each for each in STORE_CONFIGS if listener.endswith(f".{each}")), None)
 
 
 def check_listener_limit(name: str, text: str) -> None:

@@ -76,3 +76,6 @@ STORE_CONFIGS = tuple(
     if config.name.startswith(("ssl.keystore.", "ssl.truststore.", "ssl.key."))
 )
 """The settings of key and trust stores."""
+
+LIVE_STORE_CONFIGS = frozenset(name for name in STORE_CONFIGS if name.endswith((".location", ".type")))
+"""Those of them that change while the broker runs; the others are secrets, which ZooKeeper must not have."""

@@ -21,6 +21,8 @@ from confluent_kafka.admin import (
     AclBinding,
     AclOperation,
     AclPermissionType,
+    AlterConfigOpType,
+    ConfigEntry,
     ResourcePatternType,
     ResourceType,
     ScramCredentialInfo,
@@ -296,6 +298,35 @@ def test_a_renewed_certificate_is_taken_while_clients_stay(secured):
     producer.produce("orders", b"x", on_delivery=lambda error, _: outcome.append(error))
     assert producer.flush(90) == 0
     assert outcome == [None]
+
+
+def altered(secured, name, value):
+    """Set a setting of the broker; return the error."""
+    admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": secured.broker.kafka})
+    kind = confluent_kafka.admin.ConfigResource.Type.BROKER
+    entry = ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+    resource = confluent_kafka.admin.ConfigResource(kind, "1", incremental_configs=[entry])
+    try:
+        admin.incremental_alter_configs([resource])[resource].result(90)
+    except confluent_kafka.KafkaException as error:
+        return error.args[0].str()
+    return None
+
+
+def test_a_key_store_is_exchanged_by_a_setting(secured):
+    name = "listener.name.ssl.ssl.keystore.location"
+    renewed = ROOT.issue("CN=broker", HERE)
+    file = renewed.write_pkcs12(secured.folder / "renewed.p12", "store-secret")
+    assert altered(secured, name, str(file)) is None
+    wait_until(
+        lambda: serial_of(secured, "SSL") == renewed.certificate.serial_number, "the renewed certificate"
+    )
+    stranger = ROOT.issue("CN=other", HERE).write_pkcs12(secured.folder / "stranger.p12", "store-secret")
+    assert "not for CN=broker as that in use" in altered(secured, name, str(stranger))
+    assert "a file that can be read" in altered(secured, name, "/nowhere")
+    refused = altered(secured, "listener.name.ssl.ssl.keystore.password", "never-stored")
+    assert "password.encoder.secret" in refused
+    assert serial_of(secured, "SSL") == renewed.certificate.serial_number
 
 
 def test_no_secret_is_shown(secured):

@@ -6,7 +6,8 @@ that is unknown, contradicts another or is not served here, ``INVALID_REQUEST`` 
 broker setting that may not be altered.
 
 As in Kafka, a broker setting that is not in the table is accepted and has no effect. Unlike Kafka's brokers,
-ours cannot change their listeners while they run, and refuse that.
+ours cannot change their listeners while they run, but for their limits and the places of their stores, and
+refuse that.
 """
 
 from __future__ import annotations
@@ -26,7 +27,13 @@ from barnabas.cluster.model.commands.configs import (
 from barnabas.cluster.model.configs import Config, ConfigError, Type, Value
 from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
 from barnabas.cluster.model.configs_described import DYNAMIC_BROKER_CONFIGS, LISTENER_CONFIGS
-from barnabas.cluster.model.configs_security import LISTENER_PREFIX, check_listener_limit, listener_limit
+from barnabas.cluster.model.configs_security import (
+    LISTENER_PREFIX,
+    check_listener_limit,
+    listener_limit,
+    listener_store,
+)
+from barnabas.cluster.model.configs_ssl import LIVE_STORE_CONFIGS
 from barnabas.cluster.model.configs_topic import TOPIC_CONFIGS, conflict, parse_topic
 from barnabas.cluster.model.configs_unserved import unserved
 from barnabas.cluster.model.errors import ErrorCode
@@ -178,13 +185,18 @@ def _refuse_large(resource: ConfigResource, settings: Mapping[str, str]) -> None
 def _check_broker(resource: ConfigResource, settings: Mapping[str, str]) -> Mapping[str, Value]:
     known = settings.keys() & BROKER_CONFIGS.keys()
     _refuse_any(resource, known - DYNAMIC_BROKER_CONFIGS, "Cannot update these configs dynamically")
+    of_stores = {name: each for name in settings if (each := listener_store(name)) is not None}
     of_listeners = {
-        name for name in settings if name.startswith(LISTENER_PREFIX) and listener_limit(name) is None
+        name
+        for name in settings
+        if name.startswith(LISTENER_PREFIX) and listener_limit(name) is None and name not in of_stores
     }
     _refuse_any(resource, of_listeners, "This broker reads these configs at its start alone")
     if resource.is_default:
         message = "Cannot update these configs at default cluster level, broker id must be specified"
-        _refuse_any(resource, known & LISTENER_CONFIGS, message)
+        _refuse_any(resource, known & LISTENER_CONFIGS | of_stores.keys(), message)
+    secrets = {name for name, each in of_stores.items() if each not in LIVE_STORE_CONFIGS}
+    _refuse_any(resource, secrets, "This broker has no password.encoder.secret to encrypt these configs")
     _refuse_any(resource, known & LISTENER_CONFIGS, "This broker reads these configs at its start alone")
     for name in sorted(settings):
         check_listener_limit(name, settings[name])

@@ -145,3 +145,18 @@ async def test_the_rates_of_throttled_replication_are_this_brokers(room):
     assert (throttles.leader.limit, throttles.follower.limit) == (1000.0, None)
     room.applier.own_changed({})
     assert (throttles.leader.limit, throttles.follower.limit) == (None, None)
+
+
+async def test_listeners_get_the_broker_s_settings_for_their_stores(room):
+    class Tls:
+        def __init__(self):
+            self.seen = []
+
+        def alter(self, settings):
+            self.seen.append(settings)
+
+    tls = Tls()
+    room.applier.tls = (tls,)
+    own = {"listener.name.ssl.ssl.keystore.location": "/x"}
+    room.applier.own_changed(own)
+    assert tls.seen == [own]

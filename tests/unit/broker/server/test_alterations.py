@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
-from barnabas.broker.server.handlers import alter_configs
+from barnabas.broker.server.handlers import alter_configs, incremental_alter_configs
 from barnabas.cluster.model.commands.command import Refused
 from barnabas.cluster.model.commands.configs import (
     AlterConfigs,
@@ -20,7 +22,7 @@ A_TOPIC = ConfigResource(ConfigResourceType.TOPIC, "orders")
 
 @pytest.fixture
 def alter(broker, schema, request_of):
-    async def send(*resources, validate_only=False):
+    async def send(*resources, validate_only=False, context=None):
         s = schema(33, 2)
         asked = tuple(
             s.AlterConfigsResource(
@@ -31,7 +33,7 @@ def alter(broker, schema, request_of):
             for type_, name, own in resources
         )
         request = request_of(33, 2, s.request(resources=asked, validate_only=validate_only))
-        answer = await alter_configs.handle(broker.context, request)
+        answer = await alter_configs.handle(context or broker.context, request)
         return [(r.resource_type, r.resource_name, r.error_code, r.error_message) for r in answer.responses]
 
     return send
@@ -113,3 +115,58 @@ async def test_more_settings_than_there_are_do_not_reach_the_controller(broker, 
         )
     ]
     assert broker.any_controller.commands == []
+
+
+KEY = "listener.name.ssl.ssl.keystore.location"
+
+
+def with_stores(broker, dynamic, seen):
+    """The broker's context if it uses TLS and has these settings in ZooKeeper; ``/good`` alone is a store."""
+
+    def refusal_of_stores(settings):
+        seen.append(dict(settings))
+        return None if settings.get(KEY, "/good") == "/good" else f"{KEY} is bad"
+
+    broker.broker_settings = dataclasses.replace(broker.broker_settings, dynamic=dynamic)
+    return dataclasses.replace(broker.context, refusal_of_stores=refusal_of_stores)
+
+
+async def test_stores_that_this_broker_cannot_use_do_not_reach_the_controller(broker, alter):
+    seen = []
+    context = with_stores(broker, {"a": "1"}, seen)
+    broker.any_controller.answer = AlterConfigsResult(
+        (ResourceResult(ConfigResource(ConfigResourceType.BROKER, "1"), E.NONE),)
+    )
+    assert await alter((BROKER, "1", {KEY: "/good"}), context=context) == [(BROKER, "1", E.NONE, None)]
+    (refused,) = await alter((BROKER, "1", {KEY: "/bad"}), context=context)
+    assert refused[2] == E.INVALID_REQUEST
+    assert refused[3] == (
+        f"Invalid config value for resource ConfigResource(type=BROKER, name='1'): {KEY} is bad"
+    )
+    assert seen == [{KEY: "/good"}, {KEY: "/bad"}]
+    assert len(broker.any_controller.commands) == 1
+
+
+async def test_stores_are_checked_for_this_broker_alone(broker, alter):
+    seen = []
+    context = with_stores(broker, {}, seen)
+    broker.any_controller.answer = results(orders=E.NONE)
+    await alter((TOPIC, "orders", {KEY: "/bad"}), context=context)
+    assert seen == []
+
+
+async def test_steps_are_applied_to_the_settings_in_zookeeper_before_the_check(broker, schema, request_of):
+    seen = []
+    context = with_stores(broker, {KEY: "/good", "a": "1"}, seen)
+    broker.any_controller.answer = results()
+    s = schema(44, 1)
+    steps = ((KEY, 0, "/other"), ("a", 1, None), ("b", 2, "x"))
+    configs = tuple(
+        s.AlterableConfig(name=name, config_operation=operation, value=value)
+        for name, operation, value in steps
+    )
+    resource = s.AlterConfigsResource(resource_type=BROKER, resource_name="1", configs=configs)
+    request = request_of(44, 1, s.request(resources=(resource,), validate_only=False))
+    (result,) = (await incremental_alter_configs.handle(context, request)).responses
+    assert result.error_code == E.INVALID_REQUEST
+    assert seen == [{KEY: "/other"}]

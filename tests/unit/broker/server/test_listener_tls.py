@@ -4,7 +4,7 @@ from structlog.testing import capture_logs
 
 from barnabas.broker.server.listener_security import SslSettings
 from barnabas.broker.server.listener_tls import ListenerTls
-from barnabas.cluster.model.configs import ConfigError, Password
+from barnabas.cluster.model.configs import ConfigError
 from barnabas.cluster.model.principal_mapping import PrincipalMapping
 from barnabas.cluster.tls.terms import Terms
 from tests.certificates import Authority
@@ -67,7 +67,10 @@ def test_changed_files_are_taken_and_bad_ones_are_not(tmp_path):
     assert second is not first
     assert [line["event"] for line in lines] == ["Listener SSL uses its changed stores for new connections"]
     for change, reason in (
-        (lambda: files(tmp_path, "CN=other"), "its certificate is for CN=other, not for CN=broker"),
+        (
+            lambda: files(tmp_path, "CN=other"),
+            "its certificate is for CN=other, not for CN=broker",
+        ),
         (lambda: (tmp_path / "broker.pem").write_text("half a"), "ssl.keystore.type"),
         ((tmp_path / "broker.pem").unlink, "No such file"),
     ):
@@ -84,16 +87,50 @@ def test_changed_files_are_taken_and_bad_ones_are_not(tmp_path):
     assert tls.context is not second
 
 
-def test_new_settings_are_taken(tmp_path):
+def test_settings_in_zookeeper_are_taken_and_given_back(tmp_path):
     tls = tls_of(files(tmp_path))
     first = tls.context
-    issued = ROOT.issue("CN=broker")
-    inline = {
-        "ssl.keystore.type": "PEM",
-        "ssl.keystore.key": Password(issued.key_text()),
-        "ssl.keystore.certificate.chain": Password(issued.chain()),
-        "ssl.truststore.type": "PEM",
-        "ssl.truststore.certificates": Password(ROOT.text),
+    own = {
+        "listener.name.ssl.ssl.keystore.location": str(ROOT.issue("CN=broker").write_pem(tmp_path / "b.pem"))
     }
-    tls.take(inline)
-    assert tls.context is not first
+    assert tls.refusal_of(own) is None
+    tls.alter(own)
+    tls.reload()
+    second = tls.context
+    assert second is not first
+    tls.alter({"listener.name.other.ssl.keystore.location": "/nowhere"})
+    tls.reload()
+    assert tls.context is not second
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("location", "/nowhere", "listener.name.ssl.ssl.keystore.location has the value '/nowhere'"),
+        ("type", "PKCS12", "it must be PEM, because"),
+    ],
+)
+def test_bad_settings_in_zookeeper_are_refused_and_not_used(tmp_path, name, value, reason):
+    tls = tls_of(files(tmp_path))
+    first = tls.context
+    own = {f"listener.name.ssl.ssl.keystore.{name}": value}
+    assert reason in tls.refusal_of(own)
+    tls.alter(own)
+    with capture_logs() as lines:
+        tls.reload()
+        tls.reload()
+    assert [reason in line["event"] for line in lines] == [True]
+    assert tls.context is first
+    assert tls.refusal_of({}) is None
+
+
+def test_a_secret_that_kafka_has_encrypted_is_not_used(tmp_path):
+    tls = tls_of(files(tmp_path))
+    first = tls.context
+    with capture_logs() as lines:
+        tls.alter({"listener.name.ssl.ssl.key.password": "salt:abc"})
+        tls.reload()
+    assert [line["event"] for line in lines] == [
+        "The setting listener.name.ssl.ssl.key.password in ZooKeeper is not used: it is encrypted"
+    ]
+    assert tls.context is first

@@ -134,6 +134,27 @@ def test_only_lists_are_appended_to_and_subtracted_from(operation):
         ),
         (
             BROKER,
+            {
+                "listener.name.a.ssl.keystore.location": "/x",
+                "listener.name.a.ssl.keystore.password": "secret",
+            },
+            ErrorCode.INVALID_REQUEST,
+            "has no password.encoder.secret to encrypt these configs: listener.name.a.ssl.keystore.password$",
+        ),
+        (
+            ALL_BROKERS,
+            {"listener.name.a.ssl.truststore.location": "/x"},
+            ErrorCode.INVALID_REQUEST,
+            "broker id must be specified: listener.name.a.ssl.truststore.location",
+        ),
+        (
+            BROKER,
+            {"listener.name.a.ssl.client.auth": "none"},
+            ErrorCode.INVALID_REQUEST,
+            "at its start alone: listener.name.a.ssl.client.auth",
+        ),
+        (
+            BROKER,
             {"max.connections.per.ip.overrides": "host:1"},
             ErrorCode.INVALID_REQUEST,
             "max.connections.per.ip.overrides",
@@ -166,6 +187,7 @@ def test_what_may_be_set():
     check(
         BROKER, {"listener.name.a.max.connections": "5", "listener.name.a.max.connection.creation.rate": "5"}
     )
+    check(BROKER, {"listener.name.a.ssl.keystore.location": "/x", "listener.name.a.ssl.keystore.type": "PEM"})
     check(ALL_BROKERS, {"max.connections.per.ip.overrides": "10.0.0.1:5", "max.connections.per.ip": "0"})
 
 
