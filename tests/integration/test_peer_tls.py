@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import datetime as dt
 import socket
 import ssl
 
@@ -122,14 +123,19 @@ def test_brokers_replicate_and_fail_over(secured):
     cluster.restart(leader)
 
 
-@pytest.mark.parametrize("stranger", ["without a certificate", "of another authority", "plaintext"])
+@pytest.mark.parametrize("stranger", [None, "of another authority", "expired", "plaintext"])
 async def test_a_stranger_is_refused_in_the_handshake(secured, stranger):
-    other = Authority("brokers").issue("CN=broker-1,O=us", HERE)
+    subject, day = "CN=broker-1,O=us", dt.timedelta(days=1)
+    certificates = {
+        None: None,
+        "of another authority": Authority("brokers").issue(subject, HERE),
+        "expired": secured.authority.issue(subject, HERE, begins=-2 * day, ends=-day),
+    }
     if stranger == "plaintext":
         channel = grpc.aio.insecure_channel(secured.grpc)
     else:
-        issued = None if stranger == "without a certificate" else other
-        channel = grpc.aio.secure_channel(secured.grpc, credentials(secured.authority, issued))
+        known = credentials(secured.authority, certificates[stranger])
+        channel = grpc.aio.secure_channel(secured.grpc, known)
     async with channel:
         for path in (FETCH_METHOD, *UNARY):
             code, _ = await answer_to_silence(channel, path)

@@ -11,6 +11,7 @@ from structlog.testing import capture_logs
 from barnabas.broker.server import peer_credentials
 from barnabas.broker.server.peer_credentials import PeerCredentials
 from barnabas.cluster.model.configs import ConfigError
+from barnabas.cluster.rpc.channels import open_channel, take_credentials
 from barnabas.cluster.tls.stores import Stores, load_stores
 from tests.certificates import Authority
 
@@ -130,4 +131,23 @@ async def test_a_server_uses_new_certificates_for_new_connections(files):
     assert await asked(other) == b"b1"
     with pytest.raises(grpc.aio.AioRpcError):
         await asked(ROOT)
+    await server.stop(0)
+
+
+@pytest.mark.parametrize(("host", "is_reached"), [("127.0.0.1", True), ("localhost", False)])
+async def test_a_channel_reaches_a_server_whose_certificate_names_the_host_alone(files, host, is_reached):
+    credentials = PeerCredentials(files.load)
+    server = grpc.aio.server()
+    port = server.add_secure_port("127.0.0.1:0", credentials.server())
+    await server.start()
+    take_credentials(credentials.channel)
+    try:
+        async with open_channel(host, port, 6000) as channel:
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                await channel.unary_unary("/s/m")(b"", timeout=60)
+    finally:
+        take_credentials(None)
+    expected = grpc.StatusCode.UNIMPLEMENTED if is_reached else grpc.StatusCode.UNAVAILABLE
+    assert refused.value.code() is expected
+    assert is_reached or "Hostname Verification Check failed" in refused.value.details()
     await server.stop(0)
