@@ -105,7 +105,8 @@ def test_analyze_without_spark_says_what_to_install(installed):
 def test_each_of_kafkas_tools_tells_its_flags(installed, tool):
     said = installed.run(tool, "--help")
     printed = said.stdout + said.stderr
-    assert any(flag in printed for flag in ("--bootstrap-server", "--producer-props", "--files")), printed
+    flags = ("--bootstrap-server", "--producer-props", "--files", "--zookeeper.acl")
+    assert any(flag in printed for flag in flags), printed
 
 
 slow = pytest.mark.skipif(
