@@ -9,7 +9,9 @@ import asyncio
 import contextlib
 import http.client
 import ssl
+import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from urllib.parse import SplitResult, unquote, urlsplit
 
@@ -24,6 +26,9 @@ MAX_BYTES = 1_048_576
 
 TIMEOUT_S = 10.0
 """The timeout of a connection and of each read, seconds."""
+
+DEADLINE_S = 15.0
+"""The longest read, seconds; a server may send a byte now and then."""
 
 EXPEDITED_S = 10.0
 """The least time between two reads because of unknown keys, seconds: clients that nobody knows cause them."""
@@ -95,6 +100,30 @@ def _get(parts: SplitResult) -> bytes:
         connection.close()
 
 
+def _in_daemon_thread(work: Callable[[], bytes]) -> asyncio.Future[bytes]:
+    """Return the result of blocking work on a thread that the end of the process does not wait for."""
+    loop = asyncio.get_running_loop()
+    result: asyncio.Future[bytes] = loop.create_future()
+
+    def settle(settled: Callable[[], None]) -> None:
+        if not result.done():
+            settled()
+
+    def run() -> None:
+        try:
+            text = work()
+        except (OSError, KeySetError) as error:
+            settled = partial(result.set_exception, error)
+        else:
+            settled = partial(result.set_result, text)
+        # The loop may have closed while the server was silent.
+        with contextlib.suppress(RuntimeError):
+            loop.call_soon_threadsafe(settle, settled)
+
+    threading.Thread(target=run, name="keys of tokens", daemon=True).start()
+    return result
+
+
 class KeySource:
     """The reader of one set of keys.
 
@@ -134,9 +163,12 @@ class KeySource:
         pause_s = FIRST_RETRY_S
         while True:
             try:
-                self.keys.keys = parse_keys(await asyncio.to_thread(self._read, self._url))
+                async with asyncio.timeout(DEADLINE_S):
+                    text = await _in_daemon_thread(partial(self._read, self._url))
+                self.keys.keys = parse_keys(text)
             except (OSError, KeySetError) as error:
-                _log.warning(f"Keys cannot be read from {self._url}, and only known ones are used: {error}")
+                reason = str(error) or f"no answer within {DEADLINE_S:g} s"
+                _log.warning(f"Keys cannot be read from {self._url}, and only known ones are used: {reason}")
             else:
                 return
             finally:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import socket
 import subprocess
 import time
 import urllib.request
@@ -27,6 +29,7 @@ from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.ports import any_free
+from tests.integration.hostile_requests import LAST_API_VERSIONS
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 MODULES = "org.apache.kafka.common.security"
@@ -283,14 +286,63 @@ async def test_a_session_is_renewed(secured):
     assert "the session has expired" not in log.read_text()
 
 
-def test_a_deleted_and_a_new_credential_count_at_once(secured):
-    plaintext = secured["broker"].kafka
+def run_tool(name, bootstrap, *arguments):
+    """The output of a tool of Kafka."""
+    command = [SCRIPTS / name, "--bootstrap-server", bootstrap, *arguments]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
 
+
+def test_a_tool_logs_in_with_the_properties_of_java_s_clients(secured, tmp_path):
+    entry = f'{MODULES}.scram.ScramLoginModule required username="alice" password="{PASSWORD}";'
+    (tmp_path / "client.properties").write_text(
+        f"security.protocol=SASL_PLAINTEXT\nsasl.mechanism=SCRAM-SHA-512\nsasl.jaas.config={entry}\n"
+    )
+    listing = ("--list", "--command-config", str(tmp_path / "client.properties"))
+    assert "orders" in run_tool("kafka-topics.sh", secured["SCRAM-SHA-512"], *listing)
+
+
+def are_served(bootstrap, source, count):
+    """For each of some connections at once from an address of this machine, whether it is answered."""
+    host, _, port = bootstrap.rpartition(":")
+    address, own = (host, int(port)), (source, 0)
+    opened = [socket.create_connection(address, timeout=90, source_address=own) for _ in range(count)]
+    served = []
+    for connection in opened:
+        with contextlib.suppress(ConnectionError):
+            connection.sendall(LAST_API_VERSIONS)
+        try:
+            served.append(connection.recv(1) != b"")
+        except ConnectionError:
+            served.append(False)
+    for connection in opened:
+        connection.close()
+    return served
+
+
+def test_limits_of_addresses_and_listeners_count_at_once(secured):
+    plaintext = secured["broker"].kafka
+    few, fast = "127.0.0.3", "127.0.0.2"
+    assert are_served(plaintext, few, 2) == [True, True]
+
+    def set_to(added, *entity):
+        run_tool("kafka-configs.sh", plaintext, "--alter", "--add-config", added, *entity)
+
+    set_to("connection_creation_rate=1", "--entity-type", "ips", "--entity-name", fast)
+    set_to(
+        f"max.connections.per.ip.overrides=[{few}:1],listener.name.external.max.connections=1000",
+        *("--entity-type", "brokers", "--entity-name", "1"),
+    )
+    wait_until(lambda: are_served(plaintext, few, 2) == [True, False], "one connection at a time")
+    # In any 11 seconds there are 10 connections at least.
+    wait_until(lambda: not all(are_served(plaintext, fast, 20)), "no more connections a second")
+    assert all(are_served(plaintext, "127.0.0.1", 20))
+
+
+def test_a_deleted_and_a_new_credential_count_at_once(secured):
     def configs(*arguments):
-        command = [SCRIPTS / "kafka-configs.sh", "--bootstrap-server", plaintext, *arguments]
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-        assert ended.returncode == 0, ended.stderr
-        return ended.stdout
+        return run_tool("kafka-configs.sh", secured["broker"].kafka, *arguments)
 
     of_carol = ("--entity-type", "users", "--entity-name", "carol")
     added = f"SCRAM-SHA-256=[iterations=8192,password={NEW_PASSWORD}]"

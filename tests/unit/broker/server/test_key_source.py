@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import threading
 
 import pytest
 from structlog.testing import capture_logs
@@ -165,6 +166,21 @@ async def test_keys_are_read_again_if_a_token_names_another(started):
     assert len(reads) == 1
     source.keys.on_unknown()
     await until(lambda: list(source.keys.keys) == ["b"])
+
+
+async def test_a_server_that_never_ends_its_answer_is_a_failure_and_its_thread_holds_up_nobody(monkeypatch):
+    monkeypatch.setattr(key_source, "DEADLINE_S", 0.01)
+    ends = threading.Event()
+    source = KeySource("file:///keys", 1000, lambda _: ends.wait(60) and ed("late"))
+    task = asyncio.get_running_loop().create_task(source.run())
+    with capture_logs() as logs:
+        async with asyncio.timeout(60):
+            await source.tried()
+        assert all(each.daemon for each in threading.enumerate() if each.name == "keys of tokens")
+        ends.set()
+        await until(lambda: logs)
+    task.cancel()
+    assert "Keys cannot be read" in logs[0]["event"]
 
 
 async def test_a_failure_is_logged_and_tried_again_and_leaves_the_keys(started):
