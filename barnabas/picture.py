@@ -259,13 +259,13 @@ def _mark(at_s: float, broker: BrokerId, died: bool, bottom: int, scale: float) 
 
 
 def _headline(frames: Sequence[Frame]) -> str:
-    told = []
+    victims = []
     for at_s, broker, died in sorted(_deaths(frames)):
         if died:
             *_, before = (frame.scene for frame in frames if frame.at_s < at_s)
             role = ", the controller," if before.view.controller == broker else ""
-            told.append(f"broker {broker}{role} after {at_s:.0f} s")
-    return f"Killed with SIGKILL under load: {' and '.join(told) or 'nobody'}."
+            victims.append(f"broker {broker}{role} after {at_s:.0f} s")
+    return f"Killed with SIGKILL under load: {' and '.join(victims) or 'nobody'}."
 
 
 def _sentence(verdict: Verdict) -> str:

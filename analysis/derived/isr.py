@@ -25,7 +25,7 @@ def isr(states: DataFrame, lives: DataFrame) -> DataFrame:
     order = Window.partitionBy(*LIFE).orderBy("leader_epoch", "version", "since")
     life = Window.partitionBy(*LIFE)
     born = lives.select(*LIFE, "deleted", sf.size("replicas").alias("born_with"))
-    known = states.where("isr is not null").withColumn("since", sf.coalesce("decided", "heard"))
+    known = states.where("isr is not null").withColumn("since", sf.coalesce("decided", "first_logged"))
     assigned = sf.coalesce(
         sf.max(sf.size("replicas")).over(life),
         sf.max("born_with").over(life),

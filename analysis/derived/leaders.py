@@ -59,9 +59,9 @@ def leaders(states: DataFrame, lives: DataFrame) -> DataFrame:
 
 
 def _leaderships(states: DataFrame) -> DataFrame:
-    by_version = sf.struct("version", "heard")
-    moment = sf.when(sf.col("leader_epoch").isNull(), sf.col("heard"))
-    since = sf.coalesce("decided", "heard")
+    by_version = sf.struct("version", "first_logged")
+    moment = sf.when(sf.col("leader_epoch").isNull(), sf.col("first_logged"))
+    since = sf.coalesce("decided", "first_logged")
     return (
         states.withColumn("moment", moment)
         .groupBy(*LIFE, "leader_epoch", "leader", "moment")

@@ -15,7 +15,7 @@ from barnabas.cluster.model.statechange import Kind
 OBEYED = "obeyed"
 REFUSED = "refused: stale controller epoch"
 FAILED = "failed"
-NOT_HEARD = "not heard of by the broker"
+NOT_LOGGED = "not logged by the broker"
 
 _LEADER_AND_ISR = (
     Kind.LEADER_AND_ISR_HANDLING, Kind.LEADER_AND_ISR_FINISHED, Kind.LEADER_AND_ISR_RECEIVED,
@@ -72,7 +72,7 @@ def requests(events: DataFrame, controllers: DataFrame) -> DataFrame:
             "api", *_CHANNEL, "controller_epoch", "correlation_id",
             sf.coalesce("partitions", "sent_partitions").alias("partitions"),
             "sent", "received", "finished", "duration_ms", answered.alias("answered"),
-            sf.coalesce("outcome", sf.lit(NOT_HEARD)).alias("outcome"),
+            sf.coalesce("outcome", sf.lit(NOT_LOGGED)).alias("outcome"),
         )
     )  # fmt: skip
 
@@ -101,11 +101,11 @@ _SENT = ("sent", "sent_partitions")
 
 def _received(events: DataFrame, controllers: DataFrame) -> DataFrame:
     """Group the brokers' lines to one row for each request."""
-    heard = events.where(is_kind(*_LEADER_AND_ISR, *_STOP_REPLICA, *_UPDATE_METADATA)).where(
+    lines = events.where(is_kind(*_LEADER_AND_ISR, *_STOP_REPLICA, *_UPDATE_METADATA)).where(
         "role = 'broker' and controller is not null and correlation_id is not null"
     )
     by_second = (
-        heard.withColumn("api", _api())
+        lines.withColumn("api", _api())
         .groupBy(*_GROUP, "correlation_id", sf.date_trunc("second", "time").alias("second"))
         .agg(
             sf.min("time").alias("received"),
@@ -139,7 +139,7 @@ def _received(events: DataFrame, controllers: DataFrame) -> DataFrame:
     )
 
 
-def _with_epoch(heard: DataFrame, controllers: DataFrame) -> DataFrame:
+def _with_epoch(lines: DataFrame, controllers: DataFrame) -> DataFrame:
     """Add the controller epoch to brokers' lines that lack it (INFO lines of 2.6 and later).
 
     The epoch comes from other lines of the same request, else from the controller's latest epoch that had
@@ -152,7 +152,7 @@ def _with_epoch(heard: DataFrame, controllers: DataFrame) -> DataFrame:
     begun = sf.filter("epochs", lambda epoch: epoch["since"] <= sf.col("received") + sf.lit(_CLOCKS))
     latest = sf.get(begun, sf.size(begun) - 1)["controller_epoch"]
     epoch = sf.coalesce("controller_epoch", sf.max("controller_epoch").over(known), latest)
-    return heard.join(epochs, "controller", "left").withColumn("controller_epoch", epoch).drop("epochs")
+    return lines.join(epochs, "controller", "left").withColumn("controller_epoch", epoch).drop("epochs")
 
 
 def _api() -> Column:

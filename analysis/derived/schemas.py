@@ -28,7 +28,7 @@ DERIVED_ARROW: dict[str, pa.Schema] = {
     "states": pa.schema([
         ("topic", _TEXT), ("partition", _INT), ("life", _INT), ("leader_epoch", _INT), ("version", _INT),
         ("leader", _INT), ("isr", _INTS), ("replicas", _INTS), ("controller_epoch", _INT),
-        ("controller", _INT), ("decided", _TIME), ("heard", _TIME), ("led_at", _TIME), ("from", _TEXT),
+        ("controller", _INT), ("decided", _TIME), ("first_logged", _TIME), ("led_at", _TIME), ("from", _TEXT),
         ("removed", _INT), ("raw", _TEXT), ("source", _TEXT), ("block", _LONG), ("line", _LONG),
     ]),
     "leaders": pa.schema([
@@ -51,7 +51,7 @@ DERIVED_ARROW: dict[str, pa.Schema] = {
     "unavailability": pa.schema([
         ("topic", _TEXT), ("partition", _INT), ("life", _INT), ("since", _TIME), ("until", _TIME),
         ("led_at", _TIME), ("leader_before", _INT), ("leader_after", _INT), ("leader_epoch", _INT),
-        ("leader_heard", _TIME), ("controller_epoch", _INT), ("failed", _LONG), ("failure", _TEXT),
+        ("leader_last_logged", _TIME), ("controller_epoch", _INT), ("failed", _LONG), ("failure", _TEXT),
         ("cause", _TEXT),
     ]),
 }  # fmt: skip

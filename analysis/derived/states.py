@@ -41,10 +41,10 @@ def states(events: DataFrame) -> DataFrame:
     Columns: ``topic``, ``partition``, ``life``, ``leader_epoch`` (null for releases up to 1.0 of which only
     decisions are logged), ``version`` (zkVersion; null if no line gives it), ``leader`` (-1 for none),
     ``isr`` (null if no line gives it), ``replicas`` (assigned), ``controller_epoch`` and ``controller`` (of
-    the controller that wrote it), ``decided`` (when that controller logged it), ``heard`` (the first line
-    about it in any log), ``led_at`` (when the leader logged that it leads), ``from`` (the partition's state
-    before), ``removed`` (the replica that a controller removed from the ISR), ``raw`` (the most informative
-    line), ``source``, ``block`` and ``line`` (its place).
+    the controller that wrote it), ``decided`` (when that controller logged it), ``first_logged`` (the first
+    line about it in any log), ``led_at`` (when the leader logged that it leads), ``from`` (the partition's
+    state before), ``removed`` (the replica that a controller removed from the ISR), ``raw`` (the most
+    informative line), ``source``, ``block`` and ``line`` (its place).
     """
     lines = with_life(events.where(is_kind(*_TELLING) & sf.col("topic").isNotNull()), events)
     lines = lines.withColumns(
@@ -63,7 +63,7 @@ def states(events: DataFrame) -> DataFrame:
         .where("leader_epoch is not null or not any_epoch")
         .select(
             *LIFE, "leader_epoch", "version", "leader", "isr", "replicas", "controller_epoch", "controller",
-            "decided", "heard", "led_at", "from", "removed", "raw",
+            "decided", "first_logged", "led_at", "from", "removed", "raw",
             *PLACE,
         )
     )  # fmt: skip
@@ -80,7 +80,7 @@ def _deduplicated(lines: DataFrame) -> DataFrame:
     rank = sf.when(decision, 0).when(is_kind(Kind.LEADER_STARTS), 1).otherwise(2)
     return lines.groupBy(*_KEY).agg(
         sf.min(sf.when(decision, sf.col("time"))).alias("decided"),
-        sf.min("time").alias("heard"),
+        sf.min("time").alias("first_logged"),
         sf.min(sf.when(is_kind(Kind.LEADER_STARTS), sf.col("time"))).alias("led_at"),
         sf.min(sf.when(decision, sf.col("controller_epoch"))).alias("decider_epoch"),
         sf.min("state_controller_epoch").alias("state_epoch"),
@@ -101,7 +101,7 @@ def _with_epochs(lines: DataFrame) -> DataFrame:
     A leader changes the ISR in the leader epoch of the state before. If no line gives that epoch, it stays
     unknown.
     """
-    order = Window.partitionBy(*LIFE).orderBy(sf.col("version").asc_nulls_first(), "heard")
+    order = Window.partitionBy(*LIFE).orderBy(sf.col("version").asc_nulls_first(), "first_logged")
     known = sf.when(sf.col("leader_epoch").isNotNull(), sf.struct("leader_epoch", "leader"))
     before = sf.last(known, ignorenulls=True).over(order)
     own = (sf.col("before.leader") == sf.col("leader")) & sf.col("is_own")
@@ -131,10 +131,10 @@ def _with_versions(lines: DataFrame) -> DataFrame:
 
 
 def _merged(lines: DataFrame) -> DataFrame:
-    best = sf.struct("rank", "heard")
+    best = sf.struct("rank", "first_logged")
     return lines.groupBy(*_KEY).agg(
         sf.min("decided").alias("decided"),
-        sf.min("heard").alias("heard"),
+        sf.min("first_logged").alias("first_logged"),
         sf.min("led_at").alias("led_at"),
         sf.coalesce(sf.min("decider_epoch"), sf.min("state_epoch")).alias("controller_epoch"),
         sf.min("controller").alias("controller"),

@@ -37,16 +37,16 @@ def unavailability(
     """Compute one row for each time in which a partition had no leader.
 
     An outage begins before it is noticed: the controller learns of a dead leader when its ZooKeeper session
-    expires. ``leader_heard`` is the last line in the dead leader's own log, so the leader was alive until
-    then. A partition that has no leader because its topic is being deleted does not count, nor does a state
-    without a leader after which leader epochs are missing: when it ended is unknown.
+    expires. ``leader_last_logged`` is the last line in the dead leader's own log, so the leader was alive
+    until then. A partition that has no leader because its topic is being deleted does not count, nor does a
+    state without a leader after which leader epochs are missing: when it ended is unknown.
 
     Columns: ``topic``, ``partition``, ``life``, ``since`` (when it was noticed: the first line about it, or
     the next election if there is no such line), ``until`` (the next leader was elected or the topic deleted;
     null while it lasts), ``led_at`` (the next leader logged that it leads), ``leader_before``,
-    ``leader_after``, ``leader_epoch`` (of ``leader_after``), ``leader_heard``, ``controller_epoch`` (of the
-    controller that noticed), ``failed`` (the number of failed elections), ``failure`` (the error of the last
-    of them), ``cause`` (a constant of this module).
+    ``leader_after``, ``leader_epoch`` (of ``leader_after``), ``leader_last_logged``, ``controller_epoch`` (of
+    the controller that noticed), ``failed`` (the number of failed elections), ``failure`` (the error of the
+    last of them), ``cause`` (a constant of this module).
     """
     order = Window.partitionBy(*LIFE).orderBy("controller_epoch", "time", "leader_epoch")
     before = order.rowsBetween(Window.unboundedPreceding, -1)
@@ -91,7 +91,7 @@ def _marks(events: DataFrame, states: DataFrame) -> DataFrame:
         states.withColumn("is_decided", sf.max(sf.col("decided").isNotNull()).over(decided))
         .where("not is_decided")
         .groupBy(*LIFE, "leader_epoch", "leader")
-        .agg(sf.min("heard").alias("time"), sf.min("controller_epoch").alias("controller_epoch"))
+        .agg(sf.min("first_logged").alias("time"), sf.min("controller_epoch").alias("controller_epoch"))
         .withColumns(
             {
                 "down": sf.col("leader") == NO_LEADER,
@@ -149,14 +149,14 @@ def _described(
         sf.col("next_up.leader_epoch").alias("leader_epoch"),
     )
     return (
-        with_last_words(outages, events, "leader_before", "since", "leader_heard")
+        with_last_words(outages, events, "leader_before", "since", "leader_last_logged")
         .join(led.dropDuplicates(successor), successor, "left")
         .join(lives.select(*LIFE, "deleted"), list(LIFE), "left")
         .where(sf.coalesce(sf.col("since") < sf.col("deleted") - sf.lit(CLOCKS), sf.lit(col=True)))
         .join(elected.dropDuplicates(["controller_epoch"]), "controller_epoch", "left")
         .select(
             *LIFE, "since", sf.coalesce("elected", "deleted").alias("until"), "led_at", "leader_before",
-            "leader_after", "leader_epoch", "leader_heard", "controller_epoch", "failed", "failure",
+            "leader_after", "leader_epoch", "leader_last_logged", "controller_epoch", "failed", "failure",
             _cause().alias("cause"),
         )
     )  # fmt: skip

@@ -26,7 +26,7 @@ CHECKS: dict[str, str] = {
     TWO_CONTROLLERS: "two brokers acted as controller in one controller epoch",
     CONTROLLER_EPOCH_FELL: "a broker logged a controller epoch lower than one it had logged before",
     LEADER_OUTSIDE_ISR: "a leader is not in its own ISR",
-    STALE_OBEYED: "a broker obeyed a controller after it had heard of a later one",
+    STALE_OBEYED: "a broker obeyed a controller after it had obeyed a later one",
 }
 """The checks, each with the meaning of a finding."""
 
@@ -66,7 +66,7 @@ def leader_epoch_fell(states: DataFrame) -> DataFrame:
     highest = sf.max(sf.struct("leader_epoch", "version", "raw")).over(order)
     return _findings(
         states.where("version is not null and leader_epoch is not null")
-        .withColumn("highest", highest)
+        .withColumns({"highest": highest, "at": sf.col("first_logged")})
         .where("leader_epoch < highest.leader_epoch"),
         LEADER_EPOCH_FELL,
         sf.printf(
@@ -87,7 +87,7 @@ def leader_epoch_repeated(events: DataFrame) -> DataFrame:
         .groupBy(*LIFE, "leader_epoch")
         .agg(
             sf.array_sort(sf.collect_set("version")).alias("versions"),
-            sf.max("time").alias("heard"),
+            sf.max("time").alias("at"),
             sf.max("controller_epoch").alias("controller_epoch"),
             sf.array_sort(sf.collect_set("raw")).alias("raws"),
         )
@@ -108,7 +108,7 @@ def two_leaders(states: DataFrame) -> DataFrame:
         .groupBy(*LIFE, "leader_epoch")
         .agg(
             sf.array_sort(sf.collect_set("leader")).alias("leaders"),
-            sf.max("heard").alias("heard"),
+            sf.max("first_logged").alias("at"),
             sf.max("controller_epoch").alias("controller_epoch"),
             sf.array_sort(sf.collect_set("raw")).alias("raws"),
         )
@@ -125,7 +125,9 @@ def two_leaders(states: DataFrame) -> DataFrame:
 def leader_outside_isr(states: DataFrame) -> DataFrame:
     """Find states whose leader is not in the ISR."""
     return _findings(
-        states.where("leader >= 0 and isr is not null and not array_contains(isr, leader)"),
+        states.where("leader >= 0 and isr is not null and not array_contains(isr, leader)").withColumn(
+            "at", sf.col("first_logged")
+        ),
         LEADER_OUTSIDE_ISR,
         sf.concat(
             sf.lit("leader "), "leader", sf.lit(" with ISR ["),
@@ -143,7 +145,7 @@ def two_controllers(events: DataFrame) -> DataFrame:
         .groupBy("controller_epoch")
         .agg(
             sf.array_sort(sf.collect_set("controller")).alias("controllers"),
-            sf.max("time").alias("heard"),
+            sf.max("time").alias("at"),
             sf.min_by("raw", "controller").alias("one"),
             sf.max_by("raw", "controller").alias("other"),
         )
@@ -159,12 +161,12 @@ def two_controllers(events: DataFrame) -> DataFrame:
 
 def controller_epoch_fell(events: DataFrame) -> DataFrame:
     """Find brokers with a lower controller epoch than their earlier one: ZooKeeper lost its state."""
-    order = Window.partitionBy("broker").orderBy("heard").rowsBetween(Window.unboundedPreceding, -1)
+    order = Window.partitionBy("broker").orderBy("at").rowsBetween(Window.unboundedPreceding, -1)
     elected = (
         events.where("role = 'controller' and controller_epoch is not null")
         .groupBy("broker", "controller_epoch")
         .agg(
-            sf.min("time").alias("heard"),
+            sf.min("time").alias("at"),
             sf.min_by(sf.struct(*_LINE), sf.struct("time", *_LINE)).alias("first"),
         )
         .withColumn("before", sf.max(sf.struct("controller_epoch", "first")).over(order))
@@ -193,7 +195,7 @@ def stale_controller_obeyed(events: DataFrame, requests: DataFrame) -> DataFrame
     latest = sf.max(sf.struct("controller_epoch", *named)).over(order)
     stale = (
         requests.where((sf.col("outcome") == OBEYED) & sf.col("controller_epoch").isNotNull())
-        .withColumns({"heard": sf.col("received"), "latest": latest})
+        .withColumns({"at": sf.col("received"), "latest": latest})
         .where("controller_epoch < latest.controller_epoch and received > latest.received")
         .orderBy("received", "broker", "api", "correlation_id")
         .limit(_EXAMINED_MAX)
@@ -240,7 +242,7 @@ def _findings(rows: DataFrame, check: str, detail: Column, evidence: Column) -> 
     missing = {name: sf.lit(None).cast(ddl) for name, ddl in _NO_PLACE.items() if name not in rows.columns}
     return rows.withColumns(missing).select(
         sf.lit(check).alias("check"),
-        sf.col("heard").alias("time"),
+        sf.col("at").alias("time"),
         "topic",
         "partition",
         "leader_epoch",

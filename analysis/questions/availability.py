@@ -31,8 +31,8 @@ def partitions_without_leader(unavailability: DataFrame) -> DataFrame:
     end = sf.coalesce("led_at", "until")
     noticed = sf.greatest(millis_between(sf.col("since"), end), sf.lit(0))
     newborn = sf.when(sf.col("cause") == NEVER_LED, sf.col("since"))
-    begin = sf.least(sf.coalesce("leader_heard", newborn), "since")
-    is_bounded = sf.col("leader_heard").isNotNull() | newborn.isNotNull()
+    begin = sf.least(sf.coalesce("leader_last_logged", newborn), "since")
+    is_bounded = sf.col("leader_last_logged").isNotNull() | newborn.isNotNull()
     return (
         unavailability.withColumns(
             {"noticed": noticed, "at_most": millis_between(begin, end), "is_bounded": is_bounded}

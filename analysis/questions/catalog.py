@@ -6,7 +6,7 @@ from barnabas.analysis.derived.catalog import Table
 from barnabas.analysis.questions.audit import safety_audit
 from barnabas.analysis.questions.availability import leaderless_minutes, partitions_without_leader
 from barnabas.analysis.questions.churn import flapping_brokers, isr_churn, under_replicated
-from barnabas.analysis.questions.controllers import controller_reigns, departures
+from barnabas.analysis.questions.controllers import controller_epochs, departures
 from barnabas.analysis.questions.elections import failed_elections, preferred_imbalance, unclean_elections
 from barnabas.analysis.questions.failovers import failovers
 from barnabas.analysis.questions.handlers import request_times, slowest_leader_and_isr
@@ -19,7 +19,7 @@ QUESTIONS: tuple[Table, ...] = (
     Table("read_logs", ("events",), read_logs, is_of_all_lines=True),
     Table("brokers", ("events",), brokers, is_of_all_lines=True),
     Table("clock_skew", ("events", "leaders"), clock_skew),
-    Table("controller_reigns", ("controllers",), controller_reigns),
+    Table("controller_epochs", ("controllers",), controller_epochs),
     Table("departures", ("events", "unavailability", "lives"), departures),
     Table("failovers", ("events", "unavailability", "controllers", "requests"), failovers),
     Table("write_stalls", ("unavailability", "isr"), write_stalls),

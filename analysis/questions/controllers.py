@@ -15,7 +15,7 @@ _RESTART = timedelta(seconds=1)
 """The shortest time that a broker needs to restart; a shorter absence is not a departure."""
 
 
-def controller_reigns(controllers: DataFrame) -> DataFrame:
+def controller_epochs(controllers: DataFrame) -> DataFrame:
     """List the table ``controllers`` by controller epoch."""
     return controllers.orderBy("controller_epoch", "since", "controller")
 
@@ -28,9 +28,9 @@ def departures(events: DataFrame, unavailability: DataFrame, lives: DataFrame) -
     is still gone belong to the same departure, and so do requests to a broker in controlled shutdown.
     Replicas of a deleted topic go offline too, which is not a departure.
 
-    Columns: ``broker``, ``since`` (noticed by a controller), ``heard`` (the last line in its own log before),
-    ``back`` (null while it is gone), ``controller_epoch`` (of the controller that noticed), ``partitions``
-    (that lost a replica or their leader). Ordered by time.
+    Columns: ``broker``, ``since`` (noticed by a controller), ``last_logged`` (the last line in its own log
+    before), ``back`` (null while it is gone), ``controller_epoch`` (of the controller that noticed),
+    ``partitions`` (that lost a replica or their leader). Ordered by time.
     """
     marks = _gone(events, unavailability, lives).unionByName(_sent(events), allowMissingColumns=True)
     order = Window.partitionBy("broker").orderBy("controller_epoch", "time", sf.col("back").isNotNull())
@@ -56,8 +56,8 @@ def departures(events: DataFrame, unavailability: DataFrame, lives: DataFrame) -
         )
     )
     return (
-        with_last_words(runs, events, "broker", "since", "heard")
-        .select("broker", "since", "heard", "back", "controller_epoch", "partitions")
+        with_last_words(runs, events, "broker", "since", "last_logged")
+        .select("broker", "since", "last_logged", "back", "controller_epoch", "partitions")
         .orderBy("since", "broker")
     )
 

@@ -26,22 +26,22 @@ def failovers(
 ) -> DataFrame:
     """List what happened after each loss of a broker that led partitions or was the controller.
 
-    Each time is on the clock of the process that logged it: ``heard`` on the lost broker's, ``noticed``,
-    ``elected`` and ``sent`` on the controller's, ``led`` and ``followed`` on those of the brokers that took
-    over.
+    Each time is on the clock of the process that logged it: ``last_logged`` on the lost broker's,
+    ``noticed``, ``elected`` and ``sent`` on the controller's, ``led`` and ``followed`` on those of the
+    brokers that took over.
 
     Columns: ``broker`` (lost), ``was_controller``, ``controller`` and ``controller_epoch`` (that handled the
-    loss), ``heard`` (last line of the lost broker), ``reigned`` (first line of a new controller; null if the
-    controller stayed), ``noticed``, ``elected`` (last election), ``sent`` (first LeaderAndIsr), ``led`` (when
-    the last new leader led), ``followed`` (when the last follower followed), ``led_behind`` and
-    ``followed_behind`` (whether that time is before the partition's own election, so the clock is behind),
-    ``led_unseen`` (moved partitions of which no line shows when the new leader led, so ``led`` is too early),
-    ``returned`` (when the last waiting partition had a leader again), ``partitions`` (that lost their
-    leader), ``moved`` (that got another leader at once), ``waited`` (that had no leader until the lost broker
-    returned), ``stranded`` (that got no leader), ``leaders`` (the new ones), ``notice_ms`` (heard to
-    noticed), ``election_ms``, ``send_ms`` (each from the step before), ``lead_ms`` and ``follow_ms`` (from
-    sent, else elected), ``total_ms`` (heard to led, an upper bound; null if the lost broker's log is
-    missing, or a new leader's line is). Ordered by time.
+    loss), ``last_logged`` (last line of the lost broker), ``controller_since`` (first line of a new
+    controller; null if the controller stayed), ``noticed``, ``elected`` (last election), ``sent`` (first
+    LeaderAndIsr), ``led`` (when the last new leader led), ``followed`` (when the last follower followed),
+    ``led_behind`` and ``followed_behind`` (whether that time is before the partition's own election, so the
+    clock is behind), ``led_unseen`` (moved partitions of which no line shows when the new leader led, so
+    ``led`` is too early), ``returned`` (when the last waiting partition had a leader again), ``partitions``
+    (that lost their leader), ``moved`` (that got another leader at once), ``waited`` (that had no leader
+    until the lost broker returned), ``stranded`` (that got no leader), ``leaders`` (the new ones),
+    ``notice_ms`` (last_logged to noticed), ``election_ms``, ``send_ms`` (each from the step before),
+    ``lead_ms`` and ``follow_ms`` (from sent, else elected), ``total_ms`` (last_logged to led, an upper bound;
+    null if the lost broker's log is missing, or a new leader's line is). Ordered by time.
     """
     lost = _stories(_losses(unavailability))
     ends = (
@@ -86,7 +86,7 @@ def _gathered(lost: DataFrame) -> DataFrame:
     moved, waited = _moved(), sf.coalesce(sf.col("leader_after") == sf.col("broker"), sf.lit(col=False))
     led_at = sf.when(moved, sf.col("led_at"))
     return lost.groupBy(*_STORY).agg(
-        sf.max("leader_heard").alias("heard"),
+        sf.max("leader_last_logged").alias("last_logged"),
         sf.min("since").alias("noticed"),
         sf.max(sf.when(moved, sf.col("until"))).alias("elected"),
         sf.max(led_at).alias("led"),
@@ -120,10 +120,10 @@ def _with_controllers_alone(stories: DataFrame, controllers: DataFrame) -> DataF
     """Add the controllers that were lost, or resigned, while they led no partition."""
     order = Window.orderBy("controller_epoch", "since")
     changes = (
-        controllers.withColumn("heard", sf.lag("until").over(order))
+        controllers.withColumn("last_logged", sf.lag("until").over(order))
         .where("previous_controller is not null")
         .select(
-            "controller_epoch", "controller", "previous_controller", "heard",
+            "controller_epoch", "controller", "previous_controller", "last_logged",
             sf.col("previous_controller").alias("broker"),
             sf.col("since").alias("controller_since"),
             sf.col("since").alias("noticed"),
@@ -151,7 +151,7 @@ def _sent(stories: DataFrame, requests: DataFrame) -> DataFrame:
 
 
 def _timed(stories: DataFrame) -> DataFrame:
-    heard, noticed, elected = sf.col("heard"), sf.col("noticed"), sf.col("elected")
+    last_logged, noticed, elected = sf.col("last_logged"), sf.col("noticed"), sf.col("elected")
     sent, led, followed = sf.col("sent"), sf.col("led"), sf.col("followed")
     names = ("partitions", "moved", "waited", "led_unseen")
     counted, moved, waited, unseen = (sf.coalesce(name, sf.lit(0)) for name in names)
@@ -160,8 +160,8 @@ def _timed(stories: DataFrame) -> DataFrame:
         sf.col("with_controller").alias("was_controller"),
         "controller",
         "controller_epoch",
-        "heard",
-        sf.when(sf.col("with_controller"), sf.col("controller_since")).alias("reigned"),
+        "last_logged",
+        sf.when(sf.col("with_controller"), sf.col("controller_since")).alias("controller_since"),
         "noticed", "elected", "sent", "led", "followed",
         *(sf.coalesce(name, sf.lit(col=False)).alias(name) for name in ("led_behind", "followed_behind")),
         unseen.alias("led_unseen"),
@@ -171,10 +171,10 @@ def _timed(stories: DataFrame) -> DataFrame:
         waited.alias("waited"),
         (counted - moved - waited).alias("stranded"),
         sf.coalesce("leaders", sf.array().cast("array<int>")).alias("leaders"),
-        millis_between(heard, noticed).alias("notice_ms"),
+        millis_between(last_logged, noticed).alias("notice_ms"),
         millis_between(noticed, elected).alias("election_ms"),
         millis_between(elected, sent).alias("send_ms"),
         millis_between(sf.coalesce(sent, elected), led).alias("lead_ms"),
         millis_between(sf.coalesce(sent, elected), followed).alias("follow_ms"),
-        sf.when(unseen == 0, millis_between(heard, led)).alias("total_ms"),
+        sf.when(unseen == 0, millis_between(last_logged, led)).alias("total_ms"),
     ).orderBy("noticed", "controller_epoch", "broker")  # fmt: skip

@@ -28,7 +28,7 @@ def slowest_leader_and_isr(requests: DataFrame) -> DataFrame:
 def request_times(requests: DataFrame) -> DataFrame:
     """Count the requests of each kind to each broker.
 
-    Columns: ``api``, ``broker``, ``requests``, ``median_ms``, ``slowest_ms``, ``unheard`` (sent, but missing
+    Columns: ``api``, ``broker``, ``requests``, ``median_ms``, ``slowest_ms``, ``unlogged`` (sent, but missing
     in the broker's log), ``refused`` (from a stale controller). Ordered by kind and broker.
     """
     return (
@@ -37,7 +37,7 @@ def request_times(requests: DataFrame) -> DataFrame:
             sf.count("*").alias("requests"),
             sf.median("duration_ms").cast("bigint").alias("median_ms"),
             sf.max("duration_ms").alias("slowest_ms"),
-            sf.count_if(sf.col("received").isNull()).alias("unheard"),
+            sf.count_if(sf.col("received").isNull()).alias("unlogged"),
             sf.count_if(sf.startswith("outcome", sf.lit("refused"))).alias("refused"),
         )
         .orderBy("api", "broker")

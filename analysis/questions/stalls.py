@@ -25,7 +25,7 @@ def write_stalls(unavailability: DataFrame, isr: DataFrame) -> DataFrame:
     without = unavailability.select(
         "topic", "partition", sf.lit(OFFLINE).alias("what"), "since",
         sf.coalesce("led_at", "until").alias("until"),
-        sf.col("leader_heard").alias("earliest"),
+        sf.col("leader_last_logged").alias("earliest"),
         "leader_before", "leader_after",
         sf.col("until").alias("elected"),
         "led_at", "leader_epoch", "controller_epoch", "failed", "failure", "cause",

@@ -85,7 +85,7 @@ def _troubled(states: DataFrame) -> DataFrame:
             }
         )
         .where("is_lost or is_short or is_moved")
-        .orderBy(sf.desc("is_lost"), sf.desc("is_short"), *LIFE, "leader_epoch", "version", "heard")
+        .orderBy(sf.desc("is_lost"), sf.desc("is_short"), *LIFE, "leader_epoch", "version", "first_logged")
         .drop("is_lost", "is_short", "is_moved")
     )
 
@@ -99,16 +99,16 @@ def _epochless(events: DataFrame) -> DataFrame:
         .withColumns(
             {
                 "decided": sf.col("time"),
-                "heard": sf.col("time"),
+                "first_logged": sf.col("time"),
                 "led_at": missing.cast("timestamp_ntz"),
                 "removed": missing.cast("int"),
             }
         )
         .select(
             *LIFE, "leader_epoch", "version", "leader", "isr", "replicas", "controller_epoch", "decided",
-            "heard", "led_at", "from", "removed", "source", "block", "line", "raw",
+            "first_logged", "led_at", "from", "removed", "source", "block", "line", "raw",
         )
-        .orderBy("heard", "source", "block", "line")
+        .orderBy("first_logged", "source", "block", "line")
     )  # fmt: skip
 
 

@@ -102,7 +102,7 @@ def _data(document: Document, strips: Mapping[str, Mapping[str, Sequence[int]]])
     answers = document.answers
     topics = {what: [topic for topic in rows if topic != ALL] for what, rows in strips.items()}
     leaders: dict[str, set[int]] = {}
-    for row in document.reigns:
+    for row in document.leaderships:
         leaders.setdefault(f"{row['topic']}-{row['partition']}", set()).add(row["leader"])
     names = [f"{topic}-{number}" for topic, number in document.pictured]
     return {
@@ -120,7 +120,7 @@ def _data(document: Document, strips: Mapping[str, Mapping[str, Sequence[int]]])
             for each in row["absences"]
         ],
         "controllers": _rows(
-            answers["controller_reigns"],
+            answers["controller_epochs"],
             "controller_epoch", "controller", "since", "until", "next_since", "lines", "changes",
         ),
         "partitions": names,
@@ -175,9 +175,9 @@ def _happened(document: Document) -> Iterator[tuple[int, int]]:
             times = [drawn[name] for name in ("lived", "gone", "starts", "back") if drawn[name] is not None]
             if times:
                 yield min(times), max(times)
-    for row in document.answers["controller_reigns"]:
+    for row in document.answers["controller_epochs"]:
         yield millis(row["since"]), millis(row["since"])
-    for row in document.reigns:
+    for row in document.leaderships:
         yield millis(row["since"]), millis(row["since"])
     for row in (*document.stalls, *document.stretches):
         since = millis(row["since"])

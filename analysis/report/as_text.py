@@ -58,7 +58,7 @@ def summary(document: Document) -> Iterator[str]:
         yield f"Could not read all of {trouble}."
     if len(document.troubles) > _TROUBLES:
         yield f"Nor of {len(document.troubles) - _TROUBLES:,} others: see the table files."
-    yield from _controllers(document.answers["controller_reigns"])
+    yield from _controllers(document.answers["controller_epochs"])
     yield from _skew(document.answers["clock_skew"])
     yield from _audit(document)
 
@@ -171,7 +171,7 @@ def _named(group: Sequence[_Happening]) -> str:
 
 
 def _of_controllers(document: Document) -> Iterator[_Happening]:
-    for row in document.answers["controller_reigns"]:
+    for row in document.answers["controller_epochs"]:
         what = f"broker {row['controller']} is controller, epoch {row['controller_epoch']}"
         yield _Happening(row["since"], "controller", what, "")
 
@@ -192,7 +192,7 @@ def _moment(moment: Row, what: str, more: str) -> Iterator[_Happening]:
 
 
 def _of_leaders(document: Document) -> Iterator[_Happening]:
-    for row in document.reigns:
+    for row in document.leaderships:
         epoch = "" if row["leader_epoch"] is None else f" (epoch {row['leader_epoch']})"
         if row["leader"] < 0:
             before = row["previous_leader"]

@@ -66,11 +66,11 @@ def details(document: Document, topics: Mapping[str, Sequence[str]]) -> dict[str
             "markdown": post_mortem(incident, document.zone),
         }
     names = [f"{topic}-{number}" for topic, number in document.pictured]
-    reigns, stalls = _reigns(document.reigns), _stalls(document.stalls)
+    leaderships, stalls = _leaderships(document.leaderships), _stalls(document.stalls)
     for first in range(0, len(names), GROUP):
         group = names[first : first + GROUP]
         made[f"rows-{first // GROUP}"] = {
-            "reigns": {name: reigns[name] for name in group if name in reigns},
+            "leaderships": {name: leaderships[name] for name in group if name in leaderships},
             "stalls": {name: stalls[name] for name in group if name in stalls},
         }
     if len(document.answers["failovers"]) > STORIES:
@@ -98,7 +98,7 @@ def story(row: Row) -> dict[str, Any]:
     """Return a failover as the page tells it."""
     end = row["followed"] or row["led"] or row["elected"] or row["noticed"]
     return {
-        "time": ms(min(row["heard"] or row["noticed"], row["noticed"])),
+        "time": ms(min(row["last_logged"] or row["noticed"], row["noticed"])),
         "end": ms(end),
         "headline": failover_headline(row),
         "total": failover_total(row),
@@ -106,7 +106,7 @@ def story(row: Row) -> dict[str, Any]:
     }
 
 
-def _reigns(rows: Sequence[Row]) -> dict[str, list[dict[str, Any]]]:
+def _leaderships(rows: Sequence[Row]) -> dict[str, list[dict[str, Any]]]:
     columns = ("leader", "leader_epoch", "since", "led_at", "until", "why", "ended")
     return {
         name: [

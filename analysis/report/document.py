@@ -65,7 +65,7 @@ class Document:
         counts: The number of all rows of each question's answer.
         partitions: The number of partitions.
         pictured: The partitions that are drawn, those with the longest stalls first, as (topic, partition).
-        reigns: The rows of the table ``leaders`` for the drawn partitions, by partition and time.
+        leaderships: The rows of the table ``leaders`` for the drawn partitions, by partition and time.
         isr: The rows of the table ``isr`` for the drawn partitions.
         stalls: The rows of ``write_stalls`` for the drawn partitions.
         others: The number of entries of server and controller logs that no rule concerns.
@@ -88,7 +88,7 @@ class Document:
     counts: Mapping[str, int]
     partitions: int = 0
     pictured: Sequence[tuple[str, int]] = ()
-    reigns: Sequence[Row] = ()
+    leaderships: Sequence[Row] = ()
     isr: Sequence[Row] = ()
     stalls: Sequence[Row] = ()
     others: int = 0
@@ -138,7 +138,7 @@ def gather(
         troubled = pool.submit(_troubled, frames, start, end)
         chosen, partitions = pictured.result()
         drawn = [tables["leaders"].drop("raw"), tables["isr"], frames["write_stalls"]]
-        reigns, isr, stalls = pool.map(lambda frame: _drawn(frame, chosen), drawn)
+        leaderships, isr, stalls = pool.map(lambda frame: _drawn(frame, chosen), drawn)
         happened = story.result()
     return Document(
         start=start,
@@ -149,7 +149,7 @@ def gather(
         counts={name: count for name, (_, _, count) in named.items()},
         partitions=partitions,
         pictured=chosen,
-        reigns=reigns,
+        leaderships=leaderships,
         isr=isr,
         stalls=stalls,
         others=sum(row["lines"] for row in kinds if row["understood"] is None),
@@ -196,13 +196,13 @@ def _pictured(stalls: DataFrame, leaders: DataFrame) -> tuple[list[tuple[str, in
         ).alias("without"),
         sf.count("*").alias("stalls"),
     )
-    moved = leaders.groupBy("topic", "partition").agg(sf.count("*").alias("reigns"))
+    moved = leaders.groupBy("topic", "partition").agg(sf.count("*").alias("leaderships"))
     rows = (
         moved.join(waited, ["topic", "partition"], "left")
         .orderBy(
             sf.desc_nulls_last("without"),
             sf.desc_nulls_last("stalls"),
-            sf.desc("reigns"),
+            sf.desc("leaderships"),
             "topic",
             "partition",
         )

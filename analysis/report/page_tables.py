@@ -48,7 +48,7 @@ _TABLES: Mapping[str, tuple[str, Mapping[str, str]]] = {
         "Requests of the controller",
         {
             "api": "request", "broker": "broker", "requests": "requests", "median_ms": "median",
-            "slowest_ms": "slowest", "unheard": "unheard", "refused": "refused",
+            "slowest_ms": "slowest", "unlogged": "unlogged", "refused": "refused",
         },
     ),
     "unclean_elections": (

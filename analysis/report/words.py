@@ -244,14 +244,15 @@ def failover_total(story: Row) -> str:
 def failover_steps(story: Row) -> list[Step]:
     """Return the steps of a failover that the logs show, from the trigger to the followers."""
     controller, found = story["controller"], []
-    if story["heard"] is not None:
+    if story["last_logged"] is not None:
         silent = f"the last line of broker {story['broker']} before it was lost"
         last = f"broker {story['broker']} acted as controller for the last time"
-        found.append(Step(story["heard"], silent if story["partitions"] else last))
-    if story["reigned"] is not None:
+        found.append(Step(story["last_logged"], silent if story["partitions"] else last))
+    if story["controller_since"] is not None:
         found.append(
             Step(
-                story["reigned"], f"broker {controller} became controller, epoch {story['controller_epoch']}"
+                story["controller_since"],
+                f"broker {controller} became controller, epoch {story['controller_epoch']}",
             )
         )
     if story["partitions"]:

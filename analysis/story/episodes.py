@@ -212,7 +212,7 @@ def _unclean(states: Iterable[State]) -> Iterator[Episode]:
     for before, after in _consecutive(states):
         if not before.isr or after.leader == NO_LEADER or after.leader in before.isr:
             continue
-        when: Instant = Bound(None, after.heard) if after.decided is None else Fact(after.decided)
+        when: Instant = Bound(None, after.first_logged) if after.decided is None else Fact(after.decided)
         name = f"{after.topic}-{after.partition}"
         text = (
             f"Broker {after.leader} was elected leader of {name} {at(when)} although it was not in the ISR "
@@ -250,7 +250,7 @@ def _flapping(observed: Observed) -> Iterator[Episode]:
         departures.setdefault(absence.broker, []).append((begin_of(absence), line))
     for before, after in _consecutive(observed.states):
         for broker in set(before.isr or ()) - set(after.isr or ()):
-            departures.setdefault(broker, []).append((after.decided or after.heard, after.line))
+            departures.setdefault(broker, []).append((after.decided or after.first_logged, after.line))
     for broker, left in sorted(departures.items()):
         yield from _flaps(broker, left)
 

@@ -58,7 +58,7 @@ class State(NamedTuple):
     replicas: tuple[int, ...] | None
     controller_epoch: int | None
     decided: datetime | None
-    heard: datetime
+    first_logged: datetime
     led_at: datetime | None
     was: str | None
     removed: int | None
@@ -158,8 +158,8 @@ def state(row: Row) -> State:
     return State(
         row["topic"], row["partition"], row["life"], row["leader_epoch"], row["version"], row["leader"],
         None if isr is None else tuple(isr), None if replicas is None else tuple(replicas),
-        row["controller_epoch"], row["decided"], row["heard"], row["led_at"], row["from"], row["removed"],
-        line_of(row),
+        row["controller_epoch"], row["decided"], row["first_logged"], row["led_at"], row["from"],
+        row["removed"], line_of(row),
     )  # fmt: skip
 
 

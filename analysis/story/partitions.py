@@ -33,7 +33,7 @@ class Leadership(NamedTuple):
         leader: The leader; -1 for none.
         epoch: The leader epoch; None for releases up to 1.0 of which only decisions are logged.
         decided: When a controller logged the election; None if no such line exists.
-        heard: The first line about it.
+        first_logged: The first line about it.
         led_at: When the leader logged that it leads.
         was_offline: Whether the controller says that there was no leader just before.
         removed: The replica whose removal led to it.
@@ -47,7 +47,7 @@ class Leadership(NamedTuple):
     leader: int
     epoch: int | None
     decided: datetime | None
-    heard: datetime
+    first_logged: datetime
     led_at: datetime | None
     was_offline: bool
     removed: int | None
@@ -60,7 +60,7 @@ class Leadership(NamedTuple):
     @property
     def since(self) -> datetime:
         """Return the election, or the first line about it."""
-        return self.heard if self.decided is None else self.decided
+        return self.first_logged if self.decided is None else self.decided
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,33 +193,36 @@ def leaderships(states: Sequence[State]) -> list[Leadership]:
     else:
         # Without epochs only the time separates one decision from the next.
         for state in known:
-            merged.setdefault((state.heard, state.leader), []).append(state)
+            merged.setdefault((state.first_logged, state.leader), []).append(state)
     found = [_leadership(each) for each in merged.values()]
     return sorted(found, key=lambda each: (each.epoch if each.epoch is not None else 0, each.since))
 
 
 def _add_decisions(merged: Iterable[list[State]], decisions: Sequence[State]) -> None:
     """Add decisions without an epoch (releases up to 1.0) to the states that were sent right after them."""
-    by_time = sorted(merged, key=lambda each: min(state.heard for state in each))
+    by_time = sorted(merged, key=lambda each: min(state.first_logged for state in each))
     for decision in decisions:
         for states in by_time:
-            sent = min(state.heard for state in states)
-            if states[0].leader == decision.leader and decision.heard <= sent <= decision.heard + _SENT:
+            sent = min(state.first_logged for state in states)
+            if (
+                states[0].leader == decision.leader
+                and decision.first_logged <= sent <= decision.first_logged + _SENT
+            ):
                 epoch, controller = states[0].leader_epoch, states[0].controller_epoch
                 states.append(decision._replace(leader_epoch=epoch, controller_epoch=controller))
                 break
 
 
 def _leadership(states: Sequence[State]) -> Leadership:
-    by_version = sorted(states, key=lambda each: (each.version is None, each.version or 0, each.heard))
+    by_version = sorted(states, key=lambda each: (each.version is None, each.version or 0, each.first_logged))
     decided = min((each.decided for each in states if each.decided is not None), default=None)
-    best = min(states, key=lambda each: (each.decided is None, each.heard))
+    best = min(states, key=lambda each: (each.decided is None, each.first_logged))
     versions = [each.version for each in states if each.version is not None]
     return Leadership(
         leader=best.leader,
         epoch=best.leader_epoch,
         decided=decided,
-        heard=min(each.heard for each in states),
+        first_logged=min(each.first_logged for each in states),
         led_at=min((each.led_at for each in states if each.led_at is not None), default=None),
         was_offline=any(each.was in _OFFLINE for each in states),
         removed=next((each.removed for each in by_version if each.removed is not None), None),
@@ -347,13 +350,13 @@ def _isr(states: Sequence[State]) -> list[IsrStep]:
             for each in states
             if each.isr is not None and (each.version is not None or each.leader_epoch not in versioned)
         ),
-        key=lambda each: (each.leader_epoch or 0, each.version or 0, each.heard),
+        key=lambda each: (each.leader_epoch or 0, each.version or 0, each.first_logged),
     )
     steps: list[IsrStep] = []
     last: int | None = None
     is_sure = True
     for each in known:
-        since = each.heard if each.decided is None else each.decided
+        since = each.first_logged if each.decided is None else each.decided
         is_next = last is not None and each.version is not None and each.version - last <= 1
         last = each.version
         if steps and steps[-1].size == len(each.isr or ()):

@@ -58,7 +58,7 @@ class History:
 
     @classmethod
     def of(cls, base: Json, base_at_ms: int, entries: Iterable[Entry], most: int = MOST_CHANGES) -> History:
-        """Return a history that was told by ``json`` before.
+        """Return a history that ``json`` returned before.
 
         Raises:
             ValueError: The entries are not numbered one after the other.
@@ -122,14 +122,14 @@ def empty() -> Json:
     return {"brokers": {}, "processes": {}, "cut": {}, "controller": None, "epoch": 0, "partitions": {}}
 
 
-def entry_of(told: Mapping[str, Any]) -> Entry:
+def entry_of(record: Mapping[str, Any]) -> Entry:
     """Return the entry that ``Entry.json`` returned this of.
 
     Raises:
         KeyError: It is not one.
     """
-    data = {name: value for name, value in told.items() if name not in _OF_ENTRIES}
-    return Entry(told["n"], told["at"], Change(told["kind"], told["text"], data, told["bad"]))
+    data = {name: value for name, value in record.items() if name not in _OF_ENTRIES}
+    return Entry(record["n"], record["at"], Change(record["kind"], record["text"], data, record["bad"]))
 
 
 def apply(state: Json, change: Change) -> None:

@@ -74,9 +74,9 @@ class HistoryFile:
     def _rewrite(self, history: History) -> None:
         self.close()
         new = self._path.with_suffix(".tmp")
-        told = history.json()
+        record = history.json()
         entries = history.entries()
-        head = {"base": told["base"], "base_at": told["base_at"]}
+        head = {"base": record["base"], "base_at": record["base_at"]}
         try:
             with new.open("w", encoding="utf-8") as file:
                 for line in (head, *(entry.json() for entry in entries)):

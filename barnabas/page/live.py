@@ -185,8 +185,8 @@ class LiveCluster:
         """Return the last failover; None if there was none."""
         base = self.history.json()["base"]
         assert isinstance(base, dict)
-        told = last_failover(base, self.history.entries())
-        return None if told is None else told.json()
+        failover = last_failover(base, self.history.entries())
+        return None if failover is None else failover.json()
 
     async def follow(self, after: int) -> AsyncGenerator[Message | None]:
         """Yield what comes after an entry of the history; None if the history must be read again."""

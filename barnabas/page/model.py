@@ -205,8 +205,8 @@ def state_of(snapshot: Mapping[str, Any]) -> ClusterState:
     )
 
 
-def _partition_of(told: Sequence[Any]) -> PartitionView:
-    leader, leader_epoch, isr, replicas, controller_epoch, adding, removing = told
+def _partition_of(fields: Sequence[Any]) -> PartitionView:
+    leader, leader_epoch, isr, replicas, controller_epoch, adding, removing = fields
     return PartitionView(
         tuple(replicas), leader, tuple(isr), leader_epoch, controller_epoch, tuple(adding), tuple(removing)
     )

@@ -127,8 +127,8 @@ def _sections(since: float) -> list[tuple[str, str]]:
         time.sleep(_FLUSHED_S)
     found = []
     for cluster in LIVE:
-        told = cluster.story(stamp(since))
-        if told:
+        story = cluster.story(stamp(since))
+        if story:
             logs = f"logs: {cluster.directory}/broker-*/logs"
-            found.append(("Barnabas cluster during this test", "\n".join([*told, logs])))
+            found.append(("Barnabas cluster during this test", "\n".join([*story, logs])))
     return found

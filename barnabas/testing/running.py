@@ -208,8 +208,8 @@ class Running(ABC):
         state = await self.view.look()
         if list(state.brokers) != self.ids or state.controller is None:
             return None
-        told = await asyncio.gather(*map(wire.metadata, addresses.values()))
-        return all(each.brokers == set(self.ids) and each.controller >= 0 for each in told) or None
+        answers = await asyncio.gather(*map(wire.metadata, addresses.values()))
+        return all(each.brokers == set(self.ids) and each.controller >= 0 for each in answers) or None
 
     async def serves(self, broker_id: int, timeout_s: float) -> None:
         """Wait until a broker serves."""
@@ -219,8 +219,8 @@ class Running(ABC):
             if address is None:
                 self.refuse_ends([broker_id])
                 return None
-            told = await wire.metadata(address)
-            return True if broker_id in told.brokers and told.controller >= 0 else None
+            answer = await wire.metadata(address)
+            return True if broker_id in answer.brokers and answer.controller >= 0 else None
 
         await self.view.wait(look, f"broker {broker_id} serves", timeout_s, self.standing)
 

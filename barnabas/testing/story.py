@@ -47,7 +47,7 @@ class _Known:
     Attributes:
         epoch: The highest controller epoch.
         partitions: The last leadership of each partition.
-        seen: The versions of the states that were told; every write raises a partition's version.
+        seen: The versions of the states that were reported; every write raises a partition's version.
     """
 
     epoch: int = 0
@@ -91,10 +91,10 @@ def tell(deeds: Iterable[Deed], lines: Iterable[str], since: str) -> list[str]:
     changes = [change for line in ours for change in _changes(line, known)]
     changes += [_Change(deed.stamp, "", f"--- {deed.text}") for deed in deeds]
     changes = sorted((each for each in changes if each.stamp >= since), key=lambda each: each.stamp)
-    told = list(_merged(changes))
-    if len(told) > MOST_LINES:
-        return [f"({len(told) - MOST_LINES} earlier lines are left out)", *told[-MOST_LINES:]]
-    return told
+    lines = list(_merged(changes))
+    if len(lines) > MOST_LINES:
+        return [f"({len(lines) - MOST_LINES} earlier lines are left out)", *lines[-MOST_LINES:]]
+    return lines
 
 
 def _merged(changes: Iterable[_Change]) -> Iterator[str]:

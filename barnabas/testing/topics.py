@@ -185,8 +185,8 @@ class Topics:
     async def _is_known(self, name: str) -> bool | None:
         """Return True if all brokers that can be reached know the topic's leaders."""
         numbers = await self.partitions(name)
-        told = await asyncio.gather(*map(wire.metadata, self._addresses(reachable=True).values()))
-        whole = all(each.leaders.get((name, number), -1) >= 0 for each in told for number in numbers)
+        answers = await asyncio.gather(*map(wire.metadata, self._addresses(reachable=True).values()))
+        whole = all(each.leaders.get((name, number), -1) >= 0 for each in answers for number in numbers)
         return True if whole else None
 
     async def groups(self) -> dict[str, list[str]]:

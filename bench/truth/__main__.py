@@ -34,7 +34,7 @@ _PER_CLUSTER = 10
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Play and judge scenarios, and print how many are told truly and completely.
+    """Play and judge scenarios, and print how many are reported truly and completely.
 
     Returns:
         0 if all are, else 1.
@@ -112,7 +112,7 @@ def _judge_all(directory: Path) -> int:
             wrong += 1
             print(f"\n{path.stem}:", *sentences(story), sep="\n  ")
             print(*(f"  WRONG: {each}" for each in found), sep="\n", flush=True)
-    print(f"\n{len(paths) - wrong} of {len(paths)} scenarios are told truly and completely")
+    print(f"\n{len(paths) - wrong} of {len(paths)} scenarios are reported truly and completely")
     return 1 if wrong or not paths else 0
 
 

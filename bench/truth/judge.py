@@ -1,7 +1,7 @@
 """The judge: what a story claims and the truth denies, and what truly happened and the story misses. Pure.
 
-A claim is false if no moment that the measurement allows lies in the interval told. A victim is missed if no
-absence is of it, and a time without a leader if no cost is of it.
+A claim is false if no moment that the measurement allows lies in the claimed interval. A victim is missed if
+no absence is of it, and a time without a leader if no cost is of it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WRITTEN = timedelta(seconds=2)
 """The longest time from a change to the line about it, on a busy machine."""
 
 NOTABLE = timedelta(milliseconds=500)
-"""The shortest time without a leader that must be told."""
+"""The shortest time without a leader that must be reported."""
 
 _CAUSES = {
     Action.STOP: (Cause.PLANNED, Cause.STOPPED, Cause.NOT_GRANTED),
@@ -38,29 +38,29 @@ _KILLED_FOR_GOOD = (Cause.DIED, Cause.UNKNOWN)
 
 def falsehoods(truth: Truth, story: Sequence[Incident]) -> list[str]:
     """Return what is wrong with a story: nothing if it is true and complete."""
-    told = [(incident, absence) for incident in story for absence in incident.absences]
-    matched = _matched(truth.departures, [absence for _, absence in told])
+    claimed = [(incident, absence) for incident in story for absence in incident.absences]
+    matched = _matched(truth.departures, [absence for _, absence in claimed])
     return [
-        *_victims(truth, [absence for _, absence in told], matched),
-        *(said for index, each in matched.items() for said in _absence(told[index][1], each, truth)),
-        *(said for incident in story for said in _order(incident, told, matched)),
+        *_victims(truth, [absence for _, absence in claimed], matched),
+        *(said for index, each in matched.items() for said in _absence(claimed[index][1], each, truth)),
+        *(said for incident in story for said in _order(incident, claimed, matched)),
         *(said for incident in story for said in _kind(incident, truth)),
         *(said for incident in story for said in _controller(incident, truth)),
-        *(said for incident in story for said in _handover(incident, told, matched)),
+        *(said for incident in story for said in _handover(incident, claimed, matched)),
         *_costs(truth, story),
         *(said for incident in story if incident.shortage for said in _shortage(incident.shortage, truth)),
     ]
 
 
-def contains(told: Instant, true: Span) -> bool:
-    """Return whether a moment that the measurement allows lies in the interval told."""
-    low, high = earliest(told), latest(told)
+def contains(claimed: Instant, true: Span) -> bool:
+    """Return whether a moment that the measurement allows lies in the claimed interval."""
+    low, high = earliest(claimed), latest(claimed)
     return (low is None or low <= true.high + ROUNDING) and (high is None or true.low - ROUNDING <= high)
 
 
-def holds(told: Duration, least: timedelta, most: timedelta | None) -> bool:
-    """Return whether a duration that was measured lies in the interval told; ``None`` never ends."""
-    match told:
+def holds(claimed: Duration, least: timedelta, most: timedelta | None) -> bool:
+    """Return whether a duration that was measured lies in the claimed interval; ``None`` never ends."""
+    match claimed:
         case Fact(value=value):
             low: timedelta | None = value
             high: timedelta | None = value
@@ -72,11 +72,11 @@ def holds(told: Duration, least: timedelta, most: timedelta | None) -> bool:
     return is_above and (low is None or most is None or low <= most + ROUNDING)
 
 
-def _matched(departures: Sequence[Departure], told: Sequence[Absence]) -> dict[int, Departure]:
+def _matched(departures: Sequence[Departure], claimed: Sequence[Absence]) -> dict[int, Departure]:
     """Return the departure of each absence by its index; of several, the first that is left."""
     left = list(departures)
     matched: dict[int, Departure] = {}
-    for index, absence in sorted(enumerate(told), key=lambda each: _last(each[1])):
+    for index, absence in sorted(enumerate(claimed), key=lambda each: _last(each[1])):
         fitting = [
             each for each in left if each.broker == absence.broker and contains(absence.gone, each.gone)
         ]
@@ -91,8 +91,8 @@ def _last(absence: Absence) -> datetime:
     return next(each for each in known if each is not None)
 
 
-def _victims(truth: Truth, told: Sequence[Absence], matched: dict[int, Departure]) -> Iterator[str]:
-    for index, absence in enumerate(told):
+def _victims(truth: Truth, claimed: Sequence[Absence], matched: dict[int, Departure]) -> Iterator[str]:
+    for index, absence in enumerate(claimed):
         if index not in matched:
             true = [each.gone for each in truth.departures if each.broker == absence.broker]
             yield f"broker {absence.broker} {absence.cause} {_said(absence.gone)}; truly gone {_spans(true)}"
@@ -111,12 +111,12 @@ def _absence(absence: Absence, true: Departure, truth: Truth) -> Iterator[str]:
     who = f"broker {absence.broker} ({true.action} {_spans([true.gone])})"
     killed = _KILLED if true.returned is not None else _KILLED_FOR_GOOD
     if absence.cause not in _CAUSES.get(true.action, killed):
-        yield f"{who}: the cause told is {absence.cause!r}"
+        yield f"{who}: the claimed cause is {absence.cause!r}"
     movable = [name for name in true.kept if _had_heirs(name, true.gone.low, truth)]
     if absence.cause is Cause.PLANNED and movable:
-        yield f"{who}: told that its controlled shutdown succeeded; it still led {', '.join(movable)}"
+        yield f"{who}: claimed that its controlled shutdown succeeded; it still led {', '.join(movable)}"
     if true.was_controller not in (None, absence.was_controller):
-        yield f"{who}: told that it was {'' if absence.was_controller else 'not '}the controller"
+        yield f"{who}: claimed that it was {'' if absence.was_controller else 'not '}the controller"
     noticed = earliest(absence.noticed)
     if noticed is not None and noticed < true.gone.low - ROUNDING:
         yield f"{who}: noticed {_said(absence.noticed)}, before it was gone"
@@ -124,7 +124,7 @@ def _absence(absence: Absence, true: Departure, truth: Truth) -> Iterator[str]:
         yield f"{who}: began to stop at {absence.stopping}"
     if true.returned is None:
         if latest(absence.returned) is not None or absence.started is not None:
-            yield f"{who}: told that it returned {_said(absence.returned)}"
+            yield f"{who}: claimed that it returned {_said(absence.returned)}"
         return
     if not contains(absence.returned, true.returned):
         yield f"{who}: returned {_said(absence.returned)}; truly {_spans([true.returned])}"
@@ -137,27 +137,27 @@ def _is_within(time: datetime, span: Span) -> bool:
 
 
 def _order(
-    incident: Incident, told: Sequence[tuple[Incident, Absence]], matched: dict[int, Departure]
+    incident: Incident, claimed: Sequence[tuple[Incident, Absence]], matched: dict[int, Departure]
 ) -> Iterator[str]:
-    found = [matched[index] for index, (of, _) in enumerate(told) if of is incident and index in matched]
+    found = [matched[index] for index, (of, _) in enumerate(claimed) if of is incident and index in matched]
     for before, after in pairwise(found):
         if after.gone.high < before.gone.low:
-            yield f"broker {before.broker} is told before broker {after.broker}, which went earlier"
+            yield f"broker {before.broker} is named before broker {after.broker}, which went earlier"
 
 
 def _kind(incident: Incident, truth: Truth) -> Iterator[str]:
     if incident.kind is IncidentKind.NO_LEADER:
         names = sorted({name for cost in incident.costs for name in cost.partitions})
-        yield f"no cause is told why {', '.join(names)} had no leader"
+        yield f"no cause is named why {', '.join(names)} had no leader"
     if incident.kind is IncidentKind.WHOLE_CLUSTER and not any(
         _all_gone(truth, each.gone.high) for each in truth.departures
     ):
-        yield f"the whole cluster is told to be gone from {incident.since} on"
+        yield f"the whole cluster is claimed to be gone from {incident.since} on"
     if incident.kind is IncidentKind.ROLLING_RESTART and any(
         _all_gone(truth, each.gone.high) for each in truth.departures
         if incident.since - WRITTEN <= each.gone.high <= (incident.until or each.gone.high)
     ):  # fmt: skip
-        yield f"a rolling restart is told from {incident.since} on; truly all brokers were gone at once"
+        yield f"a rolling restart is claimed from {incident.since} on; truly all brokers were gone at once"
 
 
 def _all_gone(truth: Truth, time: datetime) -> bool:
@@ -188,7 +188,7 @@ def _controller(incident: Incident, truth: Truth) -> Iterator[str]:
             each.broker for each in truth.departures if each.was_controller and each.gone.low <= new.since
         ]
         if before and before[0] in lost:
-            yield f"no cause is told why broker {before[0]} ceased to be controller"
+            yield f"no cause is named why broker {before[0]} ceased to be controller"
 
 
 def _paused(truth: Truth) -> timedelta:
@@ -202,14 +202,14 @@ def _paused(truth: Truth) -> timedelta:
 
 
 def _handover(
-    incident: Incident, told: Sequence[tuple[Incident, Absence]], matched: dict[int, Departure]
+    incident: Incident, claimed: Sequence[tuple[Incident, Absence]], matched: dict[int, Departure]
 ) -> Iterator[str]:
-    """Judge whether a controller change is told with the departure that led to it."""
+    """Judge whether a controller change is named with the departure that led to it."""
     if incident.controller is None or incident.kind is IncidentKind.CONTROLLER:
         return
-    true = [matched[index] for index, (of, _) in enumerate(told) if of is incident and index in matched]
+    true = [matched[index] for index, (of, _) in enumerate(claimed) if of is incident and index in matched]
     if all(each.was_controller is False for each in true):
-        yield f"controller epoch {incident.controller.epoch} is told with the wrong departures"
+        yield f"controller epoch {incident.controller.epoch} is named with the wrong departures"
 
 
 def _costs(truth: Truth, story: Sequence[Incident]) -> Iterator[str]:
@@ -247,7 +247,7 @@ def _shortage(shortage: Shortage, truth: Truth) -> Iterator[str]:
     true = truth.in_sync.get(shortage.worst)
     if true is None:
         if truth.in_sync:
-            yield f"{shortage.worst} is told to be short of replicas; there is no such partition"
+            yield f"{shortage.worst} is claimed to be short of replicas; there is no such partition"
         return
     for step in shortage.steps:
         late = WRITTEN + _paused(truth)
@@ -268,8 +268,8 @@ def _spans(spans: Sequence[Span]) -> str:
     return ", ".join(f"[{each.low}, {each.high}]" for each in spans) or "never"
 
 
-def _lasted(told: Duration) -> str:
-    match told:
+def _lasted(claimed: Duration) -> str:
+    match claimed:
         case Fact(value=value):
             return f"for {value}"
         case Bound(at_least=low, at_most=high):

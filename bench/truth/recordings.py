@@ -12,8 +12,8 @@ from pathlib import Path
 
 from barnabas.analysis.story.incidents import Incident, incidents
 from barnabas.analysis.story.sentences import details, headline
+from barnabas.bench.truth.claims import observed, read
 from barnabas.bench.truth.judge import falsehoods
-from barnabas.bench.truth.told import observed, read
 from barnabas.bench.truth.truths import Truth, as_json, from_json
 
 _LOG = re.compile(r"^== ", re.MULTILINE)

@@ -28,7 +28,7 @@ function stallsIn(partition, [from, to]) {
 }
 
 function leaderAt(partition, ms) {
-  return reignsOf(partition).findLast((each) => each.since <= ms && (each.until ?? data.end) >= ms);
+  return leadershipsOf(partition).findLast((each) => each.since <= ms && (each.until ?? data.end) >= ms);
 }
 
 function tellOthers(card, stalls) {
@@ -54,9 +54,9 @@ function tellAnswer(partition, text) {
     .slice(0, when === null ? 1 : 6);
   card.replaceChildren();
   if (told.length === 0) {
-    const at = when ? when[0] : data.end, reign = leaderAt(partition, at);
+    const at = when ? when[0] : data.end, led = leaderAt(partition, at);
     card.append(make("h3", {}, `Nothing in these logs kept writes to ${partition} waiting${when ? ` at ${text}` : ""}.`));
-    if (reign) card.append(make("p", { class: "faint" }, reign.leader < 0 ? "It had no leader." : `Broker ${reign.leader} led it, leader epoch ${reign.leader_epoch}, from ${clock(reign.since)} on.`));
+    if (led) card.append(make("p", { class: "faint" }, led.leader < 0 ? "It had no leader." : `Broker ${led.leader} led it, leader epoch ${led.leader_epoch}, from ${clock(led.since)} on.`));
     tellOthers(card, stalls);
     return when;
   }

@@ -13,15 +13,15 @@ function drawCluster() {
 
 function drawControllers(at) {
   at.label(AXIS + 17, "Controller");
-  for (const reign of data.controllers) {
-    const end = reign.next_since ?? data.end;
-    const said = `broker ${reign.controller} was controller, epoch ${reign.controller_epoch}\n`
-      + `first line ${clock(reign.since)}, last ${clock(reign.until)}\n${reign.changes} partition changes`;
+  for (const active of data.controllers) {
+    const end = active.next_since ?? data.end;
+    const said = `broker ${active.controller} was controller, epoch ${active.controller_epoch}\n`
+      + `first line ${clock(active.since)}, last ${clock(active.until)}\n${active.changes} partition changes`;
     // Its last line is the last sign that it acted; what follows is the time until the next one.
-    const quiet = reign.next_since !== null && reign.next_since > reign.until;
-    const drawn = at.bar(reign.since, quiet ? reign.until : end, AXIS + 3, LANE - 8, { fill: colour(reign.controller) }, said);
-    if (quiet) at.bar(reign.until, end, AXIS + 3, LANE - 8, { fill: colour(reign.controller), opacity: .35 }, said);
-    const text = `${reign.controller} · epoch ${reign.controller_epoch}`;
+    const quiet = active.next_since !== null && active.next_since > active.until;
+    const drawn = at.bar(active.since, quiet ? active.until : end, AXIS + 3, LANE - 8, { fill: colour(active.controller) }, said);
+    if (quiet) at.bar(active.until, end, AXIS + 3, LANE - 8, { fill: colour(active.controller), opacity: .35 }, said);
+    const text = `${active.controller} · epoch ${active.controller_epoch}`;
     if (drawn && drawn.right - drawn.left > text.length * 7) {
       at.svg.append(shape("text", { class: "on", x: drawn.left + 6, y: AXIS + 16.5, "pointer-events": "none" }, text));
     }
@@ -54,12 +54,12 @@ function drawBroker(at, broker, top) {
 function drawTakeovers(at, broker, top) {
   const [from, to] = view.shown, dots = new Map();
   for (const partition of wantedPartitions()) {
-    for (const reign of reignsOf(partition)) {
-      if (reign.leader !== broker || reign.since < from || reign.since > to) continue;
-      if (reign.why === "new epoch, same leader") continue;
-      const place = Math.round(at.x(reign.since) / 7);
+    for (const led of leadershipsOf(partition)) {
+      if (led.leader !== broker || led.since < from || led.since > to) continue;
+      if (led.why === "new epoch, same leader") continue;
+      const place = Math.round(at.x(led.since) / 7);
       if (!dots.has(place)) dots.set(place, []);
-      dots.get(place).push([reign.since, `${clock(reign.since)} leads ${partition}: ${reign.why}`]);
+      dots.get(place).push([led.since, `${clock(led.since)} leads ${partition}: ${led.why}`]);
     }
   }
   for (const [place, led] of dots) {

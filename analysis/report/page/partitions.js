@@ -2,7 +2,7 @@
 const ROW = 22, SHOWN = 16;
 
 const rowsFile = (name) => `rows-${Math.floor(data.partitions.indexOf(name) / data.group)}`;
-const reignsOf = (name) => details.get(rowsFile(name))?.reigns[name] ?? [];
+const leadershipsOf = (name) => details.get(rowsFile(name))?.leaderships[name] ?? [];
 const stallsOf = (name) => details.get(rowsFile(name))?.stalls[name] ?? [];
 
 // Load the files of partitions.
@@ -44,13 +44,13 @@ function drawPartition(at, name, top) {
   const label = at.label(top + 15, name, { class: "pick", "font-weight": name === view.partition ? 700 : 400, tabindex: 0, role: "button" });
   label.addEventListener("click", () => ask(name, null));
   label.addEventListener("keydown", (event) => { if (event.key === "Enter") ask(name, null); });
-  for (const reign of reignsOf(name)) {
-    if (reign.leader < 0) continue;
-    const epoch = reign.leader_epoch === null ? "" : `, leader epoch ${reign.leader_epoch}`;
-    const said = `${name}: leader ${reign.leader}${epoch}\n${clock(reign.since)} ${reign.why}\n`
-      + `led from ${clock(reign.led_at) || "unknown"}\n${reign.ended ? `${clock(reign.until)} ${reign.ended}` : "to the end of the logs"}`;
-    const drawn = at.bar(reign.since, reign.until, top + 4, 13, { fill: colour(reign.leader) }, said);
-    const text = String(reign.leader);
+  for (const led of leadershipsOf(name)) {
+    if (led.leader < 0) continue;
+    const epoch = led.leader_epoch === null ? "" : `, leader epoch ${led.leader_epoch}`;
+    const said = `${name}: leader ${led.leader}${epoch}\n${clock(led.since)} ${led.why}\n`
+      + `led from ${clock(led.led_at) || "unknown"}\n${led.ended ? `${clock(led.until)} ${led.ended}` : "to the end of the logs"}`;
+    const drawn = at.bar(led.since, led.until, top + 4, 13, { fill: colour(led.leader) }, said);
+    const text = String(led.leader);
     if (drawn && drawn.right - drawn.left > 12 + text.length * 7) {
       at.svg.append(shape("text", { class: "on", x: drawn.left + 5, y: top + 14.5, "pointer-events": "none" }, text));
     }

@@ -64,7 +64,7 @@ def broker_1() -> str:
 
 
 def broker_2() -> str:
-    """Broker 1 is killed; broker 2 takes over both, another partition is lost, one line is unheard of."""
+    """Broker 1 is killed; broker 2 takes over both, another partition is lost, one line is unknown."""
     controller = ControllerLines(TWO, ControllerEpoch(2))
     request = RequestLines(TWO, ONE, ControllerEpoch(1), 1)
     lost = controller.partition_failed(

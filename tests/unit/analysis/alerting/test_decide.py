@@ -219,12 +219,12 @@ def test_each_outage_that_lasts_or_begins_later_is_told_once(
 ) -> None:
     """A cluster whose truth is known is looked at from time to time; some POSTs get lost.
 
-    In the end the receiver has heard of every outage that lasted at the first look or began after it: firing
+    In the end the receiver has been sent every outage that lasted at the first look or began after it: firing
     once, then resolved once if it is over. Times are 10 s apart, as clocks may differ by 2 s.
     """
     looks = sorted(looks)
     outages = {name: stretches(times, lasts=True) for name, times in truth.items()}
-    heard: list[tuple[str, Status]] = []
+    received: list[tuple[str, Status]] = []
     alerts: Alerts | None = None
     for number, look in enumerate([*looks, 4_001]):
         known = [
@@ -236,7 +236,7 @@ def test_each_outage_that_lasts_or_begins_later_is_told_once(
         now = at(10 * look)
         alerts = begin(known, now) if alerts is None else decide(alerts, known, now)
         if number not in lost or look == 4_001:
-            heard.extend((alert.id, status) for alert, status in due(alerts))
+            received.extend((alert.id, status) for alert, status in due(alerts))
             alerts = sent(alerts)
         assert len({alert.id for alert in alerts.all}) == len(alerts.all)
     wanted = []
@@ -246,9 +246,9 @@ def test_each_outage_that_lasts_or_begins_later_is_told_once(
                 continue
             key = f"PartitionWithoutLeader:{name}:{at(10 * since).isoformat(timespec='milliseconds')}Z"
             wanted.extend([(key, Status.FIRING)] + ([(key, Status.RESOLVED)] if until is not None else []))
-    assert sorted(heard) == sorted(wanted)
-    for name in {name for name, _ in heard}:
-        order = [status for each, status in heard if each == name]
+    assert sorted(received) == sorted(wanted)
+    for name in {name for name, _ in received}:
+        order = [status for each, status in received if each == name]
         assert order in ([Status.FIRING], [Status.FIRING, Status.RESOLVED])
 
 

@@ -18,7 +18,7 @@ def test_the_last_line_before_the_moment_is_found(story: Mapping[str, DataFrame]
     asked = story["controllers"].select(
         sf.explode(sf.array(sf.lit(1), sf.lit(9))).alias("who"), sf.col("until").alias("before")
     )
-    rows = with_last_words(asked, story["events"], "who", "before", "heard").collect()
-    heard = {(row["who"], row["before"].minute): row["heard"] for row in rows}
-    assert heard[9, 14] is None
-    assert heard[1, 14] == datetime(2026, 11, 21, 3, 12, 2)  # noqa: DTZ001
+    rows = with_last_words(asked, story["events"], "who", "before", "last_logged").collect()
+    last_logged = {(row["who"], row["before"].minute): row["last_logged"] for row in rows}
+    assert last_logged[9, 14] is None
+    assert last_logged[1, 14] == datetime(2026, 11, 21, 3, 12, 2)  # noqa: DTZ001

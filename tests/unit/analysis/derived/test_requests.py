@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.controllers import controllers
-from barnabas.analysis.derived.requests import NOT_HEARD, OBEYED, REFUSED, requests
+from barnabas.analysis.derived.requests import NOT_LOGGED, OBEYED, REFUSED, requests
 from barnabas.cluster.model.epochs import ControllerEpoch
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.model.statechange import ControllerLines, RequestLines, StateChange
@@ -41,7 +41,7 @@ def test_what_was_sent_is_found_with_the_broker(story: Mapping[str, DataFrame]) 
 def test_a_request_that_no_broker_logged_is_kept(story: Mapping[str, DataFrame]) -> None:
     lost = story["requests"].where("controller_epoch = 7 and api = 'LEADER_AND_ISR'").collect()
     assert {(row["broker"], row["outcome"], row["received"]) for row in lost} == {
-        (broker, NOT_HEARD, None) for broker in (1, 2, 3)
+        (broker, NOT_LOGGED, None) for broker in (1, 2, 3)
     }
 
 
@@ -76,7 +76,7 @@ def test_pairs_that_differ_in_size_are_not_paired(read: Callable[..., DataFrame]
     request = RequestLines(TWO, ONE, ControllerEpoch(1), 9)
     received = at(1, request.handling_leader_and_isr(7)) + at(1, request.stopped_fetchers_of_leaders(7))
     rows = asked_of(read(sent, received)).collect()
-    assert sorted((row["partitions"], row["outcome"]) for row in rows) == [(2, NOT_HEARD), (7, OBEYED)]
+    assert sorted((row["partitions"], row["outcome"]) for row in rows) == [(2, NOT_LOGGED), (7, OBEYED)]
 
 
 def test_a_stale_controller_is_refused(read: Callable[..., DataFrame]) -> None:

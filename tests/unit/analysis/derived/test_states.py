@@ -22,7 +22,7 @@ def test_a_state_is_one_row_however_many_lines_hold_it(story: Mapping[str, DataF
     ]
     born, alone, _, back = rows
     assert (born["decided"].second, born["led_at"].microsecond, born["from"]) == (0, 31_000, "NewPartition")
-    assert (alone["decided"], alone["heard"].minute, alone["controller_epoch"]) == (None, 9, 7)
+    assert (alone["decided"], alone["first_logged"].minute, alone["controller_epoch"]) == (None, 9, 7)
     assert (back["controller"], back["controller_epoch"], back["replicas"]) == (2, 8, None)
     assert "from OfflinePartition to OnlinePartition" in back["raw"]
 
@@ -50,7 +50,7 @@ def test_up_to_1_0_decisions_without_epoch_stand_where_nothing_else_does(
         "Controller 0 epoch 1 sending become-leader LeaderAndIsr request "
         "(Leader:2,ISR:2,3,LeaderEpoch:0,ControllerEpoch:1) to broker 2 for partition [told,0]",
     )
-    rows = states(read(bare + again + other + told)).orderBy("topic", "heard").collect()
+    rows = states(read(bare + again + other + told)).orderBy("topic", "first_logged").collect()
     assert [(row["topic"], row["leader"], row["leader_epoch"], row["isr"]) for row in rows] == [
         ("old", 2, None, None),
         ("old", 3, None, None),

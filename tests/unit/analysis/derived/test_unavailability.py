@@ -18,13 +18,13 @@ def test_an_outage_has_a_begin_an_end_and_a_cause(story: Mapping[str, DataFrame]
     assert (row["leader_before"], row["leader_after"], row["leader_epoch"]) == (1, 1, 2)
     assert (row["failed"], row["cause"]) == (1, NOBODY_IN_SYNC)
     assert "Failed to elect leader for partition orders-3" in row["failure"]
-    assert (row["leader_heard"].minute, row["leader_heard"].second) == (12, 2)
+    assert (row["leader_last_logged"].minute, row["leader_last_logged"].second) == (12, 2)
 
 
 def test_an_election_out_of_nowhere_tells_since_when_at_the_earliest(story: Mapping[str, DataFrame]) -> None:
     (row,) = story["unavailability"].where("partition = 0").collect()
     assert row["since"] == row["until"]
-    assert (row["leader_heard"].second, row["cause"], row["leader_after"]) == (2, BOTH_OFFLINE, 2)
+    assert (row["leader_last_logged"].second, row["cause"], row["leader_after"]) == (2, BOTH_OFFLINE, 2)
 
 
 def test_the_others_had_a_leader_all_the_time(story: Mapping[str, DataFrame]) -> None:

@@ -88,10 +88,10 @@ def test_a_clock_that_is_set_back_accuses_nobody(
     obeying = at(50, RequestLines(THREE, ONE, ControllerEpoch(5), 7).updated_metadata(1, 0)) + at(
         10, RequestLines(THREE, TWO, ControllerEpoch(6), 1).updated_metadata(1, 0)
     )
-    reigning = "".join(
+    controlling = "".join(
         at(second, ControllerLines(ONE, ControllerEpoch(epoch)).sending_update_metadata_batch((TWO,), 1))
         for second, epoch in ((50, 5), (10, 7))
     )
-    events = read(obeying, reigning)
+    events = read(obeying, controlling)
     asked = settle(requests(events, settle(controllers(events))))
     assert audit.safety_audit(events, settle(states(events)), asked).collect() == []

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.catalog import DERIVED
-from barnabas.analysis.questions.controllers import controller_reigns, departures
+from barnabas.analysis.questions.controllers import controller_epochs, departures
 from barnabas.cluster.model.epochs import ControllerEpoch
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
@@ -18,14 +18,14 @@ pytestmark = pytest.mark.spark
 
 
 def test_who_was_controller_when(story: Mapping[str, DataFrame]) -> None:
-    rows = controller_reigns(story["controllers"]).collect()
+    rows = controller_epochs(story["controllers"]).collect()
     assert [(row["controller_epoch"], row["controller"]) for row in rows] == [(7, 1), (8, 2)]
 
 
 def test_a_broker_is_gone_once_and_comes_back(story: Mapping[str, DataFrame]) -> None:
     (row,) = departures(story["events"], story["unavailability"], story["lives"]).collect()
     assert (row["broker"], row["partitions"], row["controller_epoch"]) == (1, 3, 8)
-    assert (row["heard"].second, row["since"].second, row["back"].minute) == (2, 8, 14)
+    assert (row["last_logged"].second, row["since"].second, row["back"].minute) == (2, 8, 14)
 
 
 def test_a_broker_that_shuts_down_is_sent_requests_until_it_is_gone(

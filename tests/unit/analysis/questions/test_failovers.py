@@ -27,7 +27,7 @@ def test_trigger_detection_election_request_leader_follower(story: Mapping[str, 
     assert (row["leaders"], row["returned"].minute) == ([2], 14)
     assert (row["notice_ms"], row["election_ms"], row["send_ms"], row["lead_ms"]) == (6_010, 0, 2, 38)
     # The follower's clock is 40 ms behind.
-    assert (row["follow_ms"], row["total_ms"], row["reigned"].second) == (-3, 6_050, 8)
+    assert (row["follow_ms"], row["total_ms"], row["controller_since"].second) == (-3, 6_050, 8)
     assert (row["led_behind"], row["followed_behind"]) == (False, True)
 
 
@@ -47,7 +47,7 @@ def test_a_follower_of_another_partition_than_the_last_leader_s_shows_no_skew(
 
 def test_without_the_log_of_the_lost_broker_the_total_is_not_known(survivor: Mapping[str, DataFrame]) -> None:
     (row,) = failovers(*(survivor[name] for name in NEEDS)).collect()
-    assert (row["heard"], row["total_ms"], row["led"].microsecond) == (None, None, 810_000)
+    assert (row["last_logged"], row["total_ms"], row["led"].microsecond) == (None, None, 810_000)
 
 
 def test_without_the_log_of_a_new_leader_the_total_is_not_known(killed: Mapping[str, DataFrame]) -> None:

@@ -20,4 +20,4 @@ def test_the_slowest_come_first(story: Mapping[str, DataFrame]) -> None:
 def test_each_broker_has_a_row_for_each_request(story: Mapping[str, DataFrame]) -> None:
     rows = {(row["api"], row["broker"]): row for row in request_times(story["requests"]).collect()}
     asked = rows["LEADER_AND_ISR", 3]
-    assert (asked["requests"], asked["unheard"], asked["slowest_ms"], asked["refused"]) == (2, 1, 10, 0)
+    assert (asked["requests"], asked["unlogged"], asked["slowest_ms"], asked["refused"]) == (2, 1, 10, 0)

@@ -20,7 +20,9 @@ def at(minute: int, second: float = 0) -> datetime:
     return datetime(2026, 11, 21, 3, minute) + timedelta(seconds=second)  # noqa: DTZ001
 
 
-def reign(leader: int, epoch: int, since: datetime, until: datetime | None, why: str, **more: Any) -> Row:
+def leadership(
+    leader: int, epoch: int, since: datetime, until: datetime | None, why: str, **more: Any
+) -> Row:
     row = {
         "topic": "orders",
         "partition": 3,
@@ -44,8 +46,8 @@ SHORT: Row = dict.fromkeys(STALL) | {
     "missing": [2, 3],
 }  # fmt: skip
 STORY: Row = {
-    "broker": 1, "was_controller": True, "controller": 2, "controller_epoch": 8, "heard": at(12, 2),
-    "reigned": at(12, 8), "noticed": at(12, 8.01), "elected": at(12, 8.01), "sent": at(12, 8.012),
+    "broker": 1, "was_controller": True, "controller": 2, "controller_epoch": 8, "last_logged": at(12, 2),
+    "controller_since": at(12, 8), "noticed": at(12, 8.01), "elected": at(12, 8.01), "sent": at(12, 8.012),
     "led": at(12, 8.05), "followed": at(12, 8.009), "led_behind": False, "led_unseen": 0,
     "followed_behind": True, "returned": at(14, 40.53), "partitions": 2, "moved": 1,
     "waited": 1, "stranded": 0, "leaders": [2], "total_ms": 6_050,
@@ -80,7 +82,7 @@ FINDING: Row = {
 
 def answers() -> dict[str, list[Row]]:
     told: dict[str, list[Row]] = {question.name: [] for question in QUESTIONS}
-    told["controller_reigns"] = [
+    told["controller_epochs"] = [
         {"controller_epoch": 7, "controller": 1, "since": at(0), "until": at(12, 2), "next_since": at(12, 8),
          "lines": 11, "changes": 8},
         {"controller_epoch": 8, "controller": 2, "since": at(12, 8), "until": at(14, 40), "next_since": None,
@@ -102,7 +104,7 @@ def answers() -> dict[str, list[Row]]:
         {
             "broker": 1,
             "since": at(12, 8),
-            "heard": at(12, 2),
+            "last_logged": at(12, 2),
             "back": at(14, 40),
             "controller_epoch": 8,
             "partitions": 3,
@@ -149,10 +151,10 @@ def document() -> Document:
         counts={name: len(rows) for name, rows in told.items()},
         partitions=4,
         pictured=[("orders", 3)],
-        reigns=[
-            reign(1, 0, at(0), at(12, 8), NEW, ended=NONE, led_at=at(0, 0.03)),
-            reign(-1, 1, at(12, 8), at(14, 40.4), NONE, ended=LOST, previous_leader=1),
-            reign(1, 2, at(14, 40.4), None, LOST, led_at=at(14, 40.53), previous_leader=1),
+        leaderships=[
+            leadership(1, 0, at(0), at(12, 8), NEW, ended=NONE, led_at=at(0, 0.03)),
+            leadership(-1, 1, at(12, 8), at(14, 40.4), NONE, ended=LOST, previous_leader=1),
+            leadership(1, 2, at(14, 40.4), None, LOST, led_at=at(14, 40.53), previous_leader=1),
         ],
         isr=[
             {"topic": "orders", "partition": 3, "isr": [1], "size": 1, "assigned": 3, "left": [2, 3],

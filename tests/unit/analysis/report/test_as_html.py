@@ -81,8 +81,8 @@ def test_what_nothing_bounds_is_unknown(document: Document) -> None:
 
 def test_a_report_of_nothing_is_a_page_too(document: Document) -> None:
     nothing = replace(
-        document, start=None, end=None, lines=0, understood=0, partitions=0, pictured=(), reigns=(), isr=(),
-        stalls=(), strips={}, answers={name: [] for name in document.answers},
+        document, start=None, end=None, lines=0, understood=0, partitions=0, pictured=(), leaderships=(),
+        isr=(), stalls=(), strips={}, answers={name: [] for name in document.answers},
     )  # fmt: skip
     assert data_of(html(nothing))["start"] is None
 
@@ -119,7 +119,7 @@ def at_its_limits(document: Document) -> Document:
     return replace(
         document,
         pictured=[("orders", number) for number in range(PICTURED)],
-        reigns=many(document.reigns), isr=many(document.isr), stalls=many(document.stalls),
+        leaderships=many(document.leaderships), isr=many(document.isr), stalls=many(document.stalls),
         answers={name: (list(rows) * ROWS)[:ROWS] for name, rows in document.answers.items()},
         incidents=[worst] * INCIDENTS, incidents_count=9_999, stretches=stretches,
         strips=cells(counted, millis(start), millis(document.end or start), CELLS),

@@ -21,7 +21,7 @@ def test_the_document_as_one_object(document: Document) -> None:
         [["orders", 3]],
         "2026-11-21T03:00:00.000",
     )
-    assert told["answers"]["failovers"][0]["heard"] == "2026-11-21T03:12:02.000"
+    assert told["answers"]["failovers"][0]["last_logged"] == "2026-11-21T03:12:02.000"
 
 
 def test_there_is_no_word_for_anything_else(document: Document) -> None:

@@ -125,7 +125,7 @@ def test_times_of_another_day_have_their_date(document: Document) -> None:
     day = timedelta(days=1)
     answers = {
         **document.answers,
-        "failovers": [story | {"heard": story["heard"] - day}],
+        "failovers": [story | {"last_logged": story["last_logged"] - day}],
     }
     assert document.start is not None
     lines = list(text(replace(document, start=document.start - day, answers=answers)))
@@ -135,8 +135,8 @@ def test_times_of_another_day_have_their_date(document: Document) -> None:
 
 
 def test_nobody_is_named_who_is_not_known_to_have_led(document: Document) -> None:
-    reigns = [row | {"previous_leader": None} for row in document.reigns if row["leader"] < 0]
-    lines = list(text(replace(document, reigns=reigns)))
+    leaderships = [row | {"previous_leader": None} for row in document.leaderships if row["leader"] < 0]
+    lines = list(text(replace(document, leaderships=leaderships)))
     assert (
         "  03:12:08.000  leader      orders-3: no leader (epoch 1): it is not known who led it before"
         in lines
@@ -151,7 +151,7 @@ def test_the_zone_of_the_logs_is_shown(document: Document) -> None:
 def test_nothing_is_said_of_what_is_not_there() -> None:
     nothing = dict.fromkeys(
         (
-            "brokers", "controller_reigns", "partitions_without_leader", "clock_skew", "safety_audit",
+            "brokers", "controller_epochs", "partitions_without_leader", "clock_skew", "safety_audit",
             "failovers",
             "departures", "slowest_leader_and_isr", "flapping_brokers", "not_understood",
         ),

@@ -25,7 +25,7 @@ def test_all_questions_are_answered(story: Mapping[str, DataFrame]) -> None:
     assert document.start is not None
     assert (document.start.minute, document.partitions) == (59, 4)
     assert document.pictured[:2] == [("orders", 3), ("orders", 0)]
-    assert [row["leader"] for row in document.reigns if row["partition"] == 3] == [1, -1, 1]
+    assert [row["leader"] for row in document.leaderships if row["partition"] == 3] == [1, -1, 1]
     assert [row["what"] for row in document.stalls if row["partition"] == 3] == [UNDER_REPLICATED, OFFLINE]
     cells = document.strips[OFFLINE]["orders"]
     assert (len(cells), max(cells), cells[0], cells[-1]) == (CELLS, 2, 0, 1)

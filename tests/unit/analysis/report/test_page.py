@@ -39,18 +39,18 @@ def browser() -> Iterator[Browser]:
 
 def with_another_incident(document: Document) -> Document:
     """The document with a second incident, of another topic, broker, kind and severity."""
-    (incident,), (reign, *_) = document.incidents, document.reigns
+    (incident,), (leadership, *_) = document.incidents, document.leaderships
     assert document.start is not None
     other = incident | {
         "kind": "replicas out of sync", "severity": "warning", "brokers": [3], "topics": ["calm"],
         "text": CALM,
-        "since": reign["since"].replace(minute=1), "until": reign["since"].replace(minute=2), "absences": [],
-        "details": [],
+        "since": leadership["since"].replace(minute=1), "until": leadership["since"].replace(minute=2),
+        "absences": [], "details": [],
     }  # fmt: skip
-    calm = reign | {"topic": "calm", "partition": 0, "leader": 3}
+    calm = leadership | {"topic": "calm", "partition": 0, "leader": 3}
     return replace(
         document, incidents=[incident, other], incidents_count=2,
-        pictured=[*document.pictured, ("calm", 0)], reigns=[*document.reigns, calm],
+        pictured=[*document.pictured, ("calm", 0)], leaderships=[*document.leaderships, calm],
         answers=document.answers | {"failovers": [*document.answers["failovers"]] * 22},
     )  # fmt: skip
 

@@ -124,8 +124,8 @@ def test_how_long_a_failover_took_is_a_bound(failover: Row) -> None:
         f"at least 40 ms from the notice to the last new leader ({UNLED}: 1 partition)"
     )
     assert "the last new leader led that a line shows" in [step.text for step in failover_steps(unseen)]
-    unheard = failover | {"heard": None, "total_ms": None}
-    assert failover_total(unheard) == f"40 ms from the notice to the last new leader ({UNBOUNDED})"
+    unlogged = failover | {"last_logged": None, "total_ms": None}
+    assert failover_total(unlogged) == f"40 ms from the notice to the last new leader ({UNBOUNDED})"
     assert failover_total(failover | {"led": None}) == ""
 
 
@@ -139,7 +139,9 @@ def test_without_the_lost_leader_s_log_there_is_no_bound(stalls: tuple[Row, Row]
 
 
 def test_a_step_long_before_the_one_before_it_has_no_duration(failover: Row) -> None:
-    told = timed(failover_steps(failover | {"heard": failover["reigned"] + timedelta(days=334)}))
+    told = timed(
+        failover_steps(failover | {"last_logged": failover["controller_since"] + timedelta(days=334)})
+    )
     assert told[1].after is None
     assert told[1].text.endswith(
         "epoch 8; the clocks contradict each other, or the logs are of different clusters"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from barnabas.analysis.story.observed import Observed
-from barnabas.bench.truth.told import observed, read
+from barnabas.bench.truth.claims import observed, read
 
 Observe = Callable[..., Observed]
 

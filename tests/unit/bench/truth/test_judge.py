@@ -73,10 +73,10 @@ def test_nothing_is_wrong_with_a_true_story() -> None:
         ({"gone": Fact(at(9))}, "truly gone"),
         ({"gone": Bound(None, at(9.9))}, "truly gone"),
         ({"gone": Bound(at(10.2), None)}, "truly gone"),
-        ({"cause": Cause.UNKNOWN}, "the cause told"),
-        ({"cause": Cause.STOPPED}, "the cause told"),
-        ({"cause": Cause.LOST_SESSION}, "the cause told"),
-        ({"was_controller": False}, "told that it was not the controller"),
+        ({"cause": Cause.UNKNOWN}, "the claimed cause"),
+        ({"cause": Cause.STOPPED}, "the claimed cause"),
+        ({"cause": Cause.LOST_SESSION}, "the claimed cause"),
+        ({"was_controller": False}, "claimed that it was not the controller"),
         ({"noticed": Fact(at(9.9))}, "before it was gone"),
         ({"started": at(19)}, "started at"),
         ({"started": at(23)}, "started at"),
@@ -119,8 +119,8 @@ def test_a_false_claim_about_a_cost_is_found(planted: dict[str, object], words: 
         ({"controller": Controller(2, 5, at(17))}, "in epoch 5"),
         ({"former_controller": 3}, "follows 3"),
         ({"kind": IncidentKind.WHOLE_CLUSTER}, "whole cluster"),
-        ({"kind": IncidentKind.NO_LEADER}, "no cause is told why a-0"),
-        ({"kind": IncidentKind.CONTROLLER}, "no cause is told why broker 1 ceased"),
+        ({"kind": IncidentKind.NO_LEADER}, "no cause is named why a-0"),
+        ({"kind": IncidentKind.CONTROLLER}, "no cause is named why broker 1 ceased"),
         ({"shortage": Shortage(1, "a-0", (STEP,), 3, 1)}, "min.insync.replicas=1"),
         ({"shortage": Shortage(1, "a-0", (STEP._replace(size=1),), 3, 2)}, "had 1 in sync"),
         ({"shortage": Shortage(1, "a-0", (STEP._replace(since=at(11)),), 3, 2)}, "had 2 in sync from"),
@@ -140,9 +140,9 @@ def test_a_false_claim_about_an_incident_is_found(planted: dict[str, object], wo
 @pytest.mark.parametrize(
     ("planted", "words"),
     [
-        ({"returned": Fact(at(70))}, "told that it returned"),
-        ({"started": at(70)}, "told that it returned"),
-        ({"cause": Cause.DIED}, "the cause told"),
+        ({"returned": Fact(at(70))}, "claimed that it returned"),
+        ({"started": at(70)}, "claimed that it returned"),
+        ({"cause": Cause.DIED}, "the claimed cause"),
         ({"stopping": at(59)}, "began to stop"),
     ],
     ids=str,
@@ -164,7 +164,8 @@ def test_a_rolling_restart_is_none_if_all_were_gone_at_once() -> None:
     )
     told = replace(SECOND, kind=IncidentKind.ROLLING_RESTART, until=at(66))
     assert any(
-        "a rolling restart is told" in each for each in falsehoods(replace(TRUTH, departures=away), (told,))
+        "a rolling restart is claimed" in each
+        for each in falsehoods(replace(TRUTH, departures=away), (told,))
     )
 
 

@@ -111,7 +111,7 @@ def _states(row: Row) -> list[State]:
                 "life": 0,
                 "leader": leader,
                 "decided": row["time"] if is_decision else None,
-                "heard": row["time"],
+                "first_logged": row["time"],
                 "led_at": row["time"] if row["kind"] == Kind.LEADER_STARTS else None,
                 "removed": row["replica"] if row["kind"] == Kind.ISR_REMOVAL and leader == -1 else None,
             }
