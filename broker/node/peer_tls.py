@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -49,14 +50,15 @@ class PeerTls:
             owner = owner_of(certificate)
             return PeerIdentity(KafkaPrincipal(USER_TYPE, self.mapping.user_of(owner.subject)), owner.hosts)
 
-        async def read_broker(broker_id: BrokerId) -> Broker | None:
-            return (await membership.store.brokers.read([broker_id])).get(broker_id)
+        async def read_brokers(ids: Collection[BrokerId] | None) -> Mapping[BrokerId, Broker]:
+            brokers = membership.store.brokers
+            return await brokers.live() if ids is None else await brokers.read(ids)
 
         async def read_controller() -> BrokerId | None:
             claim = (await membership.store.controller.look()).claim
             return None if claim is None or claim.owner not in _ELECTED else claim.named
 
-        claims = PeerClaims(replicas.metadata, replicas.gate, read_broker, read_controller)
+        claims = PeerClaims(replicas.metadata, replicas.gate, read_brokers, read_controller)
         return PeerAccess(self.credentials.server(), identify, claims, storage.authorizer)
 
 

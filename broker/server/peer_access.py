@@ -7,7 +7,7 @@ registered as if they had a stream of them, which is the same on the wire. Sourc
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -57,7 +57,7 @@ class PeerAccess:
         credentials: The credentials of the server.
         identify: Returns the identity in a certificate (PEM); a ``ValueError`` if it gives none.
         claims: Checks which broker a request says that it is from.
-        authorizer: Decides who is a broker; None if everybody is who has a trusted certificate.
+        authorizer: Decides who is a broker; None if everybody is whose trusted certificate names one's host.
     """
 
     def __init__(
@@ -97,7 +97,7 @@ class PeerAccess:
             except StopAsyncIteration:
                 await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"no request of {name} came")
                 raise
-            await self._check_claim(name, request, caller, context)
+            await self._require(self._claims.refusal(name, request, caller.hosts), name, caller, context)
             return await handle(request, context)
 
         return checked
@@ -110,7 +110,7 @@ class PeerAccess:
                 first = await anext(incoming)
             except StopAsyncIteration:
                 return
-            await self._check_claim(name, first, caller, context)
+            await self._require(self._claims.refusal(name, first, caller.hosts), name, caller, context)
             refusal = None
 
             async def while_allowed() -> AsyncIterator[Any]:
@@ -142,11 +142,14 @@ class PeerAccess:
         refusal = self._refusal(requester, name)
         if refusal is not None:
             await context.abort(grpc.StatusCode.PERMISSION_DENIED, refusal)
-        return _Caller(requester, identity.hosts)
+        caller = _Caller(requester, identity.hosts)
+        await self._require(self._claims.stranger(identity.hosts), name, caller, context)
+        return caller
 
-    async def _check_claim(self, name: str, request: Any, caller: _Caller, context: Any) -> None:
+    async def _require(self, check: Awaitable[str | None], name: str, caller: _Caller, context: Any) -> None:
+        """End the call if the check of its caller has an objection."""
         try:
-            refusal = await self._claims.refusal(name, request, caller.hosts)
+            refusal = await check
         except ZooKeeperError as error:
             await context.abort(grpc.StatusCode.UNAVAILABLE, f"the caller cannot be checked now: {error}")
             raise

@@ -8,7 +8,7 @@ not check this.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any
 
 from google.protobuf.message import DecodeError
@@ -22,6 +22,8 @@ from barnabas.cluster.rpc import control_pb2
 
 _CONTROL = frozenset({"LeaderAndIsr", "UpdateMetadata", "StopReplica"})
 
+_MOST_FOUND = 1024
+
 
 class PeerClaims:
     """The check of the broker ids in requests.
@@ -29,7 +31,8 @@ class PeerClaims:
     Args:
         metadata: Has the registered hosts of brokers, and the controller.
         gate: Has the latest controller epoch.
-        read_broker: Reads a broker's registration from ZooKeeper; None if there is none.
+        read_brokers: Reads the registrations of some brokers from ZooKeeper, as far as there are any; of all
+            live ones for None.
         read_controller: Reads from ZooKeeper which broker is the controller; None if none is.
     """
 
@@ -37,13 +40,35 @@ class PeerClaims:
         self,
         metadata: MetadataCache,
         gate: ControlGate,
-        read_broker: Callable[[BrokerId], Awaitable[Broker | None]],
+        read_brokers: Callable[[Collection[BrokerId] | None], Awaitable[Mapping[BrokerId, Broker]]],
         read_controller: Callable[[], Awaitable[BrokerId | None]],
     ) -> None:
         self._metadata = metadata
         self._gate = gate
-        self._read_broker = read_broker
+        self._read_brokers = read_brokers
         self._read_controller = read_controller
+        self._found: dict[tuple[str, ...], BrokerId] = {}
+        """A broker whose host is among the names of a certificate, by these names."""
+
+    async def stranger(self, hosts: tuple[str, ...]) -> str | None:
+        """Return why a certificate is no broker's; None if it names the host of a live broker.
+
+        Raises:
+            ZooKeeperError: ZooKeeper must be asked, and does not answer.
+        """
+        last = self._found.get(hosts)
+        known = None if last is None else self._metadata.broker(last)
+        if known is not None and _is_of(known, hosts):
+            return None
+        for brokers in (self._metadata.live_brokers, None):
+            live = (await self._read_brokers(None)).values() if brokers is None else brokers
+            found = next((each.id for each in live if _is_of(each, hosts)), None)
+            if found is not None:
+                if len(self._found) >= _MOST_FOUND:
+                    self._found.clear()
+                self._found[hosts] = found
+                return None
+        return f"the certificate of this connection is for {_listed(hosts)}, and no live broker is there"
 
     async def refusal(self, method: str, request: Any, hosts: Collection[str]) -> str | None:
         """Return why a request is not from the broker that it says; None if it is, or says nothing of it.
@@ -86,14 +111,19 @@ class PeerClaims:
         if known is not None and _is_of(known, hosts):
             return None
         # The broker may have registered just now, or from another host.
-        known = await self._read_broker(claimed)
+        known = (await self._read_brokers([claimed])).get(claimed)
         if known is not None and _is_of(known, hosts):
             return None
-        named = ", ".join(hosts) or "no host"
         registered = (
             "is not registered" if known is None else f"has registered {known.endpoint(GRPC_LISTENER)}"
         )
-        return f"broker {claimed} {registered}, and the certificate of this connection is for {named}"
+        return (
+            f"broker {claimed} {registered}, and the certificate of this connection is for {_listed(hosts)}"
+        )
+
+
+def _listed(hosts: Collection[str]) -> str:
+    return ", ".join(hosts) or "no host"
 
 
 def _is_of(broker: Broker, hosts: Collection[str]) -> bool:

@@ -158,18 +158,21 @@ async def test_a_clients_certificate_is_refused_before_a_message_is_read(secured
 
 
 async def test_a_broker_speaks_for_itself_alone(secured):
-    """With certificates of their own, a broker is neither another one nor the controller."""
+    """A broker's name is not enough on another host, and a broker is not the controller."""
     elsewhere = secured.authority.issue("CN=broker-1,O=us", ("127.0.0.9",))
     async with grpc.aio.secure_channel(secured.grpc, credentials(secured.authority, elsewhere)) as channel:
+        for path in (FETCH_METHOD, *UNARY):
+            code, details = await answer_to_silence(channel, path)
+            assert code is grpc.StatusCode.PERMISSION_DENIED
+            assert "is for 127.0.0.9, and no live broker is there" in details
+    ours = secured.authority.issue("CN=broker-1,O=us", HERE)
+    async with grpc.aio.secure_channel(secured.grpc, credentials(secured.authority, ours)) as channel:
         stream = channel.stream_stream(FETCH_METHOD)()
-        await stream.write(replication_pb2.FetchRequest(replica_id=1).SerializeToString())
+        await stream.write(replication_pb2.FetchRequest(replica_id=9).SerializeToString())
         with pytest.raises(grpc.aio.AioRpcError) as refused:
             await stream.read()
-        assert refused.value.code() is grpc.StatusCode.PERMISSION_DENIED
-        registered = secured.cluster.brokers[BrokerId(1)].grpc
         assert refused.value.details() == (
-            f"broker 1 has registered GRPC://{registered}, "
-            "and the certificate of this connection is for 127.0.0.9"
+            "broker 9 is not registered, and the certificate of this connection is for 127.0.0.1"
         )
     controller = secured.cluster.controller_id()
     other = next(each for each in secured.cluster.brokers if each != controller)

@@ -81,9 +81,11 @@ class Stored:
         self.brokers = self.controller = self
         self.claim = None
 
+    async def live(self):
+        return {BrokerId(2): Broker(BrokerId(2), BrokerEpoch(1), (Endpoint("GRPC", "b2", 1),))}
+
     async def read(self, ids):
-        known = Broker(BrokerId(2), BrokerEpoch(1), (Endpoint("GRPC", "b2", 1),))
-        return {each: known for each in ids if each == known.id}
+        return {each: known for each, known in (await self.live()).items() if each in ids}
 
     async def look(self):
         return Controllership(self.claim)
@@ -105,7 +107,8 @@ async def test_callers_are_named_by_the_rules_and_checked_against_zookeeper(sett
             access._identify(ROOT.issue("CN=mallory").chain().encode())
         claims = access._claims
         assert await claims._broker_refusal(BrokerId(2), identity.hosts) is None
-        assert await claims._read_broker(BrokerId(3)) is None
+        assert await claims.stranger(identity.hosts) is None
+        assert await claims._read_brokers([BrokerId(3)]) == {}
         assert await claims._read_controller() is None
         for owner, found in ((Owner.NAMED_BROKER, 2), (Owner.THIS_SESSION, 2), (Owner.NOBODY, None)):
             store.claim = Claim(BrokerId(2), owner, 0)

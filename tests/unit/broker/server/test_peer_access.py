@@ -47,6 +47,11 @@ class Authorizer:
 class Claims:
     """Refuses one request, and cannot check another."""
 
+    is_stranger = False
+
+    async def stranger(self, _hosts):
+        return "nobody there" if self.is_stranger else None
+
     async def refusal(self, method, request, hosts):
         assert hosts == ("b1",)
         if request == "unclear":
@@ -133,6 +138,19 @@ async def test_without_an_authorizer_a_trusted_certificate_suffices():
     calls = Calls(None)
     assert await calls.one(CLIENT, "a") == "answer to a"
     assert await calls.many(CLIENT, "a") == ["answer to a"]
+
+
+@pytest.mark.parametrize("has_authorizer", [True, False])
+async def test_a_certificate_for_no_brokers_host_is_refused_before_anything_is_read(
+    authorizer, has_authorizer, monkeypatch
+):
+    monkeypatch.setattr(Claims, "is_stranger", True)
+    calls = Calls(authorizer if has_authorizer else None)
+    for call in (calls.one, calls.many):
+        with pytest.raises(AbortedError) as ended:
+            await call(BROKER, "a")
+        assert ended.value.args == (grpc.StatusCode.PERMISSION_DENIED, "nobody there")
+    assert (calls.read, calls.reached) == ([], [])
 
 
 async def test_a_request_in_the_name_of_another_broker_is_refused(calls):

@@ -8,6 +8,7 @@ import pytest
 
 from barnabas.broker.core.control_gate import ControlGate
 from barnabas.broker.core.metadata_cache import MetadataCache
+from barnabas.broker.server import peer_claims
 from barnabas.broker.server.peer_claims import PeerClaims
 from barnabas.cluster.model.brokers import Broker, Endpoint
 from barnabas.cluster.model.commands.shutdown import ControlledShutdown
@@ -35,15 +36,15 @@ def scene():
     metadata.controller_changed(BrokerId(1))
     found = SimpleNamespace(registered={}, controller=None, reads=[])
 
-    async def read_broker(broker_id):
-        found.reads.append(broker_id)
-        return found.registered.get(broker_id)
+    async def read_brokers(ids):
+        found.reads += ["all"] if ids is None else ids
+        return {each: known for each, known in found.registered.items() if ids is None or each in ids}
 
     async def read_controller():
         found.reads.append("controller")
         return found.controller
 
-    found.claims = PeerClaims(metadata, gate, read_broker, read_controller)
+    found.claims = PeerClaims(metadata, gate, read_brokers, read_controller)
     return found
 
 
@@ -104,3 +105,18 @@ async def test_what_the_epoch_or_the_decoder_refuses_is_left_to_them(scene):
 
 async def test_other_requests_name_no_broker(scene):
     assert await scene.claims.refusal("CreateTopics", object(), []) is None
+
+
+async def test_a_certificate_of_a_live_broker_is_known_and_of_anybody_else_is_not(scene, monkeypatch):
+    monkeypatch.setattr(peer_claims, "_MOST_FOUND", 1)
+    for hosts in (("b1",), ("b2", "alias"), ("b1",), ("b1",)):
+        assert await scene.claims.stranger(hosts) is None
+    assert scene.reads == []
+    scene.registered[3] = broker(3)
+    assert await scene.claims.stranger(("b3",)) is None
+    assert scene.reads == ["all"]
+    refusal = await scene.claims.stranger(("client", "b9"))
+    assert refusal == "the certificate of this connection is for client, b9, and no live broker is there"
+    assert "is for no host" in await scene.claims.stranger(())
+    del scene.registered[3]
+    assert await scene.claims.stranger(("b3",)) is not None
