@@ -1,6 +1,7 @@
 """Signed bearer tokens (JWT), verified with the keys of a JSON Web Key Set.
 
-PyJWT verifies. The algorithms follow from the key and never from the token alone (RFC 8725, section 3.1).
+PyJWT verifies; it is imported with the first key, because a broker without such tokens would start later for
+it. The algorithms follow from the key and never from the token alone (RFC 8725, section 3.1).
 Sources: ``ValidatorAccessTokenValidator`` of Kafka 3.1; KIP-768; RFC 7517, RFC 7518.
 """
 
@@ -11,8 +12,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
-
-import jwt
 
 from barnabas.broker.core.sasl.bearer_tokens import MS_PER_S, BearerToken, TokenError, principal_of
 
@@ -127,6 +126,8 @@ def _key(row: Any) -> VerificationKey | None:
     chosen = tuple(each for each in algorithms if named in (None, each))
     if not chosen:
         return None
+    import jwt
+
     try:
         # Whatever algorithm is named here, only the public key is taken; a private one would be a mistake.
         key = jwt.PyJWK({name: value for name, value in row.items() if name != "d"}, chosen[0]).key
@@ -141,6 +142,8 @@ def signed_token(text: str, options: SignedOptions, keys: KeySet) -> BearerToken
     Raises:
         TokenError: It is refused.
     """
+    import jwt
+
     try:
         key_id = jwt.get_unverified_header(text).get("kid")
         key = keys.find(key_id)

@@ -37,6 +37,12 @@ def test_a_broker_does_without_what_only_tests_and_terminals_need():
     assert done.stdout.splitlines()[-1] == "0 []"
 
 
+def test_a_broker_without_security_does_not_load_it():
+    script = WHAT_IS_LOADED.format(names=("cryptography", "jwt"))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "0 []"
+
+
 @pytest.mark.parametrize(
     ("given", "found"), [({}, GRPC_EXPERIMENTS), ({"GRPC_EXPERIMENTS": "tarpit"}, "tarpit")]
 )
