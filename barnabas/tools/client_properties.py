@@ -10,7 +10,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
+from barnabas.cluster.model.configs import ConfigError
 from barnabas.tools.client_login import ClientLoginError, with_login
+from barnabas.tools.client_tls import taken
 from barnabas.tools.options import JavaError
 
 _RENAMED = {
@@ -57,11 +59,12 @@ def for_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
     """Translate properties of Java's clients.
 
     Raises:
-        JavaError: The login that they name cannot be used.
+        JavaError: The login or the stores that they name cannot be used.
     """
     try:
-        with_password = with_login(properties)
-    except ClientLoginError as error:
+        tls, others = taken(properties)
+        with_password = with_login(others)
+    except (ClientLoginError, ConfigError) as error:
         raise JavaError("org.apache.kafka.common.config.ConfigException", str(error)) from None
     settings: dict[str, str] = {}
     for name, value in with_password.items():
@@ -69,7 +72,7 @@ def for_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
             settings["queue.buffering.max.kbytes"] = str(max(1, int(value) // _BYTES_PER_KB))
         elif name not in _WITHOUT_USE:
             settings[_RENAMED.get(name, name)] = _VALUES.get(name, {}).get(value, value)
-    return settings
+    return settings if tls is None else settings | tls.for_librdkafka()
 
 
 def merged(

@@ -7,8 +7,10 @@ from typing import Any
 
 from kafka.admin import KafkaAdminClient
 
+from barnabas.cluster.model.configs import ConfigError
 from barnabas.cluster.model.properties import parse_properties
 from barnabas.tools.client_login import ClientLoginError, with_login
+from barnabas.tools.client_tls import taken
 
 
 class CommandConfigError(Exception):
@@ -50,19 +52,23 @@ def for_kafka_python(path: str | None, flag: str = "--command-config") -> dict[s
     """Read the properties file as arguments of kafka-python's admin client.
 
     Raises:
-        CommandConfigError: The file cannot be read, that client has no such setting or value, or the login
-            cannot be used.
+        CommandConfigError: The file cannot be read, that client has no such setting or value, or the login or
+            a store cannot be used.
     """
     arguments: dict[str, Any] = {}
     try:
-        settings = with_login(properties(path, flag))
-    except ClientLoginError as error:
+        tls, others = taken(properties(path, flag))
+        settings = with_login(others)
+        context = None if tls is None else tls.context()
+    except (ClientLoginError, ConfigError) as error:
         raise CommandConfigError(f"{flag} {path}: {error}") from None
     for name, text in settings.items():
         argument = _RENAMED.get(name, name.replace(".", "_"))
         if argument not in KafkaAdminClient.DEFAULT_CONFIG or argument in _PYTHON_OBJECTS:
             raise CommandConfigError(f"{flag} {path}: the client has no property '{name}'")
         arguments[argument] = _typed(f"{flag} {path}", name, text, KafkaAdminClient.DEFAULT_CONFIG[argument])
+    if context is not None:
+        arguments["ssl_context"] = context
     return arguments
 
 

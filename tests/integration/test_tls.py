@@ -329,6 +329,25 @@ def test_a_key_store_is_exchanged_by_a_setting(secured):
     assert serial_of(secured, "SSL") == renewed.certificate.serial_number
 
 
+def test_tools_take_java_s_properties(secured):
+    file = secured.folder / "tool.properties"
+    store = ALICE.write_pkcs12(secured.folder / "alice.p12", "client-secret")
+    file.write_text(
+        f"security.protocol=SSL\nssl.truststore.type=PEM\nssl.truststore.location={secured.trusted}\n"
+        f"ssl.keystore.location={store}\nssl.keystore.password=client-secret\n"
+    )
+    at = ("--bootstrap-server", secured.addresses["MUTUAL"])
+
+    def tool(name, *arguments, given=None):
+        command = [SCRIPTS / name, *at, *arguments]
+        ended = subprocess.run(command, input=given, capture_output=True, text=True, timeout=120, check=False)
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout
+
+    assert "orders" in tool("kafka-topics.sh", "--command-config", file, "--list").split()
+    tool("kafka-console-producer.sh", "--topic", "orders", "--producer.config", file, given="hello\n")
+
+
 def test_no_secret_is_shown(secured):
     command = [SCRIPTS / "kafka-configs.sh", "--bootstrap-server", secured.broker.kafka]
     command += ["--describe", "--all", "--entity-type", "brokers", "--entity-name", "1"]
