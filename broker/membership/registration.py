@@ -147,18 +147,26 @@ class Membership:
             raise StartError(f"Invalid configuration: zookeeper.connect: {error}") from error
 
     async def join(self, registration: Registration, listeners: SessionListeners) -> BrokerEpoch:
-        """Register for the first time.
+        """Register for the first time, in a new session if the first one has expired meanwhile.
 
         Raises:
             StartError: Another broker has the id or an address.
         """
         try:
-            epoch = await self._register(registration)
+            epoch = await self._join(registration)
         except NodeExists as error:
             raise StartError(f"Cannot register broker.id {registration.broker_id}: {error}") from error
         self._listeners = listeners
         await listeners.joined(self.store, epoch)
         return epoch
+
+    async def _join(self, registration: Registration) -> BrokerEpoch:
+        try:
+            return await self._register(registration)
+        except SessionExpired as error:
+            _log.warning(f"The session ended before the broker registered: {error}; opening a new one")
+            self._is_expired = True
+            return await self._rejoin(registration)
 
     async def stay(self, registration: Registration) -> None:
         """Register again whenever the session expires or the registration vanishes; runs until cancelled.

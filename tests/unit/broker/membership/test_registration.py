@@ -146,6 +146,34 @@ async def test_a_taken_id_keeps_the_broker_from_starting(world):
         await place.join(REGISTRATION, Ears().listeners)
 
 
+async def test_a_session_that_expires_before_the_first_registration_is_replaced(world):
+    """The logs were recovered meanwhile, or the machine was too busy to keep the session."""
+    plan, sessions = world
+    plan += [SessionExpired("over"), ZooKeeperUnavailable("away"), 12]
+    member, ears = Membership(ADDRESS), Ears()
+    await member.open()
+    sessions[0].on_event(SessionEvent.EXPIRED)
+    assert await member.join(REGISTRATION, ears.listeners) == 12
+    assert ears.heard == [12]
+    assert set(sessions[0].ended) == {"closed"}
+    assert sessions[1].done == ["made parents", ("register", None)]
+    # The event of the session before leads to a look at the registration, which stands.
+    staying = asyncio.ensure_future(member.stay(REGISTRATION))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert len(sessions) == 2
+    staying.cancel()
+
+
+async def test_an_id_that_is_taken_in_the_second_session_keeps_the_broker_from_starting(world):
+    plan, _ = world
+    plan += [SessionExpired("over"), NodeExists(PATH)]
+    member = Membership(ADDRESS)
+    await member.open()
+    with pytest.raises(StartError, match=r"Cannot register broker\.id 1"):
+        await member.join(REGISTRATION, Ears().listeners)
+
+
 async def test_watches_are_handed_on(world):
     world[0].append(7)
     ears, place = Ears(), Membership(ADDRESS)
