@@ -73,6 +73,14 @@ def up(
     ] = None,
     *,
     page: Annotated[bool, typer.Option(help="Serve the live page.")] = True,
+    secure: Annotated[
+        bool,
+        typer.Option(
+            "--secure",
+            help="Make certificates and users, and let in nobody else; clients' files are in DIR/secure. A "
+            "secured cluster stays secured.",
+        ),
+    ] = False,
     detach: Annotated[
         bool, typer.Option("--detach", "-d", help="Return when the cluster serves; `down` stops it.")
     ] = False,
@@ -89,11 +97,12 @@ def up(
         arguments += [f"--override={text}" for text in given]
         arguments += [] if page else ["--no-page"]
         arguments += [] if page_port is None else [f"--page-port={page_port}"]
+        arguments += ["--secure"] if secure else []
         raise typer.Exit(foreground.detach(directory, arguments))
     page_ports: tuple[int, ...] = ()
     if page:
         page_ports = foreground.PAGE_PORTS if page_port is None else (page_port,)
-    raise typer.Exit(foreground.run(directory, brokers, port, settings, page_ports))
+    raise typer.Exit(foreground.run(directory, brokers, port, settings, page_ports, secure=secure))
 
 
 @app.command("page")

@@ -23,9 +23,11 @@ from barnabas.local.cluster import READY_TIMEOUT_S, ClusterError, LocalCluster
 from barnabas.local.control import ClusterStatus, ControlClient, NotRunningError, served
 from barnabas.local.forks import Forks
 from barnabas.local.ports import PortError
+from barnabas.local.secured import Secured, described, is_secured, zookeeper_security
 from barnabas.local.supervisor import Supervisor
 from barnabas.local.switches import Switches
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
+from barnabas.local.zookeeper_security import UNSECURED
 
 LOG = "up.log"
 """The file in the cluster's directory with the output of a cluster in the background."""
@@ -57,6 +59,8 @@ def run(
     port: int,
     overrides: Mapping[str, str],
     page_ports: Sequence[int] = PAGE_PORTS,
+    *,
+    secure: bool = False,
 ) -> int:
     """Run a cluster until a signal or ``barnabas down`` stops it. Call this on the main thread.
 
@@ -66,6 +70,7 @@ def run(
         port: The first broker's port for clients; 0 for free ones.
         overrides: Further settings of all brokers, which win over `topic_defaults`.
         page_ports: The ports for the live page, of which the first free one is taken; none for no page.
+        secure: Whether to make a secured cluster. One that is secured stays so, whatever this says.
 
     Returns:
         The exit status: 0 after a signal or ``down``; 1 if the cluster did not start, runs already or
@@ -74,8 +79,8 @@ def run(
     with _stop_requested() as stop:
         try:
             _refuse_second(directory)
-            settings = {**topic_defaults(brokers), **overrides}
-            cluster = LocalCluster(directory, brokers, port, settings, children=Forks(directory.resolve()))
+            secured = Secured(directory, brokers) if secure or is_secured(directory) else None
+            cluster = _made(directory, brokers, port, overrides, secured)
         except (PortError, ClusterError) as error:
             _fail(str(error))
             _name_other_brokers(directory, brokers, sys.stderr)
@@ -83,7 +88,7 @@ def run(
         # Without the page nobody can cut a broker off, and nothing stands between the brokers.
         switches = Switches(cluster) if page_ports else None
         try:
-            _run(cluster, switches, stop, page_ports)
+            _run(cluster, secured, switches, stop, page_ports)
         except (ClusterError, ZooKeeperStartError) as error:
             return _fail(str(error))
         finally:
@@ -97,6 +102,28 @@ def run(
             if switches is not None:
                 switches.close()
     return 0
+
+
+def _made(
+    directory: Path, brokers: int, port: int, overrides: Mapping[str, str], secured: Secured | None
+) -> LocalCluster:
+    """Make a cluster, without starting it.
+
+    Raises:
+        PortError: The ports are not available.
+    """
+    of_security = {} if secured is None else secured.settings
+    cluster = LocalCluster(
+        directory,
+        brokers,
+        port,
+        {**topic_defaults(brokers), **of_security, **overrides},
+        children=Forks(directory.resolve()),
+        zookeeper_security=UNSECURED if secured is None else secured.zookeeper,
+    )
+    if secured is not None:
+        secured.apply(cluster)
+    return cluster
 
 
 def _refuse_second(directory: Path) -> None:
@@ -123,9 +150,16 @@ def _name_other_brokers(
 
 
 def _run(
-    cluster: LocalCluster, switches: Switches | None, stop: threading.Event, page_ports: Sequence[int]
+    cluster: LocalCluster,
+    secured: Secured | None,
+    switches: Switches | None,
+    stop: threading.Event,
+    page_ports: Sequence[int],
 ) -> None:
     began = time.monotonic()
+    if secured is not None:
+        cluster.restart_zookeeper()
+        secured.provision(cluster)
     cluster.launch()
     cluster.wait_ready(READY_TIMEOUT_S, given_up=stop.is_set)
     if stop.is_set():
@@ -134,7 +168,7 @@ def _run(
         switches.is_starting = False
     supervisor = Supervisor(cluster, _say)
     with (
-        _page(cluster, supervisor, switches, page_ports) as supervisor.page,
+        _page(cluster, secured, supervisor, switches, page_ports) as supervisor.page,
         served(supervisor, cluster.directory),
     ):
         _say(f"ZooKeeper on {cluster.zookeeper_connect}")
@@ -143,6 +177,8 @@ def _run(
         _say(f"ready after {time.monotonic() - began:.1f} s; bootstrap servers {cluster.bootstrap}")
         if supervisor.page:
             _say(f"watch it on {supervisor.page}")
+        for line in () if secured is None else described(cluster.directory, cluster.bootstrap):
+            _say(line)
         _say("Ctrl-C stops the cluster; `barnabas kill 2` kills a broker, `barnabas start 2` starts it again")
         while not stop.wait(_POLL_S) and not supervisor.down_requested.is_set():
             supervisor.look_after()
@@ -150,7 +186,11 @@ def _run(
 
 @contextmanager
 def _page(
-    cluster: LocalCluster, supervisor: Supervisor, switches: Switches | None, ports: Sequence[int]
+    cluster: LocalCluster,
+    secured: Secured | None,
+    supervisor: Supervisor,
+    switches: Switches | None,
+    ports: Sequence[int],
 ) -> Iterator[str]:
     """Serve the live page; yield its address, or nothing if none is wanted.
 
@@ -171,8 +211,12 @@ def _page(
         cluster.bootstrap,
         {number: broker.metrics for number, broker in brokers.items()},
         {number: broker.state_change_log.parent for number, broker in brokers.items()},
+        zookeeper_security(cluster),
+        None if secured is None else secured.admin,
     )
-    controls = LocalControls(supervisor, cluster.zookeeper_connect, switches)
+    # Sessions are ended by a client that does not log in.
+    expires = cluster.zookeeper_connect if secured is None else None
+    controls = LocalControls(supervisor, expires, switches)
     out, kept = cluster.directory / "report", cluster.directory / HISTORY
     with PageServer(source, controls, out=out, ports=ports, kept=kept) as page:
         yield page.url
@@ -212,6 +256,9 @@ def detach(directory: Path, arguments: list[str]) -> int:
     _say(f"bootstrap servers {status.bootstrap}")
     if status.page:
         _say(f"watch it on {status.page}")
+    if is_secured(directory):
+        for line in described(directory, status.bootstrap):
+            _say(line)
     _say(f"the cluster runs in the background, process {status.pid}; `barnabas down` stops it")
     return 0
 

@@ -31,6 +31,7 @@ from barnabas.local.children import tied_to_parent
 from barnabas.local.java import find_java
 from barnabas.local.place import HERE, Place
 from barnabas.local.ports import free_ports
+from barnabas.local.secret_files import write_secret
 from barnabas.local.zookeeper_jars import ZooKeeperStartError, find_jars
 from barnabas.local.zookeeper_security import (
     JAAS_FILE,
@@ -213,9 +214,9 @@ class EmbeddedZooKeeper:
             flags = [*_MEMBER_FLAGS, _MEMBER]
         if self._security.users:
             users = self.directory / JAAS_FILE
-            _write_secret(users, render_users(self._security.users))
+            write_secret(users, render_users(self._security.users))
             flags.insert(0, f"-D{LOGIN_CONFIG}={users}")
-        _write_secret(self.directory / "zoo.cfg", settings)
+        write_secret(self.directory / "zoo.cfg", settings)
         return flags
 
     def mode(self) -> str | None:
@@ -363,13 +364,6 @@ def render_membership(membership: Membership) -> str:
     """Return the further configuration of a member."""
     limits = f"initLimit={INIT_LIMIT_TICKS}\nsyncLimit={SYNC_LIMIT_TICKS}\n"
     return limits + "".join(f"server.{number}={where}\n" for number, where in membership.servers.items())
-
-
-def _write_secret(path: Path, text: str) -> None:
-    """Write a file that its owner alone may read, also while it is written."""
-    path.unlink(missing_ok=True)
-    path.touch(mode=0o600, exist_ok=False)
-    path.write_text(text, encoding="utf-8")
 
 
 def _check_port_free(port: int) -> None:

@@ -25,6 +25,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.local.client_login import kafka_python
 from barnabas.page.controls import Action, ControlError
 from barnabas.page.live import LiveCluster
 from barnabas.page.log_lines import lines_about
@@ -212,7 +213,8 @@ class _Page:
     def _create(self, name: str, partitions: int) -> None:
         """Create a topic; in a failover the request is sent again until a controller answers."""
         try:
-            with AdminClient(self._live.source.bootstrap) as admin:
+            source = self._live.source
+            with AdminClient(source.bootstrap, kafka_python(source.login)) as admin:
                 topics: list[Any] = [(name, partitions, -1, [], [])]  # the brokers' replication factor
                 request = CreateTopicsRequest(topics=topics, timeout_ms=SERVER_MS, min_version=4)
                 answer = admin.ask_controller(request)

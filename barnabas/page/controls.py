@@ -89,14 +89,16 @@ class LocalControls:
 
     Args:
         supervisor: The supervisor of the cluster, so that it starts nothing again that a button killed.
-        zookeeper: The connect string.
+        zookeeper: The connect string; None if ZooKeeper requires a login, and no session can be ended here.
         switches: The switches between the brokers; None if no broker can be cut off.
     """
 
-    def __init__(self, supervisor: Supervisor, zookeeper: str, switches: Switches | None = None) -> None:
+    def __init__(
+        self, supervisor: Supervisor, zookeeper: str | None, switches: Switches | None = None
+    ) -> None:
         self._supervisor = supervisor
         self._switches = switches
-        self._zookeeper = zookeeper.partition("/")[0].partition(",")[0]
+        self._zookeeper = None if zookeeper is None else zookeeper.partition("/")[0].partition(",")[0]
         self._threads = ThreadPoolExecutor(thread_name_prefix="page-control")
 
     def processes(self) -> Mapping[int, BrokerState]:
@@ -104,8 +106,10 @@ class LocalControls:
         return {int(broker): state for broker, state in self._supervisor.processes().items()}
 
     def actions(self) -> frozenset[Action]:
-        """Return all actions, without those on the network if there are no switches."""
-        without = frozenset() if self._switches is not None else {Action.CUT, Action.HEAL}
+        """Return all actions, without those that need switches or a ZooKeeper without a login."""
+        without = set() if self._switches is not None else {Action.CUT, Action.HEAL}
+        if self._zookeeper is None:
+            without.add(Action.EXPIRE)
         return frozenset(Action) - without
 
     async def act(self, action: Action, broker: int) -> None:
@@ -130,4 +134,6 @@ class LocalControls:
     def _expire(self, broker: BrokerId) -> None:
         if self._supervisor.processes().get(broker) is not BrokerState.RUNNING:
             raise ClusterError(f"broker {broker} does not run")
+        if self._zookeeper is None:
+            raise ClusterError("ZooKeeper requires a login, and lets nobody end the session of another")
         expire_owner(self._zookeeper, paths.broker(broker))

@@ -10,6 +10,7 @@ from typing import Any
 from kafka.errors import KafkaError
 
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.local.client_login import ClientLogin, kafka_python
 from barnabas.local.kafka_admin import KafkaAdmin
 from barnabas.page.model import Json
 
@@ -24,10 +25,12 @@ class GroupReader:
 
     Args:
         bootstrap: ``bootstrap.servers``.
+        login: The login at the brokers; None if they want none.
     """
 
-    def __init__(self, bootstrap: str) -> None:
+    def __init__(self, bootstrap: str, login: ClientLogin | None = None) -> None:
         self._bootstrap = bootstrap
+        self._login = login
         self._admin: Any = None
         logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)  # the page itself tells of dead brokers
 
@@ -40,7 +43,9 @@ class GroupReader:
         try:
             if self._admin is None:
                 self._admin = KafkaAdmin(
-                    bootstrap_servers=self._bootstrap.split(","), request_timeout_ms=_TIMEOUT_MS
+                    bootstrap_servers=self._bootstrap.split(","),
+                    request_timeout_ms=_TIMEOUT_MS,
+                    **kafka_python(self._login),
                 )
             names = sorted({group["group_id"] for group in self._admin.list_groups()})
             described = self._admin.describe_groups(names) if names else {}

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.zk.security import UNSECURED, ZooKeeperSecurity
+from barnabas.local.client_login import ClientLogin
 from barnabas.local.control import BrokerState
 from barnabas.page.controls import WORDS, Action, Controls
 from barnabas.page.failover import last_failover
@@ -42,6 +43,7 @@ class Source:
         metrics: The ``host:port`` of each broker's metrics by id.
         logs: The folder of each broker's logs by id.
         zookeeper_security: The login and TLS towards ZooKeeper.
+        login: The login at the brokers; None if they want none.
     """
 
     zookeeper: str
@@ -49,6 +51,7 @@ class Source:
     metrics: Mapping[int, str] = field(default_factory=dict)
     logs: Mapping[int, Path] = field(default_factory=dict)
     zookeeper_security: ZooKeeperSecurity = UNSECURED
+    login: ClientLogin | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +82,7 @@ class LiveCluster:
         self.source = source
         self._file = None if kept is None else HistoryFile(kept)
         self.history = History() if self._file is None else self._file.load()
-        self.workload = Workload(source.bootstrap)
+        self.workload = Workload(source.bootstrap, source.login)
         self._controls = controls
         known = self.history.latest()
         self._state = state_of(known)
@@ -141,7 +144,8 @@ class LiveCluster:
             await asyncio.sleep(PROCESS_POLL_S)
 
     async def _follow_figures(self) -> None:
-        reader, groups = EndOffsetReader(self.source.metrics), GroupReader(self.source.bootstrap)
+        reader = EndOffsetReader(self.source.metrics)
+        groups = GroupReader(self.source.bootstrap, self.source.login)
         before: EndOffsets = {}
         before_at = time.monotonic()
         with contextlib.closing(groups):

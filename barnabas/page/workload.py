@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from barnabas.local.client_login import ClientLogin, librdkafka
 from barnabas.page.model import Json
 
 TOPIC = "page-workload"
@@ -50,10 +51,15 @@ class Workload:
 
     Args:
         bootstrap: ``bootstrap.servers``.
+        login: The login at the brokers; None if they want none.
     """
 
-    def __init__(self, bootstrap: str) -> None:
-        self._bootstrap = bootstrap
+    def __init__(self, bootstrap: str, login: ClientLogin | None = None) -> None:
+        self._settings: dict[str, str | int | float | bool] = {
+            "bootstrap.servers": bootstrap,
+            "log_level": 0,
+            **librdkafka(login),
+        }
         self._counts = Counts()
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
@@ -112,11 +118,10 @@ class Workload:
         self._create_topic()
         producer = Producer(
             {
-                "bootstrap.servers": self._bootstrap,
+                **self._settings,
                 "enable.idempotence": True,
                 "linger.ms": 5,
                 "message.timeout.ms": _GIVE_UP_MS,
-                "log_level": 0,
             }
         )
         number = self._counts.sent
@@ -147,11 +152,10 @@ class Workload:
     def _read(self) -> None:
         consumer = Consumer(
             {
-                "bootstrap.servers": self._bootstrap,
+                **self._settings,
                 "group.id": "page-workload",
                 "enable.auto.commit": False,
                 "auto.offset.reset": "earliest",
-                "log_level": 0,
             }
         )
         self._create_topic()
@@ -182,7 +186,7 @@ class Workload:
         return not self._threads[0].is_alive() and self._counts.read >= self._counts.acknowledged
 
     def _create_topic(self) -> None:
-        admin = AdminClient({"bootstrap.servers": self._bootstrap, "log_level": 0})
+        admin = AdminClient(self._settings)
         created = admin.create_topics(
             [NewTopic(TOPIC, num_partitions=PARTITIONS)], request_timeout=_REQUEST_TIMEOUT_S
         )

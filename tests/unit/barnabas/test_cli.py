@@ -15,8 +15,8 @@ from barnabas.local.zookeeper_jars import ZooKeeperStartError
 def ran(monkeypatch):
     calls = []
 
-    def run(*arguments):
-        calls.append(arguments)
+    def run(*arguments, secure):
+        calls.append((*arguments, "secure") if secure else arguments)
         return 7
 
     monkeypatch.setattr(cli.foreground, "run", run)
@@ -47,12 +47,18 @@ def test_up_refuses_an_override_without_a_name_and_a_value(ran, text):
     assert ran == []
 
 
+def test_up_may_be_secure(ran):
+    CliRunner().invoke(cli.app, ["up", "--secure"])
+    assert ran == [(Path("barnabas-data"), 3, 9092, {}, (8080, 0), "secure")]
+
+
 def test_up_in_the_background_gets_the_same_options(monkeypatch):
     calls = []
     monkeypatch.setattr(cli.foreground, "detach", lambda *arguments: calls.append(arguments) or 0)
-    given = ["up", "-d", "--dir", "d", "--override", "a=b", "--no-page", "--page-port", "81"]
+    given = ["up", "-d", "--dir", "d", "--override", "a=b", "--no-page", "--page-port", "81", "--secure"]
     assert CliRunner().invoke(cli.app, given).exit_code == 0
     options = ["--brokers=3", "--dir=d", "--port=9092", "--override=a=b", "--no-page", "--page-port=81"]
+    options.append("--secure")
     assert calls == [(Path("d"), options)]
 
 

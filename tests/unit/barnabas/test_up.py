@@ -8,6 +8,7 @@ import pytest
 from barnabas import up
 from barnabas.local.control import ClusterStatus
 from barnabas.local.ports import PortError
+from barnabas.local.zookeeper_security import UNSECURED
 
 
 def test_a_taken_port_is_one_line_and_an_exit_status(tmp_path, capsys):
@@ -101,13 +102,20 @@ def test_new_topics_survive_the_death_of_a_broker_if_there_are_enough(brokers, r
 def test_the_settings_of_all_brokers_win_over_the_defaults(tmp_path, monkeypatch):
     given = []
 
-    def taken(*arguments, children):
-        given.extend(arguments)
+    def taken(*arguments, children, zookeeper_security):
+        given.extend((*arguments, zookeeper_security))
         raise PortError("taken")
 
     monkeypatch.setattr(up, "LocalCluster", taken)
     up.run(tmp_path, 3, 0, {"min.insync.replicas": "1", "num.partitions": "4"})
     assert given[3] == {"default.replication.factor": "3", "min.insync.replicas": "1", "num.partitions": "4"}
+    assert given[4] == UNSECURED
+    for secure in (True, False):  # a secured cluster stays secured
+        given.clear()
+        up.run(tmp_path / "secured", 1, 0, {"super.users": "User:me"}, secure=secure)
+        assert given[3]["super.users"] == "User:me"
+        assert given[3]["ssl.keystore.type"] == "PEM"
+        assert given[4].requires_login
 
 
 def test_a_second_cluster_in_a_directory_is_refused(tmp_path, monkeypatch, capsys):

@@ -1,0 +1,271 @@
+"""A secured local cluster: certificates, passwords and grants, in the folder ``secure`` of its directory.
+
+Clients log in by SCRAM over TLS, brokers have certificates towards each other, ZooKeeper serves nobody
+without a login, and an authorizer decides what users may do. The user `ADMIN` may do everything, `CLIENT`
+what `GRANTS` allow.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+
+from barnabas.cluster.model.acls import (
+    CLUSTER,
+    WILDCARD,
+    AccessControlEntry,
+    AclOperation,
+    AclPermission,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
+from barnabas.cluster.model.brokers import GRPC_LISTENER
+from barnabas.cluster.model.client_quotas import QuotaEntity
+from barnabas.cluster.model.jaas import SCRAM_MODULE
+from barnabas.cluster.model.scram import MIN_ITERATIONS, credential_of
+from barnabas.cluster.zk.client_settings import security_of
+from barnabas.cluster.zk.errors import ZooKeeperError
+from barnabas.cluster.zk.security import ZooKeeperSecurity
+from barnabas.cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.zk.store_acls import AclStore
+from barnabas.cluster.zk.store_cluster import ClusterStore
+from barnabas.cluster.zk.store_quotas import QuotaStore
+from barnabas.local.certificates import Authority, issue, make_authority
+from barnabas.local.client_login import MECHANISM, ClientLogin
+from barnabas.local.cluster import ClusterError, LocalCluster
+from barnabas.local.secret_files import write_secret
+from barnabas.local.zookeeper_security import ServerSecurity
+
+FOLDER = "secure"
+"""The folder in a cluster's directory that makes it a secured one. Its owner alone may open it."""
+
+ADMIN, CLIENT = "admin", "client"
+"""The users of clients."""
+
+HOSTS = ("localhost", "127.0.0.1", "::1")
+"""The names in the brokers' certificates."""
+
+_ZOOKEEPER_USER = "kafka"
+_PASSWORDS = "passwords.json"
+_PASSWORD_BYTES, _SALT_BYTES = 24, 24
+_LISTENER = "SASL_SSL"
+_SESSION_TIMEOUT_MS, _CONNECT_TIMEOUT_MS = 10_000, 20_000
+
+_TOPIC_OPERATIONS = (
+    AclOperation.READ,
+    AclOperation.WRITE,
+    AclOperation.CREATE,
+    AclOperation.DELETE,
+    AclOperation.DESCRIBE_CONFIGS,
+)
+_GROUP_OPERATIONS = (AclOperation.READ, AclOperation.DESCRIBE, AclOperation.DELETE)
+
+
+def _entries(permission: AclPermission, *operations: AclOperation) -> frozenset[AccessControlEntry]:
+    return frozenset(
+        AccessControlEntry(f"User:{CLIENT}", WILDCARD, operation, permission) for operation in operations
+    )
+
+
+GRANTS: Mapping[ResourcePattern, frozenset[AccessControlEntry]] = {
+    ResourcePattern(ResourceType.TOPIC, WILDCARD): _entries(AclPermission.ALLOW, *_TOPIC_OPERATIONS),
+    # Who reads the topics of offsets knows what all groups read.
+    ResourcePattern(ResourceType.TOPIC, "__", PatternType.PREFIXED): _entries(
+        AclPermission.DENY, AclOperation.ALL
+    ),
+    ResourcePattern(ResourceType.GROUP, WILDCARD): _entries(AclPermission.ALLOW, *_GROUP_OPERATIONS),
+    CLUSTER: _entries(AclPermission.ALLOW, AclOperation.IDEMPOTENT_WRITE),
+}
+"""The ACLs of `CLIENT`: write, read, create and delete topics, use all groups, and change no settings."""
+
+
+def is_secured(directory: Path) -> bool:
+    """Return whether the cluster in ``directory`` is a secured one."""
+    return (directory / FOLDER).is_dir()
+
+
+def principal_of(broker_id: int) -> str:
+    """Return the subject of a broker's certificate, which is its principal."""
+    return f"CN=broker-{broker_id},O=barnabas"
+
+
+def settings_of(folder: Path, brokers: int) -> dict[str, str]:
+    """Return the settings of all brokers, without those of single ones.
+
+    Args:
+        folder: The folder of certificates.
+        brokers: The number of brokers.
+    """
+    prefix = f"listener.name.{_LISTENER.lower()}"
+    super_users = (ADMIN, *(principal_of(each) for each in range(1, brokers + 1)))
+    return {
+        "listener.security.protocol.map": f"{_LISTENER}:{_LISTENER},{GRPC_LISTENER}:SSL",
+        f"{prefix}.sasl.enabled.mechanisms": MECHANISM.mechanism_name,
+        f"{prefix}.{MECHANISM.mechanism_name.lower()}.sasl.jaas.config": f"{SCRAM_MODULE} required;",
+        "ssl.keystore.type": "PEM",
+        "ssl.truststore.type": "PEM",
+        "ssl.truststore.location": str(folder / "ca.pem"),
+        "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
+        "super.users": ";".join(f"User:{each}" for each in super_users),
+    }
+
+
+class Secured:
+    """The security of a cluster in its directory. What is missing is made; what is there is kept.
+
+    Args:
+        directory: The cluster's directory.
+        brokers: The number of brokers.
+
+    Attributes:
+        folder: The folder of certificates, passwords and clients' files.
+        settings: The settings of all brokers.
+        zookeeper: Who may connect to ZooKeeper.
+        admin: The login of `ADMIN`.
+        client: The login of `CLIENT`.
+
+    Raises:
+        ClusterError: The directory has a cluster without security, or files that cannot be read.
+    """
+
+    def __init__(self, directory: Path, brokers: int) -> None:
+        directory = directory.resolve()
+        self.folder = directory / FOLDER
+        if not is_secured(directory) and (directory / "zookeeper").exists():
+            raise ClusterError(
+                f"the cluster in {directory} was made without --secure, and everybody could change it since: "
+                f"give another folder with --dir, or delete this one"
+            )
+        try:
+            self._make(directory, brokers)
+            passwords = self._passwords()
+        except (OSError, ValueError) as error:
+            raise ClusterError(f"cannot make or read the files in {self.folder}: {error}") from error
+        self.settings = settings_of(self.folder, brokers)
+        self.zookeeper = ServerSecurity({_ZOOKEEPER_USER: passwords[_ZOOKEEPER_USER]}, requires_login=True)
+        self.admin, self.client = (
+            ClientLogin(user, passwords[user], self.folder / "ca.pem") for user in (ADMIN, CLIENT)
+        )
+
+    def _make(self, directory: Path, brokers: int) -> None:
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        key, certificate = self.folder / "ca.key", self.folder / "ca.pem"
+        if not certificate.exists():
+            made = make_authority("barnabas")
+            write_secret(key, made.key)
+            write_secret(certificate, made.certificate)
+        authority = Authority(key.read_text(encoding="ascii"), certificate.read_text(encoding="ascii"))
+        for number in range(1, brokers + 1):
+            own = directory / f"broker-{number}"
+            own.mkdir(mode=0o700, exist_ok=True)  # its data and logs are for their owner, too
+            if not self._store(number).exists():
+                write_secret(self._store(number), issue(authority, principal_of(number), HOSTS))
+
+    def _passwords(self) -> dict[str, str]:
+        path, users = self.folder / _PASSWORDS, (ADMIN, CLIENT, _ZOOKEEPER_USER)
+        if not path.exists():
+            write_secret(path, json.dumps({user: secrets.token_urlsafe(_PASSWORD_BYTES) for user in users}))
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(found, dict) or not all(isinstance(found.get(user), str) for user in users):
+            raise ValueError(f"{_PASSWORDS} must have the passwords of {', '.join(users)}")
+        return {user: found[user] for user in users}
+
+    def _store(self, broker_id: int) -> Path:
+        return self.folder / f"broker-{broker_id}.pem"
+
+    def apply(self, cluster: LocalCluster) -> None:
+        """Set the brokers' own settings, and write the files of clients.
+
+        Args:
+            cluster: The cluster, made with `settings` and `zookeeper`, and not started.
+        """
+        for broker in cluster.brokers.values():
+            broker.own_settings |= {
+                "listeners": f"{_LISTENER}://{broker.kafka},{GRPC_LISTENER}://{broker.grpc}",
+                "ssl.keystore.location": str(self._store(broker.id)),
+            }
+        properties = self.folder / f"{CLIENT}.properties"
+        files = {
+            f"{ADMIN}.properties": self.admin.properties(cluster.bootstrap),
+            properties.name: self.client.properties(cluster.bootstrap),
+            **self.client.examples(cluster.bootstrap, properties),
+        }
+        for name, text in files.items():
+            write_secret(self.folder / name, text)
+
+    def provision(self, cluster: LocalCluster) -> None:
+        """Write what is missing of the users and their ACLs to ZooKeeper, before a broker reads them.
+
+        A user that has a credential keeps it, and its ACLs, so what an administrator changed stays.
+
+        Args:
+            cluster: The cluster; its ZooKeeper serves.
+
+        Raises:
+            ClusterError: ZooKeeper failed.
+        """
+        try:
+            asyncio.run(self._provision(cluster.zookeeper_connect, zookeeper_security(cluster)))
+        except ZooKeeperError as error:
+            raise ClusterError(f"cannot write the users to ZooKeeper: {error}") from error
+
+    async def _provision(self, connect: str, security: ZooKeeperSecurity) -> None:
+        session = await ZooKeeperSession.connect(
+            connect,
+            session_timeout_ms=_SESSION_TIMEOUT_MS,
+            connect_timeout_ms=_CONNECT_TIMEOUT_MS,
+            on_event=lambda _event: None,
+            security=security,
+        )
+        try:
+            await ClusterStore(session).create_persistent_paths()
+            await _add_user(session, self.admin, {})
+            await _add_user(session, self.client, GRANTS)
+        finally:
+            await session.close()
+
+
+def described(directory: Path, bootstrap: str) -> list[str]:
+    """Return lines for the terminal about how to log in; they have no password."""
+    folder, first = directory.resolve() / FOLDER, bootstrap.partition(",")[0]
+    where = (
+        f"clients log in as {CLIENT} or {ADMIN}: {folder} has {CLIENT}.properties, {ADMIN}.properties, "
+        f"and programs for confluent-kafka, kafka-python, aiokafka and Java"
+    )
+    command = f"kafka-console-producer.sh --bootstrap-server {first} --topic first"
+    return [where, f"try: echo hello | {command} --producer.config {folder / CLIENT}.properties"]
+
+
+def zookeeper_security(cluster: LocalCluster) -> ZooKeeperSecurity:
+    """Return the login with which this process reaches the embedded ZooKeeper of a cluster."""
+    settings = {} if cluster.zookeeper is None else cluster.zookeeper.client_settings
+    return security_of(settings, {})
+
+
+async def _add_user(
+    session: ZooKeeperSession,
+    login: ClientLogin,
+    grants: Mapping[ResourcePattern, frozenset[AccessControlEntry]],
+) -> None:
+    """Write a user's ACLs and credential, unless it has a credential, which is written last."""
+    users, entity, name = QuotaStore(session), QuotaEntity(login.user), MECHANISM.mechanism_name
+    stored = (await users.read([entity]))[entity]
+    if stored.settings is None:
+        raise ClusterError(f"the stored settings of user {login.user} cannot be read: {stored.error}")
+    if name in stored.settings:
+        return
+    acls = AclStore(session)
+    await acls.create_paths()
+    for resource, entries in grants.items():
+        known = (await acls.read([resource]))[resource]
+        if known.entries is None:
+            raise ClusterError(f"the stored ACLs of {resource} cannot be read: {known.error}")
+        await acls.write(resource, known.entries | entries, known.version)
+    salt = secrets.token_bytes(_SALT_BYTES)
+    salted = MECHANISM.salted_password(login.password, salt, MIN_ITERATIONS)
+    credential = credential_of(MECHANISM, salt, MIN_ITERATIONS, salted)
+    await users.write(entity, {**stored.settings, name: credential.text}, stored.version)

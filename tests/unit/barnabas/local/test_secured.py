@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from barnabas.cluster.model.properties import parse_properties
+from barnabas.local.cluster import ClusterError, LocalCluster
+from barnabas.local.secured import GRANTS, Secured, described, is_secured, settings_of
+
+
+def contents(folder):
+    return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+def test_what_is_there_is_kept_and_more_brokers_get_certificates(tmp_path):
+    assert not is_secured(tmp_path)
+    first = Secured(tmp_path, 1)
+    assert is_secured(tmp_path)
+    before = contents(first.folder)
+    second = Secured(tmp_path, 2)
+    after = contents(second.folder)
+    assert set(after) - set(before) == {"broker-2.pem"}
+    assert {name: after[name] for name in before} == before
+    assert (second.admin, second.client) == (first.admin, first.client)
+    assert {path.stat().st_mode & 0o777 for path in second.folder.iterdir()} == {0o600}
+    assert {(tmp_path / each).stat().st_mode & 0o777 for each in ("secure", "broker-2")} == {0o700}
+
+
+def test_a_cluster_without_security_is_refused(tmp_path):
+    (tmp_path / "zookeeper").mkdir()
+    with pytest.raises(ClusterError, match="was made without --secure"):
+        Secured(tmp_path, 1)
+    assert not is_secured(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"admin": 1, "client": "b", "kafka": "c"}', "secret"])
+def test_broken_passwords_are_named_and_not_shown(tmp_path, text):
+    Secured(tmp_path, 1)
+    (tmp_path / "secure" / "passwords.json").write_text(text)
+    with pytest.raises(ClusterError, match="cannot make or read the files in") as caught:
+        Secured(tmp_path, 1)
+    assert "secret" not in str(caught.value)
+
+
+def test_brokers_and_clients_get_their_files(tmp_path):
+    secured = Secured(tmp_path, 2)
+    passwords = json.loads((secured.folder / "passwords.json").read_text())
+    assert len(set(passwords.values())) == 3
+    cluster = LocalCluster(tmp_path, 2, overrides=secured.settings, zookeeper_security=secured.zookeeper)
+    secured.apply(cluster)
+    cluster.write_properties(2)
+    broker = cluster.broker(2)
+    written = parse_properties(broker.properties.read_text())
+    assert written["listeners"] == f"SASL_SSL://{broker.kafka},GRPC://{broker.grpc}"
+    assert written["ssl.keystore.location"] == str(secured.folder / "broker-2.pem")
+    assert written["zookeeper.set.acl"] == "true"
+    assert not [each for each in passwords.values() if each in broker.properties.read_text()]
+    for user in ("admin", "client"):
+        given = parse_properties((secured.folder / f"{user}.properties").read_text())
+        assert given["bootstrap.servers"] == cluster.bootstrap
+        assert f'username="{user}" password="{passwords[user]}"' in given["sasl.jaas.config"]
+
+
+def test_super_users_are_the_admin_and_the_brokers(tmp_path):
+    assert settings_of(tmp_path, 2)["super.users"] == (
+        "User:admin;User:CN=broker-1,O=barnabas;User:CN=broker-2,O=barnabas"
+    )
+
+
+def test_grants_are_of_the_client_alone():
+    entries = [entry for each in GRANTS.values() for entry in each]
+    assert {entry.principal for entry in entries} == {"User:client"}
+
+
+def test_the_terminal_shows_where_the_files_are(tmp_path):
+    lines = described(tmp_path, "h:1,h:2")
+    assert f"{tmp_path.resolve()}/secure/client.properties" in lines[1]
+    assert "--bootstrap-server h:1 " in lines[1]
