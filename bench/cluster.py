@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from barnabas.local.client_login import ClientLogin
 from barnabas.local.cluster import LocalCluster
+from barnabas.local.secured import Secured
 
 FAILOVER_SESSION_TIMEOUT_MS = 2_000
 """The ZooKeeper session timeout of the brokers in benches of failover."""
@@ -27,6 +29,25 @@ def running_cluster(overrides: Mapping[str, str] | None = None) -> Iterator[Loca
         LocalCluster(Path(directory), overrides=settings) as cluster,
     ):
         yield cluster
+
+
+@contextmanager
+def secured_cluster() -> Iterator[tuple[LocalCluster, ClientLogin]]:
+    """Run three brokers as ``barnabas up --secure`` does, and remove them afterwards.
+
+    Gives the cluster and an administrator's login. Clients log in by SCRAM over TLS, brokers use mutual TLS,
+    and an authorizer decides.
+    """
+    with tempfile.TemporaryDirectory(prefix="barnabas-bench-") as name:
+        directory = Path(name)
+        secured = Secured(directory, 3)
+        settings = {"state.change.log.level": "INFO", **secured.settings}
+        cluster = LocalCluster(directory, overrides=settings, zookeeper_security=secured.zookeeper)
+        secured.apply(cluster)
+        cluster.restart_zookeeper()
+        secured.provision(cluster)
+        with cluster:
+            yield cluster, secured.admin
 
 
 def broker_pids(cluster: LocalCluster) -> dict[str, int]:

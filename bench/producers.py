@@ -1,16 +1,19 @@
 """Producers that write as fast as they can with acks=all, each in a process of its own.
 
-``python -m barnabas.bench.producers BOOTSTRAP SIZE`` runs one producer. It reads numbers from standard input,
-one a line, writes that many records for each, and prints a line when all of them have an outcome.
+``python -m barnabas.bench.producers BOOTSTRAP SIZE`` runs one producer. It reads from standard input: on the
+first line further settings of the client as JSON, which may have a password, then numbers, one a line. It
+writes that many records for each, and prints a line when all of them have an outcome.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import time
-from types import TracebackType
+from collections.abc import Mapping
+from types import MappingProxyType, TracebackType
 from typing import Any, Self
 
 import confluent_kafka
@@ -26,13 +29,14 @@ LINGER_MS = 20
 QUEUE_RECORDS = 1_000_000
 FLUSH_TIMEOUT_S = 120.0
 METADATA_TIMEOUT_S = 10.0
+NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 
 
 class LostRecordsError(Exception):
     """An error if fewer records are committed than were written; the text has the numbers."""
 
 
-def write(bootstrap: str, records: int, size: int) -> float:
+def write(bootstrap: str, records: int, size: int, settings: Mapping[str, str] = NO_SETTINGS) -> float:
     """Write records of ``size`` bytes, wait for all outcomes, and return the seconds.
 
     Delivery callbacks would cost the client a third more, so there are none; ``committed`` shows whether a
@@ -43,6 +47,7 @@ def write(bootstrap: str, records: int, size: int) -> float:
     """
     producer = confluent_kafka.Producer(
         {
+            **settings,
             "bootstrap.servers": bootstrap,
             "acks": "all",
             "linger.ms": LINGER_MS,
@@ -66,7 +71,7 @@ def write(bootstrap: str, records: int, size: int) -> float:
     return time.perf_counter() - start
 
 
-def committed(bootstrap: str) -> int:
+def committed(bootstrap: str, settings: Mapping[str, str] = NO_SETTINGS) -> int:
     """Return the number of records below the high watermarks of all partitions.
 
     An admin client asks for them. A consumer needs a ``group.id`` and looks up its coordinator, for which the
@@ -75,7 +80,7 @@ def committed(bootstrap: str) -> int:
     Raises:
         confluent_kafka.KafkaException: A leader does not answer.
     """
-    admin = AdminClient({"bootstrap.servers": bootstrap, "log_level": 2})
+    admin = AdminClient({**settings, "bootstrap.servers": bootstrap, "log_level": 2})
     partitions = [confluent_kafka.TopicPartition(TOPIC, number) for number in range(PARTITIONS)]
     specs: Any = OffsetSpec  # whose methods have no annotations
     ends, starts = (
@@ -95,15 +100,21 @@ class Producers:
         bootstrap: ``bootstrap.servers`` of the cluster.
         count: The number of producers.
         size: The bytes of a record.
+        settings: Further settings of librdkafka, such as a login.
     """
 
-    def __init__(self, bootstrap: str, count: int, size: int) -> None:
+    def __init__(
+        self, bootstrap: str, count: int, size: int, settings: Mapping[str, str] = NO_SETTINGS
+    ) -> None:
         self._bootstrap = bootstrap
+        self._settings = dict(settings)
         command = [sys.executable, "-m", __name__, bootstrap, str(size)]
         self._running = [
             subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
             for _ in range(count)
         ]
+        for process in self._running:
+            print(json.dumps(self._settings), file=process.stdin, flush=True)
         self.pids = {f"client {number}": process.pid for number, process in enumerate(self._running, 1)}
 
     def __enter__(self) -> Self:
@@ -136,18 +147,19 @@ class Producers:
         Raises:
             LostRecordsError: Some are not committed.
         """
-        before = committed(self._bootstrap)
+        before = committed(self._bootstrap, self._settings)
         seconds = self.warm_up(records)
-        found = committed(self._bootstrap) - before
+        found = committed(self._bootstrap, self._settings) - before
         if found != records:
             raise LostRecordsError(f"{found} of {records} records are committed")
         return seconds
 
 
 def main(bootstrap: str, size: str) -> None:
-    """Write for each line of standard input."""
+    """Write for each line of standard input after the first."""
+    settings = json.loads(sys.stdin.readline())
     for line in sys.stdin:
-        print(write(bootstrap, int(line), int(size)), flush=True)
+        print(write(bootstrap, int(line), int(size), settings), flush=True)
 
 
 if __name__ == "__main__":

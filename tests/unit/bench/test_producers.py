@@ -1,3 +1,5 @@
+import io
+
 import confluent_kafka
 import pytest
 
@@ -44,13 +46,13 @@ def test_several_producers_share_the_records_as_evenly_as_may_be(mock_bootstrap)
 
 def test_records_that_failed_are_no_figure(mock_bootstrap, monkeypatch):
     with Producers(mock_bootstrap, count=1, size=10) as clients:
-        monkeypatch.setattr(producers, "committed", lambda _: 0)
+        monkeypatch.setattr(producers, "committed", lambda *_: 0)
         with pytest.raises(LostRecordsError, match="0 of 7 records are committed"):
             clients.write(7)
 
 
 def test_a_producer_writes_for_each_line_of_its_input(mock_bootstrap, monkeypatch, capsys):
-    monkeypatch.setattr("sys.stdin", iter(["2\n", "3\n"]))
+    monkeypatch.setattr("sys.stdin", io.StringIO('{"client.id": "of a bench"}\n2\n3\n'))
     before = committed(mock_bootstrap)
     producers.main(mock_bootstrap, "10")
     assert len(capsys.readouterr().out.split()) == 2
