@@ -156,6 +156,8 @@ class Secured:
         key, certificate = self.folder / "ca.key", self.folder / "ca.pem"
         if not certificate.exists():
             made = make_authority("barnabas")
+            for store in self.folder.glob("broker-*.pem"):
+                store.unlink()  # of another authority, which the next one does not trust
             write_secret(key, made.key)
             write_secret(certificate, made.certificate)
         authority = Authority(key.read_text(encoding="ascii"), certificate.read_text(encoding="ascii"))

@@ -27,6 +27,15 @@ def test_what_is_there_is_kept_and_more_brokers_get_certificates(tmp_path):
     assert {(tmp_path / each).stat().st_mode & 0o777 for each in ("secure", "broker-2")} == {0o700}
 
 
+def test_another_authority_issues_all_certificates_again(tmp_path):
+    first = Secured(tmp_path, 2)
+    before = contents(first.folder)
+    (first.folder / "ca.pem").unlink()
+    after = contents(Secured(tmp_path, 1).folder)
+    assert not {"ca.pem", "ca.key", "broker-1.pem"} & {name for name in after if after[name] == before[name]}
+    assert "broker-2.pem" not in after
+
+
 def test_a_cluster_without_security_is_refused(tmp_path):
     (tmp_path / "zookeeper").mkdir()
     with pytest.raises(ClusterError, match="was made without --secure"):
