@@ -15,8 +15,11 @@ ANY_VERSION = -1
 MAXIMUM_REQUEST_BYTES = 1_000_000
 """The most bytes of a request, just below ``jute.maxbuffer`` (0xfffff), a server's limit for packets."""
 
-_OVERHEAD_BYTES = 64
-"""An upper bound of an operation's bytes besides path and data: headers, lengths, flags, the longest ACL."""
+_OVERHEAD_BYTES = 80
+"""An upper bound of an operation's bytes besides path and data: headers, lengths, flags, the longest ACL.
+
+The ACL of a readable node makes it 64; the header that ends a transaction adds 9.
+"""
 
 
 class Stat(NamedTuple):

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from kazoo.protocol import serialization as jute
 from kazoo.security import ACL, Id
@@ -33,6 +33,7 @@ def on_the_wire(operation: Operation) -> object:
 
 @settings(max_examples=100)
 @given(st.lists(operations, min_size=1, max_size=20))
+@example([Create("/", b"", acl=READABLE)])
 def test_the_size_is_never_underestimated(batch: list[Operation]) -> None:
     actual = len(jute.Transaction([on_the_wire(operation) for operation in batch]).serialize())
     assert actual <= request_bytes(*batch) <= actual + 70 * len(batch)
