@@ -117,7 +117,9 @@ class SaslGate:
 
         A client whose session has ended may only authenticate again.
         """
-        if prefix.api_key == ApiKey.SASL_HANDSHAKE or not self._authentication.is_expired(self._now_ms):
+        if prefix is FOR_THE_GATE or prefix.api_key == ApiKey.SASL_HANDSHAKE:
+            return False
+        if not self._authentication.is_expired(self._now_ms):
             return False
         self._context.meter.connections.expired(self._listener)
         self._connection.close("the session has expired without a re-authentication")

@@ -19,6 +19,9 @@ from barnabas.cluster.model.addresses import host_address
 RECEIVE_BYTES = 65_536
 """The most bytes that are decrypted in one go."""
 
+UNREAD_BYTES = 16_384
+"""The most bytes that TLS itself answers, to new keys for example, while the client reads nothing."""
+
 _received = memoryview(bytearray(RECEIVE_BYTES))
 """The bytes that the socket's transport has read, for all connections: they are decrypted at once."""
 
@@ -68,6 +71,7 @@ class TlsTransport(asyncio.Transport, asyncio.BufferedProtocol):
         self._failure: str | None = None
         self._is_paused = False
         self._is_closing = False
+        self._unread = 0
 
     @property
     def certificate(self) -> bytes | None:
@@ -196,6 +200,18 @@ class TlsTransport(asyncio.Transport, asyncio.BufferedProtocol):
         if self._raw is not None and self._outgoing.pending:
             self._raw.write(self._outgoing.read())
 
+    def _flush_own(self) -> None:
+        """Send what TLS itself answers; cut off a client that causes answers and reads none of them.
+
+        A client may ask for new keys as often as it likes (RFC 8446, section 4.6.3), before it logs in, too.
+        """
+        is_read = self._raw is None or not self._raw.get_write_buffer_size()
+        self._unread = 0 if is_read else self._unread + self._outgoing.pending
+        if self._unread > UNREAD_BYTES:
+            self.abort()
+            return
+        self._flush()
+
     def _shake_hands(self) -> None:
         """Take the next step of the handshake."""
         if self._is_closing:
@@ -249,7 +265,7 @@ class TlsTransport(asyncio.Transport, asyncio.BufferedProtocol):
                 return
             if count < len(buffer):
                 break
-        self._flush()
+        self._flush_own()
 
     def _fill(self, buffer: memoryview) -> tuple[int, bool]:
         """Decrypt into ``buffer``; return the number of bytes, and whether the client sends no more."""

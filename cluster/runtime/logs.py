@@ -27,6 +27,9 @@ _LIBRARIES = {
     # kazoo warns at each attempt to connect; the broker itself logs once that ZooKeeper is unavailable.
     "kazoo": logging.ERROR,
 }
+_LAYOUT = "\n\t"
+"""The characters by which a message of several lines, such as the settings at the start, is laid out."""
+
 _NOT_FIELDS = ("event", "level", "logger", "stamp", "exception")
 
 
@@ -76,12 +79,25 @@ class _Stamp:
 def as_kafka_line(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> str:
     """Format an event in log4j's ``[%d] %p %m (%c)%n``; fields follow the message as ``name=value``."""
     level = str(event.get("level", "info"))
-    fields = "".join(f" {k}={v}" for k, v in event.items() if k not in _NOT_FIELDS and not k.startswith("_"))
+    fields = "".join(
+        f" {k}={_escaped(str(v))}" for k, v in event.items() if k not in _NOT_FIELDS and not k.startswith("_")
+    )
     line = (
         f"[{event.get('stamp', '')}] {_KAFKA_NAMES.get(level, level.upper())} "
-        f"{event.get('event', '')}{fields} ({event.get('logger') or 'root'})"
+        f"{_escaped(str(event.get('event', '')), kept=_LAYOUT)}{fields} ({event.get('logger') or 'root'})"
     )
     return f"{line}\n{event['exception']}" if event.get("exception") else line
+
+
+def _escaped(text: str, kept: str = "") -> str:
+    """Escape what would break or forge a line: clients choose names in it."""
+    if text.isprintable():
+        return text
+    escaped = "".join(
+        each if each.isprintable() or each in kept else each.encode("unicode_escape").decode()
+        for each in text
+    )
+    return escaped.replace("\n[", "\n\t[")
 
 
 def _formatter(shared: list[Any]) -> logging.Formatter:

@@ -216,6 +216,11 @@ class SaslAuthentication:
         return Reply(token=token, lifetime_ms=lifetime_ms)
 
     def _lifetime_ms(self, credential_ms: int | None) -> int:
-        """Return the milliseconds of the session: no longer than the credential; 0 for no end."""
+        """Return the milliseconds of the session: no longer than the credential; 0 for no end.
+
+        A credential that expires just now gets the shortest session; in Kafka it gets one without an end.
+        """
         longest = self._mechanisms[self._name].max_reauth_ms
-        return max(0, longest if credential_ms is None else min(longest, credential_ms))
+        if longest <= 0:
+            return 0
+        return longest if credential_ms is None else max(1, min(longest, credential_ms))

@@ -228,6 +228,17 @@ async def test_a_session_is_renewed_or_ends(connect_to, monkeypatch):
     assert await client.is_closed()
 
 
+async def test_a_session_that_has_ended_is_renewed(connect_to, monkeypatch):
+    now = [1_000]
+    monkeypatch.setattr(sasl_gate.SaslGate, "_now_ms", property(lambda gate: now[0]))
+    client = await connect_to(max_reauth_ms=5_000)
+    await client.log_in()
+    now[0] += 60_000
+    assert (await client.log_in()).session_lifetime.total_seconds() == 5
+    client.send(client.plain.api_versions(1))
+    await client.answer(18, 0)
+
+
 async def test_a_client_that_does_not_authenticate_is_closed_when_it_is_idle(connect_to, broker, monkeypatch):
     monkeypatch.setattr(clients, "SWEEP_SECONDS", 0.01)
     broker.settings = dataclasses.replace(broker.settings, max_idle_ms=20)

@@ -10,11 +10,13 @@ import struct
 import pytest
 from structlog.testing import capture_logs
 
+from barnabas.broker.server import tls_transport
 from barnabas.broker.server.acceptor import ConnectionQuotas
 from barnabas.broker.server.clients import ClientListener
 from barnabas.broker.server.connection_limits import ConnectionLimits
 from barnabas.broker.server.listener_security import SslSettings
 from barnabas.broker.server.listener_tls import ListenerTls
+from barnabas.broker.server.tls_transport import TlsTransport
 from barnabas.cluster.model.configs import Password
 from barnabas.cluster.model.principal import ANONYMOUS
 from barnabas.cluster.model.principal_mapping import PrincipalMapping
@@ -305,3 +307,74 @@ async def test_a_renewed_certificate_serves_new_connections_and_old_ones_stay(li
     assert await versions(schema, new)
     old.writer.close()
     new.writer.close()
+
+
+class Unread:
+    """The transport of a socket whose client reads nothing."""
+
+    def __init__(self):
+        self.is_aborted = False
+        self.waiting = 0
+
+    def get_extra_info(self, name, default=None):
+        del name
+        return default
+
+    def write(self, data):
+        self.waiting += len(data)
+
+    def get_write_buffer_size(self):
+        return self.waiting
+
+    def is_closing(self):
+        return self.is_aborted
+
+    def abort(self):
+        self.is_aborted = True
+
+
+class NewKeys:
+    """OpenSSL's end of a connection whose client asks for new keys, which OpenSSL answers at once."""
+
+    def __init__(self, transport):
+        self._transport = transport
+
+    def pending(self):
+        return 0
+
+    def read(self, size, buffer):
+        del size, buffer
+        self._transport._incoming.read()
+        self._transport._outgoing.write(bytes(1000))
+        raise ssl.SSLWantReadError
+
+
+class Idle(asyncio.BufferedProtocol):
+    def get_buffer(self, sizehint):
+        del sizehint
+        return memoryview(bytearray(1000))
+
+
+async def test_a_client_that_asks_for_new_keys_and_reads_nothing_is_cut_off():
+    raw = Unread()
+    transport = TlsTransport(tls_of().context, 60, lambda _: Idle(), lambda transport, reason: None)
+    transport.connection_made(raw)
+    transport._protocol, transport._tls = Idle(), NewKeys(transport)
+    for _ in range(1000):
+        if not raw.is_aborted:
+            transport.buffer_updated(1000)
+    assert raw.is_aborted
+    assert raw.waiting <= tls_transport.UNREAD_BYTES + 2000
+    transport.connection_lost(None)
+
+
+async def test_a_client_that_reads_may_ask_for_new_keys():
+    raw = Unread()
+    raw.write = lambda data: None
+    transport = TlsTransport(tls_of().context, 60, lambda _: Idle(), lambda transport, reason: None)
+    transport.connection_made(raw)
+    transport._protocol, transport._tls = Idle(), NewKeys(transport)
+    for _ in range(1000):
+        transport.buffer_updated(1000)
+    assert not raw.is_aborted
+    transport.connection_lost(None)

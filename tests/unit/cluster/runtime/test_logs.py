@@ -39,6 +39,21 @@ def test_what_libraries_log_comes_to_the_same_file(tmp_path):
     assert "WARN lost it (some.library)\n" in (tmp_path / "server.log").read_text()
 
 
+def test_a_client_cannot_forge_a_line(tmp_path):
+    set_up(tmp_path, "INFO")
+    forged = "x\n[2026-01-01 00:00:00,000] INFO all is well\r\x1b[2J"
+    structlog.get_logger("a").info("closing", client_id=forged)
+    structlog.get_logger("a").info(f"refused {forged}")
+    structlog.get_logger("a").info("values: \n\ta = 1\n\tb = ü\n")
+    text = (tmp_path / "server.log").read_text()
+    assert "\r" not in text
+    assert "\x1b" not in text
+    assert r"client_id=x\n[2026-01-01 00:00:00,000] INFO all is well\r\x1b[2J (a)" in text
+    assert "refused x\n\t[2026-01-01" in text
+    assert "values: \n\ta = 1\n\tb = ü\n (a)\n" in text
+    assert sum(line.startswith("[") for line in text.splitlines()) == 3
+
+
 def test_every_attempt_to_reach_zookeeper_is_no_line(tmp_path):
     set_up(tmp_path, "DEBUG")
     logging.getLogger("kazoo.client").warning("Connection dropped")

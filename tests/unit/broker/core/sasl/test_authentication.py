@@ -131,7 +131,9 @@ def test_a_client_reads_only_what_it_may():
         (9_000, None, 9_000),
         (9_000, 5_000, 5_000),
         (3_000, 5_000, 3_000),
-        (9_000, -1, 0),
+        (9_000, -1, 1),
+        (9_000, 0, 1),
+        (0, -1, 0),
     ],
 )
 def test_a_session_ends_with_its_credential_or_before(max_reauth_ms, credential_ms, lifetime_ms):
