@@ -146,6 +146,7 @@ class _Cleaning:
         for segment in self._job.segments:
             path = segment_file(self._directory, segment.base_offset, TRANSACTION_INDEX_SUFFIX)
             yield from TransactionIndex(path).entries
+        yield from self._job.aborted_later
 
     def _build(self, offsets: OffsetMap) -> Iterator[Step]:
         """Put the keys of the dirty section into the map, until it is full."""

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from barnabas.broker.core.compaction import SegmentSize
 from barnabas.broker.core.record_batch import BatchHeader
+from barnabas.broker.core.transactions import AbortedTransaction
 from barnabas.cluster.model.ids import Offset
 
 
@@ -40,6 +41,8 @@ class CleaningJob:
         first_dirty_offset: The offset at which the dirty section begins.
         end_offset: The end of the part of it that is compacted now.
         producers: The active producers.
+        aborted_later: The aborted transactions with records below ``end_offset`` whose markers lie in later
+            segments.
         delete_retention_ms: ``delete.retention.ms``.
         segment_bytes: ``segment.bytes``.
         segment_index_bytes: ``segment.index.bytes``.
@@ -54,6 +57,7 @@ class CleaningJob:
     first_dirty_offset: Offset
     end_offset: Offset
     producers: tuple[LastOfProducer, ...]
+    aborted_later: tuple[AbortedTransaction, ...]
     delete_retention_ms: int
     segment_bytes: int
     segment_index_bytes: int
@@ -67,6 +71,7 @@ class CleaningJob:
         """Return the job that ``dataclasses.asdict`` and JSON have encoded."""
         values["segments"] = tuple(SegmentSize(*each) for each in values["segments"])
         values["producers"] = tuple(LastOfProducer(*each) for each in values["producers"])
+        values["aborted_later"] = tuple(AbortedTransaction(*each) for each in values["aborted_later"])
         return cls(**values)
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from barnabas.broker.core.compaction import CompactedLog, LogToClean, SegmentSize
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.producer_state import ProducerEntry
+from barnabas.broker.core.transactions import AbortedTransaction
 from barnabas.broker.disk.cleaning_job import CleaningJob, LastOfProducer
 from barnabas.broker.disk.failure_guard import FailureGuard
 from barnabas.broker.disk.log_context import LogContext
@@ -92,6 +93,7 @@ class LogCompaction:
             first_dirty_offset=due.first_dirty_offset,
             end_offset=due.end_offset,
             producers=tuple(map(_last_of, self._files.producers)),
+            aborted_later=self._guard.run("cleaning", lambda: self._aborted_later(due.end_offset)),
             delete_retention_ms=config.delete_retention_ms,
             segment_bytes=config.segment_bytes,
             segment_index_bytes=config.segment_index_bytes,
@@ -115,6 +117,13 @@ class LogCompaction:
             for each in segments
             if each.base_offset < end_offset
         )
+
+    def _aborted_later(self, end_offset: Offset) -> tuple[AbortedTransaction, ...]:
+        """Return the aborted transactions with records below ``end_offset`` and markers in later segments.
+
+        Their markers are below the high watermark, or ``end_offset`` would not lie behind their records.
+        """
+        return tuple(self._files.aborted_transactions(end_offset, end_offset))
 
     def open(self, base_offset: Offset, config: LogConfig) -> Future[LogSegment]:
         """Begin to open a compacted segment, on the directory's thread; its result may be ``OSError``."""

@@ -193,6 +193,19 @@ def test_the_last_batch_of_a_producer_stays_as_a_header(logs):
     assert again.append_as_leader(keyed_batch([(b"k", b"new")], producer=(7, 1, 6)), EPOCH).first_offset == 8
 
 
+def test_records_whose_abort_lies_beyond_the_cleaned_segments_hide_nothing(logs):
+    log = logs.open(COMPACT)
+    good = keyed_batch([(b"k", b"good")], base_offset=0)
+    aborted = transactional(keyed_batch([(b"k", b"bad" * 150)], base_offset=1, producer=(9, 0, 0)))
+    log.append_as_follower(good + aborted)
+    log.append_as_follower(marker(0, (9, 0), 2))
+    active = log.compaction.facts(COMPACT, 3).segments[-1]
+    assert active.base_offset == 2
+    assert compact(log) == 2
+    found = [(key, value) for _, key, value, _ in content(log) if key == b"k"]
+    assert found == [(b"k", b"good")]
+
+
 def test_aborted_records_go_and_hide_nothing(logs):
     log = logs.open(COMPACT)
     fill(log, [[(b"k", b"good")]])
