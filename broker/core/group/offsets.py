@@ -82,7 +82,7 @@ class GroupOffsets:
         transactional: Mapping[ProducerId, Mapping[TopicPartition, CommittedOffset]] | None = None,
     ) -> None:
         self._committed = dict(committed or {})
-        self._pending: dict[TopicPartition, OffsetAndMetadata] = {}
+        self._pending: dict[TopicPartition, list[OffsetAndMetadata]] = {}
         self._transactional = {producer: dict(each) for producer, each in (transactional or {}).items()}
 
     def __len__(self) -> int:
@@ -112,7 +112,8 @@ class GroupOffsets:
 
     def prepare(self, commits: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
         """Note commits whose records are about to be appended."""
-        self._pending |= commits
+        for topic_partition, value in commits.items():
+            self._pending.setdefault(topic_partition, []).append(value)
 
     def complete(self, commits: Mapping[TopicPartition, OffsetAndMetadata], log_offset: Offset) -> None:
         """Make prepared commits visible, whose records were appended in the batch at ``log_offset``.
@@ -121,7 +122,7 @@ class GroupOffsets:
         log is loaded. A partition whose topic was deleted meanwhile stays away.
         """
         for topic_partition, value in commits.items():
-            if topic_partition not in self._pending:
+            if not any(each is value for each in self._pending.get(topic_partition, ())):
                 continue
             known = self._committed.get(topic_partition)
             if known is None or known.log_offset < log_offset:
@@ -129,10 +130,15 @@ class GroupOffsets:
         self.abandon(commits)
 
     def abandon(self, commits: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
-        """Forget prepared commits; where a later commit of the partition is pending, it stays so."""
+        """Forget prepared commits; other commits of their partitions stay pending.
+
+        In Kafka only the latest one is known: if it is refused, an earlier one that is acknowledged
+        afterwards is not seen.
+        """
         for topic_partition, value in commits.items():
-            if self._pending.get(topic_partition) is value:
-                del self._pending[topic_partition]
+            others = [each for each in self._pending.pop(topic_partition, ()) if each is not value]
+            if others:
+                self._pending[topic_partition] = others
 
     def remove(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
         """Drop all that is known of ``partitions``; return those of them that had a committed offset."""
@@ -146,18 +152,25 @@ class GroupOffsets:
         self._transactional = {producer: each for producer, each in self._transactional.items() if each}
         return removed
 
-    def expired(self, rule: Expiration, now_ms: int, retention_ms: int) -> list[TopicPartition]:
-        """Return the partitions whose offsets have expired under ``rule``.
+    def expired(
+        self,
+        rule: Expiration,
+        now_ms: int,
+        retention_ms: int,
+        among: Iterable[TopicPartition] | None = None,
+    ) -> list[TopicPartition]:
+        """Return the partitions whose offsets have expired under ``rule``, all or those in ``among``.
 
         An offset whose client set an expiration time expires then; else after ``retention_ms``. One with a
         pending commit does not expire.
         """
         return [
             topic_partition
-            for topic_partition, (value, _) in self._committed.items()
+            for topic_partition in (self._committed if among is None else among)
             if topic_partition.topic not in rule.kept_topics
             and topic_partition not in self._pending
-            and _has_expired(value, rule, now_ms, retention_ms)
+            and (committed := self._committed.get(topic_partition)) is not None
+            and _has_expired(committed.value, rule, now_ms, retention_ms)
         ]
 
 

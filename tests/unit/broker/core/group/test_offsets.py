@@ -37,6 +37,16 @@ def test_a_commit_whose_append_failed_leaves_the_one_before():
     assert (offsets.get(A), offsets.get(B), offsets.is_pending(B)) == (commit(1), None, False)
 
 
+def test_a_commit_stays_pending_if_a_later_one_is_refused():
+    offsets, first, refused = committed(a=commit(1)), commit(5), commit(6)
+    offsets.prepare({A: first})
+    offsets.prepare({A: refused})
+    offsets.abandon({A: refused})
+    assert offsets.is_pending(A)
+    offsets.complete({A: first}, 10)
+    assert (offsets.get(A), offsets.is_pending(A)) == (first, False)
+
+
 def test_of_two_commits_the_later_record_wins_whichever_is_acknowledged_first():
     offsets, first, second = GroupOffsets(), commit(5), commit(3)
     offsets.prepare({A: first})
