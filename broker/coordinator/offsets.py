@@ -7,7 +7,7 @@ Source: ``storeOffsets``, ``getOffsets`` and ``cleanupGroupMetadata`` of ``Group
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from barnabas.broker.coordinator.coordinated import CoordinatedPartition, CoordinatedPartitions
@@ -212,12 +212,10 @@ class CoordinatedOffsets:
         return expired
 
     async def _expire(self, partition: CoordinatedPartition, group_id: str) -> int:
-        group = partition.groups.by_id.get(group_id)
-        if group is None:
-            return 0
-        gone: list[TopicPartition] = []
-        offsets = partition.offsets.get(group_id)
-        if offsets is not None:
+        def expired(among: Sequence[TopicPartition] | None = None) -> Sequence[TopicPartition]:
+            group, offsets = partition.groups.by_id.get(group_id), partition.offsets.get(group_id)
+            if group is None or offsets is None:
+                return ()
             rule = expiration(
                 group.protocol_type,
                 is_empty=group.state is GroupState.EMPTY,
@@ -225,9 +223,12 @@ class CoordinatedOffsets:
                 state_timestamp_ms=group.state_timestamp_ms,
                 subscribed_topics=group.subscribed_topics,
             )
-            if rule is not None:
-                gone = offsets.expired(rule, wall_ms(), self._settings.retention_ms)
-        count = await self._remove(partition, group_id, gone)
+            if rule is None:
+                return ()
+            return offsets.expired(rule, wall_ms(), self._settings.retention_ms, among)
+
+        # What is committed, or joins, between two portions may keep the rest.
+        count = await self._remove(partition, group_id, expired(), still=expired)
         self._metrics.offset_expirations.inc(count)
         return count
 
@@ -238,9 +239,15 @@ class CoordinatedOffsets:
             await self._remove(partition, group_id, tuple(offsets.partitions)[PORTION:])
 
     async def _remove(
-        self, partition: CoordinatedPartition, group_id: str, topic_partitions: Iterable[TopicPartition]
+        self,
+        partition: CoordinatedPartition,
+        group_id: str,
+        topic_partitions: Iterable[TopicPartition],
+        still: Callable[[Sequence[TopicPartition]], Sequence[TopicPartition]] = tuple,
     ) -> int:
         """Delete offsets of a group with tombstones, and an empty group that has no others; count them.
+
+        ``still`` returns those of a portion that are to be deleted still.
 
         The tombstones of a portion are appended as it is removed: a commit that comes in between the portions
         must not be followed by its own tombstone.
@@ -252,7 +259,7 @@ class CoordinatedOffsets:
             offsets = partition.offsets.get(group_id)
             if offsets is None or partition.is_unloaded:
                 break
-            removed = offsets.remove(portion)
+            removed = offsets.remove(still(portion))
             count += len(removed)
             self._effects.append_tombstones(
                 partition.number, [encode_offset_key(group_id, each) for each in removed]

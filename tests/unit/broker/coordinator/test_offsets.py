@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 
+from barnabas.broker.coordinator import offsets as offsets_module
 from barnabas.broker.coordinator.offsets import PORTION
 from barnabas.broker.core.group.records import OffsetAndMetadata, encode_group_key, encode_offset_key
 from barnabas.broker.core.group.requests import LeavingMember, MemberCall
+from barnabas.broker.replicas.turn import Turn
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 
@@ -212,6 +214,29 @@ async def test_old_offsets_expire_and_the_group_with_the_last(scene):
     await scene.resign()
     await scene.lead(epoch=2)
     assert scene.groups.count == 0
+
+
+async def test_a_commit_that_comes_while_its_group_expires_stays(scene, monkeypatch):
+    await scene.lead()
+    partition = scene.groups.partitions.get(scene.tp().partition)
+    old = {TopicPartition("t", number): value(1, commit_ms=5) for number in range(PORTION + 1)}
+    await scene.groups.offsets.commit(simple(), old)
+    last = TopicPartition("t", PORTION)
+
+    class CommitsBetween(Turn):
+        """A turn that is over once the first portion is gone, and lets a client commit."""
+
+        async def yield_if_long(self):
+            if len(partition.offsets["g"]) == 1:
+                assert await scene.groups.offsets.commit(simple(), {last: value(7)}) == {last: NONE}
+
+    monkeypatch.setattr(offsets_module, "Turn", CommitsBetween)
+    assert await scene.groups.offsets.expire() == PORTION
+    found = await scene.groups.offsets.fetch("g", None, require_stable=True)
+    assert {tp: each.committed.offset for tp, each in found.items()} == {last: 7}
+    await scene.resign()
+    await scene.lead(epoch=2)
+    assert await scene.groups.offsets.fetch("g", None, require_stable=True) == found
 
 
 async def test_offsets_of_a_stable_group_expire_where_it_is_not_subscribed(scene):
