@@ -125,12 +125,17 @@ def watch(
     history: Annotated[
         Path | None, typer.Option(help="A file that keeps the history for the next start of the page.")
     ] = None,
+    secured: Annotated[
+        Path | None,
+        typer.Option(help="The directory of a secured cluster, as whose admin the page logs in."),
+    ] = None,
     report_command: Annotated[
         str | None,
         typer.Option(help="The command that makes a report elsewhere, shown where this page has no Spark."),
     ] = None,
 ) -> None:
     """Serve the live page of a cluster that runs elsewhere, without buttons."""
+    from barnabas.local.secured import admin_of  # loads cryptography
     from barnabas.page import watch as watching  # a web server and a client take half a second to import
     from barnabas.page.live import Source
 
@@ -138,10 +143,11 @@ def watch(
         addresses = watching.by_id(metrics or [], "--metrics", "HOST:PORT")
         folders = watching.by_id(logs or [], "--logs", "FOLDER")
         security = security_of({}, os.environ)
-    except ValueError as error:
+        login = None if secured is None else admin_of(secured)
+    except (OSError, ValueError) as error:
         raise typer.BadParameter(str(error)) from error
     paths = {broker: Path(each) for broker, each in folders.items()}
-    source = Source(zookeeper, bootstrap, addresses, paths, security)
+    source = Source(zookeeper, bootstrap, addresses, paths, security, login)
     raise typer.Exit(
         watching.run(
             source,

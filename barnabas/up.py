@@ -159,7 +159,7 @@ def _run(
     began = time.monotonic()
     if secured is not None:
         cluster.restart_zookeeper()
-        secured.provision(cluster)
+        secured.provision(cluster.zookeeper_connect, zookeeper_security(cluster))
     cluster.launch()
     cluster.wait_ready(READY_TIMEOUT_S, given_up=stop.is_set)
     if stop.is_set():

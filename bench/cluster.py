@@ -9,7 +9,7 @@ from pathlib import Path
 
 from barnabas.local.client_login import ClientLogin
 from barnabas.local.cluster import LocalCluster
-from barnabas.local.secured import Secured
+from barnabas.local.secured import Secured, zookeeper_security
 
 FAILOVER_SESSION_TIMEOUT_MS = 2_000
 """The ZooKeeper session timeout of the brokers in benches of failover."""
@@ -45,7 +45,7 @@ def secured_cluster() -> Iterator[tuple[LocalCluster, ClientLogin]]:
         cluster = LocalCluster(directory, overrides=settings, zookeeper_security=secured.zookeeper)
         secured.apply(cluster)
         cluster.restart_zookeeper()
-        secured.provision(cluster)
+        secured.provision(cluster.zookeeper_connect, zookeeper_security(cluster))
         with cluster:
             yield cluster, secured.admin
 

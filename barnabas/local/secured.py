@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from barnabas.cluster.model.acls import (
@@ -50,9 +50,11 @@ HOSTS = ("localhost", "127.0.0.1", "::1")
 """The names in the brokers' certificates."""
 
 _ZOOKEEPER_USER = "kafka"
+_USERS = (ADMIN, CLIENT, _ZOOKEEPER_USER)
 _PASSWORDS = "passwords.json"
+_AUTHORITY = "ca.pem"
 _PASSWORD_BYTES, _SALT_BYTES = 24, 24
-_LISTENER = "SASL_SSL"
+_LISTENER = _PROTOCOL = "SASL_SSL"
 _SESSION_TIMEOUT_MS, _CONNECT_TIMEOUT_MS = 10_000, 20_000
 
 _TOPIC_OPERATIONS = (
@@ -93,22 +95,29 @@ def principal_of(broker_id: int) -> str:
     return f"CN=broker-{broker_id},O=barnabas"
 
 
-def settings_of(folder: Path, brokers: int) -> dict[str, str]:
+def settings_of(folder: Path, brokers: int, listeners: Sequence[str] = (_LISTENER,)) -> dict[str, str]:
     """Return the settings of all brokers, without those of single ones.
 
     Args:
         folder: The folder of certificates.
         brokers: The number of brokers.
+        listeners: The listeners for clients.
     """
-    prefix = f"listener.name.{_LISTENER.lower()}"
+    logins = {
+        f"listener.name.{each.lower()}.{MECHANISM.mechanism_name.lower()}.sasl.jaas.config": (
+            f"{SCRAM_MODULE} required;"
+        )
+        for each in listeners
+    }
+    protocols = ",".join(f"{each}:{_PROTOCOL}" for each in listeners)
     super_users = (ADMIN, *(principal_of(each) for each in range(1, brokers + 1)))
     return {
-        "listener.security.protocol.map": f"{_LISTENER}:{_LISTENER},{GRPC_LISTENER}:SSL",
-        f"{prefix}.sasl.enabled.mechanisms": MECHANISM.mechanism_name,
-        f"{prefix}.{MECHANISM.mechanism_name.lower()}.sasl.jaas.config": f"{SCRAM_MODULE} required;",
+        "listener.security.protocol.map": f"{protocols},{GRPC_LISTENER}:SSL",
+        "sasl.enabled.mechanisms": MECHANISM.mechanism_name,
+        **logins,
         "ssl.keystore.type": "PEM",
         "ssl.truststore.type": "PEM",
-        "ssl.truststore.location": str(folder / "ca.pem"),
+        "ssl.truststore.location": str(folder / _AUTHORITY),
         "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
         "super.users": ";".join(f"User:{each}" for each in super_users),
     }
@@ -120,6 +129,7 @@ class Secured:
     Args:
         directory: The cluster's directory.
         brokers: The number of brokers.
+        hosts: The names in a broker's certificate, besides `HOSTS`.
 
     Attributes:
         folder: The folder of certificates, passwords and clients' files.
@@ -132,8 +142,11 @@ class Secured:
         ClusterError: The directory has a cluster without security, or files that cannot be read.
     """
 
-    def __init__(self, directory: Path, brokers: int) -> None:
+    def __init__(
+        self, directory: Path, brokers: int, hosts: Callable[[int], Sequence[str]] = lambda _broker: ()
+    ) -> None:
         directory = directory.resolve()
+        self._hosts = hosts
         self.folder = directory / FOLDER
         if not is_secured(directory) and (directory / "zookeeper").exists():
             raise ClusterError(
@@ -142,18 +155,21 @@ class Secured:
             )
         try:
             self._make(directory, brokers)
-            passwords = self._passwords()
+            if not (self.folder / _PASSWORDS).exists():
+                made = {user: secrets.token_urlsafe(_PASSWORD_BYTES) for user in _USERS}
+                write_secret(self.folder / _PASSWORDS, json.dumps(made))
+            passwords = _passwords(self.folder)
         except (OSError, ValueError) as error:
             raise ClusterError(f"cannot make or read the files in {self.folder}: {error}") from error
         self.settings = settings_of(self.folder, brokers)
         self.zookeeper = ServerSecurity({_ZOOKEEPER_USER: passwords[_ZOOKEEPER_USER]}, requires_login=True)
         self.admin, self.client = (
-            ClientLogin(user, passwords[user], self.folder / "ca.pem") for user in (ADMIN, CLIENT)
+            ClientLogin(user, passwords[user], self.folder / _AUTHORITY) for user in (ADMIN, CLIENT)
         )
 
     def _make(self, directory: Path, brokers: int) -> None:
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        key, certificate = self.folder / "ca.key", self.folder / "ca.pem"
+        key, certificate = self.folder / "ca.key", self.folder / _AUTHORITY
         if not certificate.exists():
             made = make_authority("barnabas")
             for store in self.folder.glob("broker-*.pem"):
@@ -164,19 +180,12 @@ class Secured:
         for number in range(1, brokers + 1):
             own = directory / f"broker-{number}"
             own.mkdir(mode=0o700, exist_ok=True)  # its data and logs are for their owner, too
-            if not self._store(number).exists():
-                write_secret(self._store(number), issue(authority, principal_of(number), HOSTS))
+            if not self.store(number).exists():
+                names = (*HOSTS, *self._hosts(number))
+                write_secret(self.store(number), issue(authority, principal_of(number), names))
 
-    def _passwords(self) -> dict[str, str]:
-        path, users = self.folder / _PASSWORDS, (ADMIN, CLIENT, _ZOOKEEPER_USER)
-        if not path.exists():
-            write_secret(path, json.dumps({user: secrets.token_urlsafe(_PASSWORD_BYTES) for user in users}))
-        found = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(found, dict) or not all(isinstance(found.get(user), str) for user in users):
-            raise ValueError(f"{_PASSWORDS} must have the passwords of {', '.join(users)}")
-        return {user: found[user] for user in users}
-
-    def _store(self, broker_id: int) -> Path:
+    def store(self, broker_id: int) -> Path:
+        """Return the file of a broker's key and certificate."""
         return self.folder / f"broker-{broker_id}.pem"
 
     def apply(self, cluster: LocalCluster) -> None:
@@ -188,30 +197,35 @@ class Secured:
         for broker in cluster.brokers.values():
             broker.own_settings |= {
                 "listeners": f"{_LISTENER}://{broker.kafka},{GRPC_LISTENER}://{broker.grpc}",
-                "ssl.keystore.location": str(self._store(broker.id)),
+                "ssl.keystore.location": str(self.store(broker.id)),
             }
+        self.write_clients(cluster.bootstrap)
+
+    def write_clients(self, bootstrap: str) -> None:
+        """Write the files of clients, with these ``bootstrap.servers``."""
         properties = self.folder / f"{CLIENT}.properties"
         files = {
-            f"{ADMIN}.properties": self.admin.properties(cluster.bootstrap),
-            properties.name: self.client.properties(cluster.bootstrap),
-            **self.client.examples(cluster.bootstrap, properties),
+            f"{ADMIN}.properties": self.admin.properties(bootstrap),
+            properties.name: self.client.properties(bootstrap),
+            **self.client.examples(bootstrap, properties),
         }
         for name, text in files.items():
             write_secret(self.folder / name, text)
 
-    def provision(self, cluster: LocalCluster) -> None:
+    def provision(self, connect: str, security: ZooKeeperSecurity) -> None:
         """Write what is missing of the users and their ACLs to ZooKeeper, before a broker reads them.
 
         A user that has a credential keeps it, and its ACLs, so what an administrator changed stays.
 
         Args:
-            cluster: The cluster; its ZooKeeper serves.
+            connect: The connect string of a ZooKeeper that serves.
+            security: The brokers' login there.
 
         Raises:
             ClusterError: ZooKeeper failed.
         """
         try:
-            asyncio.run(self._provision(cluster.zookeeper_connect, zookeeper_security(cluster)))
+            asyncio.run(self._provision(connect, security))
         except ZooKeeperError as error:
             raise ClusterError(f"cannot write the users to ZooKeeper: {error}") from error
 
@@ -229,6 +243,23 @@ class Secured:
             await _add_user(session, self.client, GRANTS)
         finally:
             await session.close()
+
+
+def admin_of(directory: Path) -> ClientLogin:
+    """Return the login of `ADMIN` of the secured cluster in ``directory``.
+
+    Raises:
+        OSError, ValueError: Its passwords cannot be read.
+    """
+    folder = directory / FOLDER
+    return ClientLogin(ADMIN, _passwords(folder)[ADMIN], folder / _AUTHORITY)
+
+
+def _passwords(folder: Path) -> dict[str, str]:
+    found = json.loads((folder / _PASSWORDS).read_text(encoding="utf-8"))
+    if not isinstance(found, dict) or not all(isinstance(found.get(user), str) for user in _USERS):
+        raise ValueError(f"{_PASSWORDS} must have the passwords of {', '.join(_USERS)}")
+    return {user: found[user] for user in _USERS}
 
 
 def described(directory: Path, bootstrap: str) -> list[str]:
