@@ -158,7 +158,8 @@ class GroupEffects:
     def _remove(self, partition: CoordinatedPartition, removed: GroupRemoved) -> None:
         """Delete a removed group from the log: its offsets, and its metadata if it ever had members."""
         offsets = partition.offsets.pop(removed.group_id, None)
-        keys = [encode_offset_key(removed.group_id, each) for each in offsets.partitions] if offsets else []
+        known = offsets.known if offsets is not None else ()
+        keys = [encode_offset_key(removed.group_id, each) for each in known]
         if removed.generation > 0:
             keys.append(encode_group_key(removed.group_id))
         self.append_tombstones(partition.number, keys)

@@ -197,7 +197,7 @@ class CoordinatedOffsets:
     async def forget(self, partition: CoordinatedPartition, gone: Collection[TopicPartition]) -> None:
         """Delete the offsets of ``gone`` in the groups of one partition."""
         async for group_id, offsets in paced(tuple(partition.offsets.items())):
-            mine = frozenset(gone).intersection(offsets.partitions)
+            mine = offsets.known.intersection(gone)
             if mine:
                 await self._remove(partition, group_id, mine)
 

@@ -95,6 +95,11 @@ class GroupOffsets:
         return self._committed.keys()
 
     @property
+    def known(self) -> set[TopicPartition]:
+        """The partitions with a record in the log: committed ones, and those with a pending commit."""
+        return self._committed.keys() | self._pending.keys()
+
+    @property
     def has_any(self) -> bool:
         """Whether an offset is committed or pending."""
         return bool(self._committed or self._pending or self._transactional)
@@ -141,13 +146,16 @@ class GroupOffsets:
                 self._pending[topic_partition] = others
 
     def remove(self, partitions: Iterable[TopicPartition]) -> list[TopicPartition]:
-        """Drop all that is known of ``partitions``; return those of them that had a committed offset."""
+        """Drop all that is known of ``partitions``; return those that have a record in the log.
+
+        A pending commit is in the log already: without a tombstone, it would be back after the next load.
+        """
         removed = []
         for topic_partition in partitions:
-            self._pending.pop(topic_partition, None)
+            was_pending = self._pending.pop(topic_partition, None) is not None
             for commits in self._transactional.values():
                 commits.pop(topic_partition, None)
-            if self._committed.pop(topic_partition, None) is not None:
+            if self._committed.pop(topic_partition, None) is not None or was_pending:
                 removed.append(topic_partition)
         self._transactional = {producer: each for producer, each in self._transactional.items() if each}
         return removed

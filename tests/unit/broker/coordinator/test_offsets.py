@@ -259,6 +259,20 @@ async def test_a_group_with_very_many_offsets_is_deleted_whole(scene):
     assert await scene.fetch() is None
 
 
+async def test_a_commit_on_its_way_does_not_bring_a_deleted_group_back(make_scene):
+    scene = make_scene(commit_required_acks=-1)
+    hosted = await scene.lead()
+    waiting = asyncio.ensure_future(scene.commit(5))
+    await appended(scene)
+    assert await scene.groups.delete("g") is NONE
+    replicate(scene, hosted)
+    assert await waiting is NONE
+    assert await scene.fetch() is None
+    await scene.resign()
+    await scene.lead(epoch=2)
+    assert (await scene.fetch(), scene.groups.count) == (None, 0)
+
+
 async def test_a_group_that_had_members_leaves_a_tombstone(scene):
     await scene.lead()
     joined = await scene.member()
