@@ -12,6 +12,7 @@ import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from barnabas.cluster.model.acls import (
     CLUSTER,
@@ -30,15 +31,13 @@ from barnabas.cluster.model.scram import MIN_ITERATIONS, credential_of
 from barnabas.cluster.zk.client_settings import security_of
 from barnabas.cluster.zk.errors import ZooKeeperError
 from barnabas.cluster.zk.security import ZooKeeperSecurity
-from barnabas.cluster.zk.session import ZooKeeperSession
-from barnabas.cluster.zk.store_acls import AclStore
-from barnabas.cluster.zk.store_cluster import ClusterStore
-from barnabas.cluster.zk.store_quotas import QuotaStore
-from barnabas.local.certificates import Authority, issue, make_authority
 from barnabas.local.client_login import MECHANISM, ClientLogin
 from barnabas.local.cluster import ClusterError, LocalCluster
 from barnabas.local.secret_files import write_secret
 from barnabas.local.zookeeper_security import ServerSecurity
+
+if TYPE_CHECKING:
+    from barnabas.cluster.zk.session import ZooKeeperSession
 
 FOLDER = "secure"
 """The folder in a cluster's directory that makes it a secured one. Its owner alone may open it."""
@@ -168,6 +167,9 @@ class Secured:
         )
 
     def _make(self, directory: Path, brokers: int) -> None:
+        # Every command of barnabas imports this module, and few need a certificate or ZooKeeper.
+        from barnabas.local.certificates import Authority, issue, make_authority
+
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         key, certificate = self.folder / "ca.key", self.folder / _AUTHORITY
         if not certificate.exists():
@@ -230,6 +232,9 @@ class Secured:
             raise ClusterError(f"cannot write the users to ZooKeeper: {error}") from error
 
     async def _provision(self, connect: str, security: ZooKeeperSecurity) -> None:
+        from barnabas.cluster.zk.session import ZooKeeperSession
+        from barnabas.cluster.zk.store_cluster import ClusterStore
+
         session = await ZooKeeperSession.connect(
             connect,
             session_timeout_ms=_SESSION_TIMEOUT_MS,
@@ -285,6 +290,9 @@ async def _add_user(
     grants: Mapping[ResourcePattern, frozenset[AccessControlEntry]],
 ) -> None:
     """Write a user's ACLs and credential, unless it has a credential, which is written last."""
+    from barnabas.cluster.zk.store_acls import AclStore
+    from barnabas.cluster.zk.store_quotas import QuotaStore
+
     users, entity, name = QuotaStore(session), QuotaEntity(login.user), MECHANISM.mechanism_name
     stored = (await users.read([entity]))[entity]
     if stored.settings is None:
