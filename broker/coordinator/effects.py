@@ -29,6 +29,7 @@ from barnabas.broker.core.group.timeouts import timer_expired
 from barnabas.broker.core.group.writes import group_written
 from barnabas.broker.core.purgatory import Timer
 from barnabas.broker.core.timing_wheel import TimerTask
+from barnabas.broker.replicas.interface import UNKNOWN_OFFSET
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, Offset
 from barnabas.cluster.runtime.line_limit import LINES
@@ -126,9 +127,14 @@ class GroupEffects:
                 logger.error(line)
 
     def expired(self, partition: CoordinatedPartition, key: TimerKey, timer: GroupTimer) -> None:
-        """Take the end of a timer, unless it was stopped or replaced since the wheel let it go."""
+        """Take the end of a timer, unless it was stopped or replaced since the wheel let it go.
+
+        A partition that is unloaded decides nothing: if this broker leads it again already, other objects do.
+        """
         if partition.timers.get(key) is timer:
             del partition.timers[key]
+            if partition.is_unloaded:
+                return
             self.perform(partition, timer_expired(partition.groups, key, wall_ms()))
 
     def _set_timer(self, partition: CoordinatedPartition, key: TimerKey, delay_ms: int) -> None:
@@ -149,9 +155,12 @@ class GroupEffects:
         def written(error: ErrorCode, _offset: Offset) -> None:
             self.perform(partition, group_written(write, error, wall_ms()))
 
+        if partition.is_unloaded:
+            written(ErrorCode.NOT_LEADER_OR_FOLLOWER, UNKNOWN_OFFSET)
+            return
         batch = self._log.builder(partition.number)
         if not batch.add(encode_group_key(write.group.group_id), encode_group_value(effect.record)):
-            written(ErrorCode.MESSAGE_TOO_LARGE, Offset(-1))
+            written(ErrorCode.MESSAGE_TOO_LARGE, UNKNOWN_OFFSET)
             return
         self._log.append(partition.number, batch, written)
 
@@ -162,15 +171,20 @@ class GroupEffects:
         keys = [encode_offset_key(removed.group_id, each) for each in known]
         if removed.generation > 0:
             keys.append(encode_group_key(removed.group_id))
-        self.append_tombstones(partition.number, keys)
+        self.append_tombstones(partition, keys)
 
-    def append_tombstones(self, partition: int, keys: list[bytes]) -> None:
-        """Append a null value for each key, in as many batches as it takes."""
-        batch = self._log.builder(partition)
+    def append_tombstones(self, partition: CoordinatedPartition, keys: list[bytes]) -> None:
+        """Append a null value for each key, in as many batches as it takes.
+
+        Nothing is appended for an unloaded partition: if this broker leads it again, the keys may be in use.
+        """
+        if partition.is_unloaded:
+            return
+        batch = self._log.builder(partition.number)
         for key in keys:
             if not batch.add(key, None) and batch.count:
-                self._log.append_tombstones(partition, batch)
-                batch = self._log.builder(partition)
+                self._log.append_tombstones(partition.number, batch)
+                batch = self._log.builder(partition.number)
                 batch.add(key, None)
         if batch.count:
-            self._log.append_tombstones(partition, batch)
+            self._log.append_tombstones(partition.number, batch)

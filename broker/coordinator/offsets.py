@@ -261,9 +261,8 @@ class CoordinatedOffsets:
                 break
             removed = offsets.remove(still(portion))
             count += len(removed)
-            self._effects.append_tombstones(
-                partition.number, [encode_offset_key(group_id, each) for each in removed]
-            )
+            keys = [encode_offset_key(group_id, each) for each in removed]
+            self._effects.append_tombstones(partition, keys)
             await turn.yield_if_long()
         if group_id in partition.groups.by_id and not partition.has_offsets(group_id):
             partition.offsets.pop(group_id, None)

@@ -91,6 +91,21 @@ async def test_a_partition_that_is_led_again_at_once_keeps_its_own_timers(scene)
     assert scene.heartbeat(joined) is ErrorCode.UNKNOWN_MEMBER_ID
 
 
+async def test_a_former_partition_decides_and_writes_nothing(scene):
+    await scene.lead()
+    joined = await scene.member()
+    assert await scene.commit(1, generation=1, member=joined.member_id) is NONE
+    former, before = scene.groups.partitions.get(scene.tp().partition), scene.records()
+    scene.room.follow(epoch=1, topic_partition=scene.tp())
+    scene.room.lead(2, topic_partition=scene.tp())
+    scene.timer.advance(10_000)  # the former sessions end before their timers are stopped
+    await scene.groups.offsets.forget(former, {TopicPartition("t", 0)})
+    assert scene.records() == before
+    await scene.room.until(lambda: scene.groups.partitions.get(scene.tp().partition).is_loaded)
+    assert scene.heartbeat(joined) is NONE
+    assert await scene.fetch() == 1
+
+
 async def test_nobody_finds_a_group_while_it_is_loaded(scene):
     await scene.lead()
     joined = await scene.member()
