@@ -24,8 +24,8 @@ from barnabas.cluster.runtime.line_limit import LINES
 
 _log = structlog.get_logger("org.apache.kafka.common.network.Selector")
 
-HANDSHAKE_SECONDS = 60.0
-"""The longest TLS handshake in seconds, unless ``connections.max.idle.ms`` is shorter."""
+AUTHENTICATION_SECONDS = 60.0
+"""The longest TLS handshake or authentication, unless ``connections.max.idle.ms`` is shorter."""
 
 SWEEP_SECONDS = 5.0
 """The interval in seconds between two checks for silent connections."""
@@ -103,10 +103,12 @@ class ClientListener:
 
     async def _begin(self, accepted: socket.socket, host: str) -> None:
         """Register an accepted connection with the loop, or close it if its client has gone."""
-        handshake = None if self._tls is None else self._handshake(self._tls, host)
+        handshake: TlsTransport | None = None
         try:
             accepted.settimeout(0)
             accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if self._tls is not None:
+                handshake = self._handshake(self._tls, host)
             protocol = partial(self._connection, host) if handshake is None else lambda: handshake
             await asyncio.get_running_loop().connect_accepted_socket(protocol, accepted)
         except OSError:
@@ -117,16 +119,19 @@ class ClientListener:
 
     def _handshake(self, tls: NewTls, host: str) -> TlsTransport:
         """Return the protocol of a connection that begins with a handshake."""
-        max_idle_s = self._context.settings.max_idle_ms / 1000
-        limit = HANDSHAKE_SECONDS if max_idle_s < 0 else min(HANDSHAKE_SECONDS, max_idle_s)
         handshake = TlsTransport(
             tls.context,
-            max(limit, 0.001),
+            max(self._authentication_s, 0.001),
             partial(self._established, tls, host),
             partial(self._failed, host),
         )
         self._handshakes.add(handshake)
         return handshake
+
+    @property
+    def _authentication_s(self) -> float:
+        max_idle_s = self._context.settings.max_idle_ms / 1000
+        return AUTHENTICATION_SECONDS if max_idle_s < 0 else min(AUTHENTICATION_SECONDS, max_idle_s)
 
     def _established(self, tls: NewTls, host: str, transport: TlsTransport) -> ClientConnection:
         """Return the connection of a client whose handshake has ended.
@@ -186,12 +191,16 @@ class ClientListener:
             self._all_gone.set_result(None)
 
     def _look_for_silence(self) -> None:
-        """Close connections that have been silent too long, and free the buffers of silent ones."""
+        """Close connections that have been silent too long, or unknown; free the buffers of silent ones."""
         loop = asyncio.get_running_loop()
-        max_idle_ms = self._context.settings.max_idle_ms
+        max_idle_ms, authentication_s = self._context.settings.max_idle_ms, self._authentication_s
         for connection in tuple(self._connections):
             silent_ms = (loop.time() - connection.last_active) * 1000
-            if 0 <= max_idle_ms < silent_ms and not connection.is_waiting:
+            if connection.is_unknown and loop.time() - connection.made_at > authentication_s:
+                self._context.meter.connections.failed(self._name, is_again=False)
+                connection.close("the client has not authenticated in time")
+                connection.abort()
+            elif 0 <= max_idle_ms < silent_ms and not connection.is_waiting:
                 connection.expire(int(silent_ms), max_idle_ms)
             elif silent_ms > 1000 * SWEEP_SECONDS:
                 connection.release()

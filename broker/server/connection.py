@@ -84,13 +84,20 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._arrived = 0.0
         self.principal = ANONYMOUS
         """The identity of the client."""
-        self.last_active = self._loop.time()
+        self.made_at = self._loop.time()
+        """The loop's time at which the connection was made."""
+        self.last_active = self.made_at
         """The loop's time at which bytes were last received or an answer sent."""
 
     @property
     def is_waiting(self) -> bool:
         """Whether the client waits for an answer."""
         return self._pipeline is not None and not self._pipeline.is_empty
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether the client has to authenticate and has never done so."""
+        return self._gate is not None and not self._gate.has_authenticated
 
     @property
     def peer(self) -> str:

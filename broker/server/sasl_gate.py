@@ -85,7 +85,8 @@ class SaslGate:
         self._listener = listener
         self._loop = asyncio.get_running_loop()
         self._delayed: asyncio.TimerHandle | None = None
-        self._has_authenticated = False
+        self.has_authenticated = False
+        """Whether the client has ever authenticated on this connection."""
 
     @property
     def is_shut(self) -> bool:
@@ -197,14 +198,14 @@ class SaslGate:
         principal = self._authentication.principal
         if self._authentication.is_complete and principal is not None:
             self._connection.principal = principal
-            self._context.meter.connections.authenticated(self._listener, is_again=self._has_authenticated)
-            self._has_authenticated = True
+            self._context.meter.connections.authenticated(self._listener, is_again=self.has_authenticated)
+            self.has_authenticated = True
         self._connection.answer(chunks)
 
     def _fail(self, reason: str, chunks: list[Chunk]) -> None:
         """Answer and close after ``connection.failed.authentication.delay.ms`` (KIP-306)."""
         kind = self._authentication.attempt
-        self._context.meter.connections.failed(self._listener, is_again=self._has_authenticated)
+        self._context.meter.connections.failed(self._listener, is_again=self.has_authenticated)
         if LINES.allow(f"failed {kind}"):
             _log.info(f"Failed {kind} with {self._connection.peer} ({reason})", listener=self._listener)
         delay_ms = self._context.settings.failed_authentication_delay_ms

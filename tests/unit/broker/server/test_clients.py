@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import dataclasses
 import socket
+import ssl
 import struct
 
 import pytest
@@ -28,14 +29,14 @@ def limited_to(broker, max_connections):
 async def listen(broker):
     listeners = []
 
-    async def start(max_connections=None, **settings):
+    async def start(max_connections=None, mechanisms=None, tls=None, **settings):
         if max_connections is not None:
             limited_to(broker, max_connections)
         broker.settings = dataclasses.replace(broker.settings, **settings)
         quotas = ConnectionQuotas(
             lambda: limits_of(broker.context.broker_settings(), ()), first_kept_back=10_000
         )
-        listener = ClientListener(broker.context, quotas, "PLAINTEXT")
+        listener = ClientListener(broker.context, quotas, "L", mechanisms=mechanisms, tls=tls)
         listeners.append(listener)
         bound = socket.create_server(("127.0.0.1", 0))
         bound.settimeout(0)
@@ -101,6 +102,39 @@ async def test_a_silent_connection_is_closed(listen, monkeypatch):
         assert await reader.read() == b""
     assert (lines[0]["reason"], lines[0]["maximum_ms"]) == ("idle", 20)
     writer.close()
+
+
+async def test_a_client_that_authenticates_byte_by_byte_is_closed(listen, monkeypatch):
+    monkeypatch.setattr(clients, "SWEEP_SECONDS", 0.001)
+    monkeypatch.setattr(clients, "AUTHENTICATION_SECONDS", 0.05)
+    listener, port = await listen(mechanisms={})
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write((100_000).to_bytes(4))
+    with capture_logs() as lines, contextlib.suppress(ConnectionError):
+        await until(lambda: listener.connection_count == 1)
+        for _ in range(100_000):
+            writer.write(b"\0")
+            await writer.drain()
+            await a_moment()
+            if reader.at_eof():
+                break
+    await until(lambda: listener.connection_count == 0)
+    assert [line["reason"] for line in lines] == ["the client has not authenticated in time"]
+    writer.close()
+
+
+async def test_a_connection_without_tls_of_its_own_is_closed_and_counts_no_more(listen):
+    class BrokenTls:
+        @property
+        def context(self):
+            raise ssl.SSLError("no key")
+
+    listener, port = await listen(tls=BrokenTls(), max_connections=1)
+    for _ in range(3):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        assert await reader.read() == b""
+        writer.close()
+    assert listener.connection_count == 0
 
 
 async def test_a_silent_connection_whose_client_reads_nothing_is_closed(listen, broker, schema, monkeypatch):
