@@ -45,7 +45,7 @@ from barnabas.analysis.report.document import Document, gather
 from barnabas.analysis.report.files import Format, write_report
 from barnabas.analysis.report.words import count
 from barnabas.analysis.scan import AS_WRITTEN, SPLIT_BYTES_MIN, Reading
-from barnabas.analysis.session import SparkStartError, spark_session
+from barnabas.analysis.session import Amount, SparkStartError, spark_session
 from barnabas.analysis.sources import STDIN, NothingToReadError, Sources, find, spooled
 from barnabas.analysis.story.episodes import episodes
 from barnabas.analysis.threads import threads
@@ -54,7 +54,10 @@ DEFAULT_OUT = "barnabas-report"
 """The default of ``--out``: a folder below the working directory."""
 
 _SMALL_BYTES = 64 * 1024 * 1024
-"""The size in bytes up to which logs are read in less time than Spark needs to start."""
+"""The size in bytes up to which Spark is quicker if it compiles no queries."""
+
+_MEDIUM_BYTES = 512 * 1024 * 1024
+"""The size in bytes up to which Java is quicker if it does not optimize; 300 MB were measured."""
 
 FEW_BYTES = 1024 * 1024
 """The size in bytes up to which logs are read before it is decided whether Spark is needed."""
@@ -139,7 +142,7 @@ def _run(
         if spark is None:
             tell("starting Spark, which takes some seconds")
         session: AbstractContextManager[SparkSession] = (
-            nullcontext(spark) if spark else spark_session(brief=_is_small(sources))
+            nullcontext(spark) if spark else spark_session(_amount(sources))
         )
         with threads(1) as aside:
             early = None
@@ -383,8 +386,10 @@ def _is_tiny(sources: Sources, size: int) -> bool:
     return is_ours and sources.size is not None and sources.size <= size
 
 
-def _is_small(sources: Sources) -> bool:
-    return sources.size is not None and sources.size <= _SMALL_BYTES
+def _amount(sources: Sources) -> Amount:
+    if sources.size is None or sources.size > _MEDIUM_BYTES:
+        return Amount.LARGE
+    return Amount.SMALL if sources.size <= _SMALL_BYTES else Amount.MEDIUM
 
 
 def _complain(reason: str) -> None:

@@ -11,6 +11,7 @@ import threading
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import Enum
 from pathlib import Path
 
 from py4j.java_gateway import JavaGateway
@@ -20,6 +21,21 @@ from pyspark.sql import SparkSession
 
 import barnabas
 from barnabas.analysis import gateway
+
+
+class Amount(Enum):
+    """How much there is to do in a local run.
+
+    Attributes:
+        SMALL: So little that a quick start matters more than speed.
+        MEDIUM: So little that optimizing Java's code takes longer than it saves.
+        LARGE: More, or unknown.
+    """
+
+    SMALL = "small"
+    MEDIUM = "medium"
+    LARGE = "large"
+
 
 _SHIPPED = ("analysis", "cluster/model")
 """The packages that executors need: this one, and the model, which imports only the standard library."""
@@ -63,8 +79,14 @@ appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n
 logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
 logger.gateway.level = error
 """
-_BRIEF_JAVA = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xms512m", "-Xmn256m", "-XX:-UsePerfData")
-"""Java options for a short run, which optimizing code that runs once would double (40 s of CPU, not 18)."""
+_JAVA = {
+    # Code that runs once is not worth optimizing: a run over 100 lines would take 40 s of CPU, not 18.
+    Amount.SMALL: ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xms512m", "-Xmn256m", "-XX:-UsePerfData"),
+    # A third of the CPU time would be the optimizing compiler's: 225 s for a million lines, not 165.
+    Amount.MEDIUM: ("-XX:TieredStopAtLevel=1", "-XX:+UseParallelGC", "-XX:-UsePerfData"),
+    Amount.LARGE: (),
+}
+"""Java's options."""
 _TAIL_LINES = 5
 
 
@@ -73,29 +95,31 @@ class SparkStartError(Exception):
 
 
 @contextmanager
-def spark_session(*, brief: bool = False) -> Iterator[SparkSession]:
+def spark_session(amount: Amount = Amount.LARGE) -> Iterator[SparkSession]:
     """Start a session and stop it at the end of the block.
 
     Under ``spark-submit`` the session has the master and settings given there. Otherwise it runs in this
     process on all cores and logs nothing.
 
     Args:
-        brief: Whether there is so little to do that a quick start matters more than speed; only for local
-            runs.
+        amount: How much there is to do; only for local runs.
 
     Raises:
         SparkStartError: Java is not installed or does not start.
     """
     given = SparkConf()
-    settings = _SETTINGS | (_BRIEF_SETTINGS if brief else {})
+    settings = _SETTINGS | (_BRIEF_SETTINGS if amount is Amount.SMALL else {})
     if not given.contains("spark.master"):
         settings |= _LOCAL_SETTINGS
+        if amount is Amount.MEDIUM:
+            # Each further partition is one more task in each stage of each query.
+            settings["spark.sql.shuffle.partitions"] = str(os.cpu_count() or 1)
     conf = given.setAppName("barnabas analyze")
     for key, value in settings.items():
         conf.setIfMissing(key, value)
     with _same_interrupt():
         is_given = "PYSPARK_GATEWAY_PORT" in os.environ
-        context = SparkContext(conf=conf) if is_given else _local_context(conf, brief=brief)
+        context = SparkContext(conf=conf) if is_given else _local_context(conf, amount)
     context.setLogLevel("ERROR")
     session = SparkSession(context)
     try:
@@ -118,13 +142,13 @@ def _same_interrupt() -> Iterator[None]:
             signal.signal(signal.SIGINT, former)
 
 
-def _local_context(conf: SparkConf, *, brief: bool) -> SparkContext:
+def _local_context(conf: SparkConf, amount: Amount) -> SparkContext:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    return SparkContext(conf=conf, gateway=_gateway(brief))
+    return SparkContext(conf=conf, gateway=_gateway(amount))
 
 
 @functools.cache
-def _gateway(brief: bool) -> JavaGateway:
+def _gateway(amount: Amount) -> JavaGateway:
     """Start the Java process once; all sessions of this process use it.
 
     Its standard error does not go to the terminal, because Java and Spark print a greeting there at any log
@@ -137,7 +161,7 @@ def _gateway(brief: bool) -> JavaGateway:
         logging = Path(scratch) / "log4j2.properties"
         logging.write_text(_LOG4J)
         try:
-            return gateway.start(_BRIEF_JAVA if brief else (), logging, words)
+            return gateway.start(_JAVA[amount], logging, words)
         except PySparkRuntimeError as error:
             words.seek(0)
             tail = " | ".join(words.read().splitlines()[-_TAIL_LINES:])

@@ -16,7 +16,7 @@ from barnabas.analysis.derived.store import derive
 from barnabas.analysis.reading.blocks import BlockReader, Origin
 from barnabas.analysis.reading.times import Clock
 from barnabas.analysis.scan import events, plain
-from barnabas.analysis.session import spark_session
+from barnabas.analysis.session import Amount, spark_session
 from barnabas.analysis.sources import find
 from barnabas.analysis.tables import EVENTS
 from barnabas.cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
@@ -84,7 +84,7 @@ def broker_2() -> str:
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    with spark_session(brief=True) as session:
+    with spark_session(Amount.SMALL) as session:
         yield session
 
 

@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 from barnabas.analysis import job
 from barnabas.analysis.derived.catalog import DERIVED
 from barnabas.analysis.follow import PAUSE_S
-from barnabas.analysis.session import SparkStartError
+from barnabas.analysis.session import Amount, SparkStartError
 
 
 @dataclass(frozen=True)
@@ -98,25 +98,34 @@ def test_a_path_with_a_scheme_is_spark_s_and_so_is_its_error(
     assert reason in failed
 
 
-def test_the_start_of_spark_is_announced(
-    tmp_path: Path, logs: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("amount", Amount)
+def test_the_start_of_spark_is_announced_and_depends_on_the_size(
+    amount: Amount,
+    tmp_path: Path,
+    logs: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     @contextmanager
-    def fail(*, brief: bool) -> Iterator[NoReturn]:
-        raise SparkStartError(f"no Java, brief={brief}")
+    def fail(amount: Amount) -> Iterator[NoReturn]:
+        raise SparkStartError(f"no Java, {amount}")
         yield
 
     monkeypatch.setattr(job, "spark_session", fail)
     monkeypatch.setattr(job, "FEW", 0)
+    if amount is not Amount.SMALL:
+        monkeypatch.setattr(job, "_SMALL_BYTES", 1)
+    if amount is Amount.LARGE:
+        monkeypatch.setattr(job, "_MEDIUM_BYTES", 1)
     assert job.run([logs], tmp_path) == 3
     assert capsys.readouterr().err.splitlines() == [
         "barnabas analyze: starting Spark, which takes some seconds ...",
-        "barnabas analyze: no Java, brief=True",
+        f"barnabas analyze: no Java, {amount}",
     ]
 
 
-def no_spark(*, brief: bool) -> NoReturn:
-    raise AssertionError(f"Spark starts, brief={brief}")
+def no_spark(amount: Amount) -> NoReturn:
+    raise AssertionError(f"Spark starts: {amount}")
 
 
 @pytest.mark.spark

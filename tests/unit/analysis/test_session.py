@@ -48,4 +48,4 @@ def test_without_java_it_says_what_to_install() -> None:
         mock.patch.object(gateway, "_is_plain", return_value=False),
         pytest.raises(session.SparkStartError, match=r"is Java 17 or 21 installed\? java: not found"),
     ):
-        session._gateway.__wrapped__(brief=True)
+        session._gateway.__wrapped__(session.Amount.SMALL)
