@@ -29,6 +29,7 @@ test: setup lint  ## everything that CI runs, chaos excepted
 	.venv/bin/python -m pytest -n 3 $(UNIT) || failed=1; \
 	.venv/bin/python -m pytest -n 3 --no-loadscope-reorder $(UNIT:%=--ignore=%) || failed=1; \
 	.venv/bin/python -m pytest docs/testing || failed=1; \
+	if [ $$failed = 1 ]; then echo "failed:"; cat .pytest_cache/v/cache/lastfailed; fi; \
 	exit $$failed
 
 clients: setup  ## other projects' clients and their own tests, from PyPI and Maven Central (Java, Maven, kcat)

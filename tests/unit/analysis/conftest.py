@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from barnabas.analysis import gateway
 from barnabas.analysis.derived.catalog import DERIVED
 from barnabas.analysis.derived.store import derive
 from barnabas.analysis.reading.blocks import BlockReader, Origin
@@ -86,6 +87,9 @@ def broker_2() -> str:
 def spark() -> Iterator[SparkSession]:
     with spark_session(Amount.SMALL) as session:
         yield session
+    # Java ends with its standard input. At the interpreter's end it would be reported like a failure.
+    for java in gateway._started:
+        java.communicate()
 
 
 @pytest.fixture(scope="session")
