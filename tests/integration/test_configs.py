@@ -14,7 +14,7 @@ import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from barnabas.chaos.waiting import wait_until
-from tests.metadata import partitions_of
+from tests.metadata import metadata_of, partitions_of
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 TOPIC, BROKER = ConfigResource.Type.TOPIC, ConfigResource.Type.BROKER
@@ -33,7 +33,7 @@ def create(admin, name, **config):
     settings = {key.replace("_", "."): value for key, value in config.items()}
     topic = confluent_kafka.admin.NewTopic(name, 1, 3, config=settings)
     admin.create_topics([topic])[name].result(90)
-    wait_until(lambda: name in admin.list_topics(timeout=10).topics, f"{name} in the metadata")
+    wait_until(lambda: name in metadata_of(admin).topics, f"{name} in the metadata")
 
 
 def alter(admin, type_, name, *steps):

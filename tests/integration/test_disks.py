@@ -19,7 +19,7 @@ import pytest
 from barnabas.chaos.waiting import wait_until
 from barnabas.local.cluster import LocalCluster
 from tests.integration.reading import read_partition
-from tests.metadata import isrs_of, partitions_of
+from tests.metadata import isrs_of, metadata_of, partitions_of
 
 FULL, READ_ONLY = 1, 2
 """The brokers whose first log directory is a disk of its own."""
@@ -105,7 +105,7 @@ def create_led_by(admin, broker, topic):
     assignment = [[int(broker.id), *others]] * 2
     new = confluent_kafka.admin.NewTopic(topic, num_partitions=2, replica_assignment=assignment)
     admin.create_topics([new])[topic].result(60)
-    wait_until(lambda: topic in admin.list_topics(timeout=20).topics, f"{topic} in the metadata")
+    wait_until(lambda: topic in metadata_of(admin).topics, f"{topic} in the metadata")
     places = [[], []]
 
     def is_laid_out():

@@ -14,6 +14,7 @@ import pytest
 from confluent_kafka import TopicPartition
 
 from tests.integration.groups import PARTITIONS, PATIENCE_S, RECORDS, committed, filled_topic, state, until
+from tests.metadata import metadata_of
 
 OVERRIDES = {
     "group.initial.rebalance.delay.ms": "0",
@@ -226,7 +227,7 @@ def test_clients_see_the_offsets_topic_and_may_not_write_to_it(cluster, topic):
     producer.produce("__consumer_offsets", "junk", on_delivery=lambda error, _: refused.append(error))
     producer.flush(PATIENCE_S)
     assert [error.name() for error in refused] == ["TOPIC_EXCEPTION"]
-    assert "__consumer_offsets" in producer.list_topics(timeout=PATIENCE_S).topics
+    assert "__consumer_offsets" in metadata_of(producer).topics
 
 
 def test_a_transactional_producer_is_told_at_once(cluster):

@@ -8,7 +8,7 @@ import psutil
 
 from barnabas.chaos.waiting import wait_until
 from tests.integration.reading import read_partition
-from tests.metadata import isrs_of, partitions_of
+from tests.metadata import isrs_of, metadata_of, partitions_of
 from tests.trial import Trial
 
 OVERRIDES = {
@@ -51,7 +51,7 @@ def produce_to_each(cluster):
 def test_others_lead_what_lay_there_and_the_broker_stays(cluster, admin):
     topic = confluent_kafka.admin.NewTopic(TOPIC, 4, 3)
     admin.create_topics([topic])[TOPIC].result(90)
-    wait_until(lambda: TOPIC in admin.list_topics(timeout=10).topics, f"{TOPIC} in the metadata")
+    wait_until(lambda: TOPIC in metadata_of(admin).topics, f"{TOPIC} in the metadata")
     assert produce_to_each(cluster) == [None] * 4
     broker = cluster.brokers[partitions_of(admin, TOPIC)[0].leader]
     one, two = in_directory(broker, "one"), in_directory(broker, "two")
@@ -129,7 +129,7 @@ class Filling:
 def test_a_full_disk_is_answered_and_left_to_others(cluster, admin):
     topic = "filling"
     admin.create_topics([confluent_kafka.admin.NewTopic(topic, 2, 3)])[topic].result(90)
-    wait_until(lambda: topic in admin.list_topics(timeout=10).topics, f"{topic} in the metadata")
+    wait_until(lambda: topic in metadata_of(admin).topics, f"{topic} in the metadata")
     broker = cluster.brokers[partitions_of(admin, topic)[0].leader]
     name = directory_of(broker, topic, 0)
     kept = in_directory(broker, "two" if name == "one" else "one")

@@ -22,6 +22,7 @@ from barnabas.cluster.rpc.commands import METHODS
 from barnabas.cluster.rpc.control_requests import CALLS
 from barnabas.local.cluster import LocalCluster
 from tests.certificates import Authority
+from tests.metadata import metadata_of
 
 HERE = ("127.0.0.1",)
 UNARY = sorted(
@@ -108,7 +109,7 @@ def produced(cluster, value):
 
 def partition(cluster):
     admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": cluster.bootstrap})
-    return admin.list_topics("orders", timeout=60).topics["orders"].partitions[0]
+    return metadata_of(admin, "orders").topics["orders"].partitions[0]
 
 
 def test_brokers_replicate_and_fail_over(secured):

@@ -14,6 +14,7 @@ from kafka.protocol import admin as protocol
 
 from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.errors import ErrorCode
+from tests.metadata import metadata_of
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "kafka-topics.sh"
 TOPIC = "orders"
@@ -70,7 +71,7 @@ def test_describe_has_kafkas_layout_and_the_overriding_settings(tool, admin):
     code, printed = tool.run("--describe", "--topic", TOPIC)
     assert code == 0, printed
     described = printed.splitlines()
-    partitions = admin.list_topics(TOPIC, timeout=20).topics[TOPIC].partitions
+    partitions = metadata_of(admin, TOPIC).topics[TOPIC].partitions
     assert described[0] == (
         f"Topic: {TOPIC}\tPartitionCount: 3\tReplicationFactor: 2\t"
         "Configs: min.insync.replicas=2,retention.ms=7200000"
@@ -99,7 +100,7 @@ def test_create_with_an_unknown_setting_is_an_error(tool):
 
 def test_alter_adds_partitions_and_delete_ends_topics(tool, admin):
     def partitions(name):
-        topics = admin.list_topics(timeout=20).topics
+        topics = metadata_of(admin).topics
         return {n: p.replicas for n, p in topics[name].partitions.items()} if name in topics else {}
 
     assert tool.run("--create", "--topic", "by-hand", "--replica-assignment", "3:1,1:2")[0] == 0

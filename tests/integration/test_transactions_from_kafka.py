@@ -14,6 +14,7 @@ from crc32c import crc32c
 
 from barnabas.chaos.waiting import wait_until
 from barnabas.local.cluster import LocalCluster
+from tests.metadata import metadata_of
 
 TIME = 1_700_000_000_000
 TRANSACTIONAL, CONTROL = 0x10, 0x20
@@ -100,7 +101,7 @@ def take_over(cluster, admin, topic, *, clean):
     else:
         (broker.dir / "data" / ".kafka_cleanshutdown").unlink()
     cluster.restart(1)
-    wait_until(lambda: topic in admin.list_topics(timeout=10).topics, f"{topic} in the metadata")
+    wait_until(lambda: topic in metadata_of(admin).topics, f"{topic} in the metadata")
     return directory
 
 

@@ -18,6 +18,7 @@ from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.observe import Observer, PartitionView
 from barnabas.tools.reassignment_files import render
 from tests.integration.reading import read_partition
+from tests.metadata import metadata_of
 
 REASSIGN = Path(__file__).parents[3] / "scripts" / "kafka-reassign-partitions.sh"
 ANSWER_S = 60.0
@@ -106,7 +107,7 @@ def test_an_emptied_disk_erases_nobody(emptied):
     # A topic that is lost can be deleted.
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
     admin.delete_topics([ALONE])[ALONE].result(ANSWER_S)
-    wait_until(lambda: ALONE not in admin.list_topics(timeout=10).topics, f"the end of {ALONE}")
+    wait_until(lambda: ALONE not in metadata_of(admin).topics, f"the end of {ALONE}")
 
     # With the log back, so are its records.
     cluster.terminate(2)
@@ -198,7 +199,7 @@ def test_a_log_that_was_moved_away_while_its_broker_was_down_is_not_adopted(clus
     wait_for(cluster, name, 1, {1, 2})
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
     admin.delete_topics([name])[name].result(ANSWER_S)
-    wait_until(lambda: name not in admin.list_topics(timeout=10).topics, f"the end of {name}")
+    wait_until(lambda: name not in metadata_of(admin).topics, f"the end of {name}")
     cluster.terminate(2)
     kept.rename(log)
     cluster.restart(2)
@@ -260,7 +261,7 @@ def test_a_broker_that_returns_to_another_topic_of_that_name_begins_empty(cluste
     # A client of before might ask broker 3 for ever, if that was the controller.
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
     admin.delete_topics([name])[name].result(ANSWER_S)
-    wait_until(lambda: name not in admin.list_topics(timeout=10).topics, f"the end of {name}")
+    wait_until(lambda: name not in metadata_of(admin).topics, f"the end of {name}")
     topic = NewTopic(name, num_partitions=1, replica_assignment=[[1, 2, 3]])
     wait_until(lambda: admin.create_topics([topic])[name].exception(ANSWER_S) is None, f"another {name}")
     wait_for(cluster, name, 1, {1, 2})

@@ -20,6 +20,7 @@ from kazoo.exceptions import NoNodeError
 
 from barnabas.chaos.waiting import wait_until
 from barnabas.local.cluster import LocalCluster
+from tests.metadata import metadata_of
 
 OVERRIDES = {
     "zookeeper.session.timeout.ms": "3000",
@@ -87,7 +88,7 @@ def create(admin, topic, partitions=2, **config):
 def knows(broker, topic):
     """How many partitions of the topic one broker tells clients of."""
     client = AdminClient({"bootstrap.servers": broker.kafka, "log_level": 0})
-    topics = client.list_topics(timeout=20).topics
+    topics = metadata_of(client).topics
     return len(topics[topic].partitions) if topic in topics else 0
 
 
