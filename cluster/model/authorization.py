@@ -78,12 +78,12 @@ class Acls:
     """All ACLs of the cluster, indexed so that a decision looks at few of them, however many there are.
 
     The operations of a resource's ACLs are bits, which are looked up by principal and host. Prefixes are
-    looked up by their lengths, which are few.
+    looked up by their lengths, which are few; hashing is most of a decision's cost, so only names are hashed.
     """
 
     def __init__(self) -> None:
         self._entries: dict[ResourcePattern, frozenset[AccessControlEntry]] = {}
-        self._operations: dict[tuple[ResourceType, str, PatternType], _Operations] = {}
+        self._operations: dict[tuple[ResourceType, PatternType], dict[str, _Operations]] = defaultdict(dict)
         self._lengths: dict[ResourceType, Counter[int]] = defaultdict(Counter)
         self._having: dict[tuple[ResourceType, AccessControlEntry], set[ResourcePattern]] = {}
 
@@ -109,20 +109,23 @@ class Acls:
             lengths[len(resource.name)] += 1 if after else -1
             if not lengths[len(resource.name)]:
                 del lengths[len(resource.name)]
+        by_name = self._operations[resource.type, resource.pattern]
         if after:
             self._entries[resource] = after
-            self._operations[resource] = _operations(after)
+            by_name[resource.name] = _operations(after)
         else:
             self._entries.pop(resource, None)
-            self._operations.pop(resource, None)
+            by_name.pop(resource.name, None)
 
     def concerning(self, type_: ResourceType, name: str) -> list[_Operations]:
         """Return what the ACLs of each pattern that concerns a resource deny and allow."""
-        patterns = [(type_, WILDCARD, PatternType.LITERAL), (type_, name, PatternType.LITERAL)]
+        literal = self._operations[type_, PatternType.LITERAL]
+        prefixed = self._operations[type_, PatternType.PREFIXED]
+        found = [literal[each] for each in (WILDCARD, name) if each in literal]
         for length in self._lengths.get(type_, ()):
-            if length <= len(name):
-                patterns.append((type_, name[:length], PatternType.PREFIXED))  # noqa: PERF401
-        return [found for pattern in patterns if (found := self._operations.get(pattern))]
+            if length <= len(name) and (operations := prefixed.get(name[:length])):
+                found.append(operations)  # noqa: PERF401
+        return found
 
     def having(self, type_: ResourceType, entries: Iterator[AccessControlEntry]) -> set[ResourcePattern]:
         """Return the resources of a type that have one of these ACLs."""
