@@ -92,7 +92,7 @@ class Follower:
 
     @property
     def has_read(self) -> bool:
-        """Whether any batch was read, by this follower or an earlier one with the same folder."""
+        """Return whether any batch was read, by this follower or an earlier one with the same folder."""
         return self._progress.batch > 0
 
     def read_added(self) -> bool:

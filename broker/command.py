@@ -72,7 +72,7 @@ def _configure(path: Path, overrides: Sequence[str]) -> tuple[BrokerConfig, tupl
 
 
 def _detours_of(settings: Sequence[str]) -> dict[str, str]:
-    """Return the address behind each ``host:port=host:port`` by the address before it.
+    """Parse items ``host:port=host:port`` into a map from an address to the address to connect to instead.
 
     Raises:
         ConfigError: A setting is not of that form.

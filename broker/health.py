@@ -1,8 +1,9 @@
 """The health check of a broker: ``python -m barnabas.broker.health http://127.0.0.1:9404``.
 
-The exit code is 0 if the broker runs; otherwise it is 1, with one line on stderr. It is made for health
-checks of containers, which have Python and no other HTTP client. They run it every few seconds on every
-broker, so it uses a bare socket: importing ``urllib`` alone would take three times as long.
+The exit code is 0 if the broker runs; otherwise it is 1, with one line on stderr. Health checks of
+containers use this module, because the image has Python and no other HTTP client. They run it every few
+seconds on every broker, so it uses a bare socket: importing ``urllib`` alone would take three times as
+long.
 """
 
 from __future__ import annotations

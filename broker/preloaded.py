@@ -31,10 +31,10 @@ def main() -> NoReturn:
     """Serve until the input ends; a forked broker leaves by the same exit."""
     tie_to_parent(int(sys.argv[1]))
     prepare()
-    gc.disable()  # imports leave little garbage, and looking for it takes an eighth of their time
+    gc.disable()  # importing leaves little garbage, and searching for it takes an eighth of the time
     import_module("barnabas.broker.command")
     gc.collect()
-    gc.freeze()  # the copies leave these objects alone, and so share their memory
+    gc.freeze()  # the forked processes leave these objects alone, and so share their memory
     gc.enable()
     try:
         _serve()
@@ -103,7 +103,7 @@ def _fork(request: dict[str, Any]) -> int:
     pid = os.fork()
     if pid:
         os.close(settling)
-        os.read(settled, 1)  # until the broker has a session of its own, or has ended
+        os.read(settled, 1)  # the parent waits until the broker has a session of its own, or has ended
         os.close(settled)
         _say({"started": pid})
         return pid

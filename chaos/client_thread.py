@@ -26,12 +26,12 @@ class ClientThread:
 
     @property
     def is_stopping(self) -> bool:
-        """Whether the function should end."""
+        """Return whether the function should end."""
         return self._stopping.is_set()
 
     @property
     def has_ended(self) -> bool:
-        """Whether the function has ended, with or without an exception."""
+        """Return whether the function has ended, with or without an exception."""
         return self._running.done()
 
     def start(self, on_end: Callable[[], None] = lambda: None) -> None:

@@ -19,7 +19,7 @@ class Alarm:
 
     @property
     def is_set(self) -> bool:
-        """Whether the timer is set and has not fired."""
+        """Return whether the timer is set and has not fired."""
         return self._handle is not None
 
     def set(self, delay_s: float) -> None:

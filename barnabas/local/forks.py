@@ -81,7 +81,7 @@ class _Server:
 
     @property
     def is_over(self) -> bool:
-        """Whether the process has ended."""
+        """Return whether the process has ended."""
         return self._is_over
 
     def fork(self, request: Mapping[str, object]) -> ForkedProcess | None:

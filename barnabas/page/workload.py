@@ -70,7 +70,7 @@ class Workload:
 
     @property
     def is_running(self) -> bool:
-        """Whether it writes."""
+        """Return whether it writes."""
         return any(thread.is_alive() for thread in self._threads)
 
     def start(self) -> None:

@@ -48,14 +48,14 @@ RETRY_S = 0.5
 """Pause before a failed read is repeated, seconds."""
 
 MAX_UPDATE_RETRIES = 10
-"""The most retries of an update whose version another broker has changed (``maxUpdateRetries``)."""
+"""The most retries of an update after a conflict with another broker's change (``maxUpdateRetries``)."""
 
 _UPDATE_PAUSE_S = 0.1
 
 _UNREADABLE = frozenset(
     {AccessControlEntry(WILDCARD_PRINCIPAL, WILDCARD, AclOperation.ALL, AclPermission.DENY)}
 )
-"""What holds for a resource whose ACLs cannot be read: nobody but super users may do anything with it."""
+"""The ACLs of a resource whose ACLs cannot be read: only super users may do anything with it."""
 
 
 class AclNodes(Protocol):
@@ -111,7 +111,7 @@ class AclAuthorizer:
         self._session_is_new = True
         self._pending = asyncio.Event()
         self._lock = asyncio.Lock()
-        """Held while ACLs are read or written, so that none overtakes a later one."""
+        """The lock around reading and writing ACLs, so that no older version overwrites a later one."""
 
     def is_authorized(
         self,
@@ -243,7 +243,7 @@ class AclAuthorizer:
         await self._catch_up()
 
     def noticed(self) -> None:
-        """Process notifications soon: there may be a new one."""
+        """Process notifications soon, because there may be a new one."""
         self._pending.set()
 
     def session_began(self) -> None:
@@ -260,7 +260,7 @@ class AclAuthorizer:
                 await self._catch_up()
             except ZooKeeperError as error:
                 _log.warning(f"Changed ACLs cannot be read yet: {error}")
-                # What was not read now is read with everything else.
+                # A resource that could not be read now is read with all others.
                 self._session_is_new = True
                 self._pending.set()
                 await asyncio.sleep(RETRY_S)

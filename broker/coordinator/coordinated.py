@@ -40,11 +40,14 @@ class CoordinatedPartition:
         return self.groups.partition
 
     def offsets_of(self, group_id: str) -> GroupOffsets:
-        """Return the offsets of a group, for commits to be added."""
+        """Return the offsets of a group, to which commits may be added.
+
+        An unknown group gets an empty set.
+        """
         return self.offsets.setdefault(group_id, GroupOffsets())
 
     def has_offsets(self, group_id: str) -> bool:
-        """Return whether the group has an offset, or a commit on its way."""
+        """Return whether the group has a committed offset or a pending commit."""
         offsets = self.offsets.get(group_id)
         return offsets is not None and offsets.has_any
 

@@ -95,7 +95,7 @@ class GroupCoordinator:
         """The number of groups that this broker coordinates."""
         return sum(len(partition.groups.by_id) for partition in self.partitions.all)
 
-    # What the replicas tell.
+    # Calls of the replicas.
 
     def leadership_changed(self, topic_partition: TopicPartition) -> None:
         """Load a partition of ``__consumer_offsets`` that this broker leads now; unload one that it led."""
@@ -144,7 +144,7 @@ class GroupCoordinator:
         """Refuse requests from now on: COORDINATOR_NOT_AVAILABLE."""
         self.partitions.is_active = False
 
-    # What members ask.
+    # Requests of members.
 
     async def join(self, request: JoinGroup) -> JoinGroupResult:
         """Answer JoinGroup, when the join round ends or at once."""
@@ -175,7 +175,7 @@ class GroupCoordinator:
         return result
 
     def heartbeat(self, call: MemberCall) -> ErrorCode:
-        """Answer Heartbeat; while the group is loaded, its members are all right."""
+        """Answer Heartbeat; while the group is being loaded, members get no error."""
         partition = self.partitions.find(call.group_id)
         if partition is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
             return ErrorCode.NONE
@@ -200,7 +200,7 @@ class GroupCoordinator:
             await turn.yield_if_long()
         return left
 
-    # What administrators ask.
+    # Requests of administrators.
 
     def describe(self, group_id: str) -> GroupSummary | ErrorCode:
         """Describe a group; an unknown one is Dead."""
@@ -208,7 +208,9 @@ class GroupCoordinator:
         return partition if isinstance(partition, ErrorCode) else describe_group(partition.groups, group_id)
 
     async def list(self, states: Collection[str]) -> tuple[ErrorCode, list[GroupOverview]]:
-        """List the groups of this coordinator in one of ``states``, all without any.
+        """List this coordinator's groups in one of ``states``; without any states, list all groups.
+
+        An error beside the list says that groups may be missing because a partition is still being loaded.
 
         While a partition is loaded, the error says that groups may be missing.
         """

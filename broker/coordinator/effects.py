@@ -59,7 +59,7 @@ class GroupTimer(TimerTask):
         self._key = key
 
     def run(self) -> None:
-        """Decide what follows from the end of the time."""
+        """Handle the end of the timer."""
         self._effects.expired(self._partition, self._key, self)
 
 
@@ -112,7 +112,7 @@ class GroupEffects:
                     self.log(level, text, source)
 
     def log(self, level: Level, text: str, source: Source) -> None:
-        """Write a line of the coordinator's classes, with the prefix that Kafka gives it."""
+        """Write a log line of the coordinator's classes, with the prefix that Kafka gives it."""
         if level is not Level.DEBUG and not LINES.allow(f"{source.value} {level.name}", LINES_PER_MINUTE):
             return
         logger, line = _LOGGERS[source], self._prefixes[source] + text
@@ -127,7 +127,9 @@ class GroupEffects:
                 logger.error(line)
 
     def expired(self, partition: CoordinatedPartition, key: TimerKey, timer: GroupTimer) -> None:
-        """Take the end of a timer, unless it was stopped or replaced since the wheel let it go.
+        """Handle the end of a timer, unless it was stopped or replaced after the wheel had released it.
+
+        An unloaded partition decides nothing: if this broker leads it again already, new objects decide.
 
         A partition that is unloaded decides nothing: if this broker leads it again already, other objects do.
         """

@@ -21,7 +21,7 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
 
 OnAppended = Callable[[ErrorCode, Offset], None]
-"""Called once with the error of an append and the offset of its batch, -1 if there is an error."""
+"""The callback of an append: it gets the error and the offset of the batch, -1 after an error."""
 
 _NO_ACKS = 0
 
@@ -70,7 +70,10 @@ class GroupLog:
         self._append(partition, batch, self._settings.commit_required_acks, on_appended)
 
     def append_tombstones(self, partition: int, batch: BatchBuilder) -> None:
-        """Append a batch and wait for nobody: tombstones that are lost are written again after loading."""
+        """Append a batch of tombstones without waiting for replicas.
+
+        Lost ones are written again after loading.
+        """
         self._append(partition, batch, _NO_ACKS, lambda _error, _offset: None)
 
     def _append(self, partition: int, batch: BatchBuilder, acks: int, on_appended: OnAppended) -> None:

@@ -44,7 +44,7 @@ MOST_DAMAGED_LINES = 100
 """The most damaged records of one partition that are logged one by one."""
 
 MANY_OFFSETS = 10_000
-"""So many offsets of a partition are long-lived objects that collections should not visit again and again."""
+"""The number of a partition's offsets from which garbage collections should stop visiting them."""
 
 Forget = Callable[[CoordinatedPartition, Collection[TopicPartition]], Awaitable[None]]
 
@@ -77,7 +77,7 @@ class PartitionLoader:
         self._loading = asyncio.Lock()
 
     async def load(self, partition: CoordinatedPartition, epoch: LeaderEpoch) -> None:
-        """Load a partition that this broker leads in ``epoch``; repeat that as long as it fails."""
+        """Load a partition that this broker leads in ``epoch``; after a failure, try again."""
         name, queued = TopicPartition(OFFSETS_TOPIC, partition.number), time.monotonic()
         self._tell(f"Scheduling loading of offsets and group metadata from {name} for epoch {epoch}")
         async with self._loading:
@@ -95,7 +95,7 @@ class PartitionLoader:
         )
 
     async def _try_to_load(self, partition: CoordinatedPartition, name: TopicPartition) -> bool:
-        """Load a partition; return False if it failed and this broker leads the partition still."""
+        """Load a partition; return False if that failed and this broker still leads the partition."""
         hosted = self._hosted.led(name, UNKNOWN_LEADER_EPOCH)
         if isinstance(hosted, ErrorCode):
             return False
@@ -105,7 +105,7 @@ class PartitionLoader:
             self._hosted.disk_failed(error)
             return False
         except CorruptLogError as error:
-            # The replica hands its leadership over, or fetches the damaged range again.
+            # In the meantime the replica hands its leadership over, or fetches the damaged range again.
             self._hosted.on_corrupt(hosted, error)
             return False
         except Exception:  # noqa: BLE001  (an error of one partition must not end the broker)
@@ -140,7 +140,7 @@ class PartitionLoader:
         while offset < end:
             found = log.find(offset, self._settings.load_buffer_bytes, end)
             if isinstance(found, OffsetOutOfRange) and offset < log.log_start_offset:
-                offset = log.log_start_offset  # retention was faster
+                offset = log.log_start_offset  # retention has removed the segment meanwhile
                 continue
             if isinstance(found, OffsetOutOfRange) or not found.records:
                 break

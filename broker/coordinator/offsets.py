@@ -1,4 +1,4 @@
-"""Commits, and what is read of them, deleted and expired.
+"""The offsets of groups: committing, fetching, deleting and expiring them.
 
 Source: ``storeOffsets``, ``getOffsets`` and ``cleanupGroupMetadata`` of ``GroupMetadataManager`` of Kafka
 2.8; KIP-211 and KIP-496.
@@ -35,7 +35,10 @@ PORTION = 500
 
 
 class FetchedOffset(NamedTuple):
-    """The answer of OffsetFetch for a partition; ``committed`` is None if nothing is, or with an error."""
+    """The answer of OffsetFetch for a partition.
+
+    ``committed`` is None without a commit and after an error.
+    """
 
     error: ErrorCode
     committed: OffsetAndMetadata | None
@@ -93,7 +96,7 @@ class CoordinatedOffsets:
         encoded = await self._encode(partition, call.group_id, commits)
         if partition.is_unloaded:
             return dict.fromkeys(commits, ErrorCode.NOT_COORDINATOR)
-        # From here to the append nothing else runs: the sender is still a member of this generation.
+        # Nothing else runs from here to the append, so the sender is still a member of this generation.
         error, effects = check_offset_commit(partition.groups, call, wall_ms())
         self._effects.perform(partition, effects)
         if error is not ErrorCode.NONE:
@@ -123,7 +126,7 @@ class CoordinatedOffsets:
     async def _append(
         self, partition: CoordinatedPartition, group_id: str, batch: BatchBuilder, commits: Commits
     ) -> ErrorCode:
-        """Append a commit, which is seen once it is acknowledged, whether or not its client still waits."""
+        """Append a commit; readers see it once it is acknowledged, even if its client waits no more."""
         offsets = partition.offsets_of(group_id)
         offsets.prepare(commits)
         answer: asyncio.Future[ErrorCode] = asyncio.get_running_loop().create_future()
@@ -202,7 +205,7 @@ class CoordinatedOffsets:
                 await self._remove(partition, group_id, mine)
 
     async def expire(self) -> int:
-        """Delete the offsets that have expired, and the groups that are left without any (KIP-211)."""
+        """Delete the expired offsets, and the groups that then have none (KIP-211)."""
         expired = 0
         for partition in tuple(self._partitions.all):
             if not partition.is_loaded:
@@ -227,13 +230,13 @@ class CoordinatedOffsets:
                 return ()
             return offsets.expired(rule, wall_ms(), self._settings.retention_ms, among)
 
-        # What is committed, or joins, between two portions may keep the rest.
+        # A commit or a join between two portions may keep the remaining offsets.
         count = await self._remove(partition, group_id, expired(), still=expired)
         self._metrics.offset_expirations.inc(count)
         return count
 
     async def shrink(self, partition: CoordinatedPartition, group_id: str) -> None:
-        """Delete most offsets of a group that is about to be deleted, so that the rest takes no time."""
+        """Delete most offsets of a group that is about to be deleted, so that deleting the rest is quick."""
         offsets = partition.offsets.get(group_id)
         if offsets is not None and len(offsets) > PORTION:
             await self._remove(partition, group_id, tuple(offsets.partitions)[PORTION:])
@@ -245,9 +248,9 @@ class CoordinatedOffsets:
         topic_partitions: Iterable[TopicPartition],
         still: Callable[[Sequence[TopicPartition]], Sequence[TopicPartition]] = tuple,
     ) -> int:
-        """Delete offsets of a group with tombstones, and an empty group that has no others; count them.
+        """Delete offsets of a group with tombstones, and an empty group that has no others; count both.
 
-        ``still`` returns those of a portion that are to be deleted still.
+        ``still`` returns the offsets of a portion that must still be deleted.
 
         The tombstones of a portion are appended as it is removed: a commit that comes in between the portions
         must not be followed by its own tombstone.

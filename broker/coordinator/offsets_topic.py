@@ -55,7 +55,7 @@ class OffsetsTopic:
 
     @property
     def exists(self) -> bool:
-        """Whether the topic is known here."""
+        """Return whether the topic is known here."""
         return bool(self._metadata.partitions(OFFSETS_TOPIC))
 
     def leader(self, partition: int) -> BrokerId | None:
@@ -82,7 +82,10 @@ class OffsetsTopic:
 
     @property
     def lacks_brokers(self) -> bool:
-        """Whether fewer brokers live than the topic gets replicas: then it is not created."""
+        """Return whether there are fewer live brokers than replicas per partition.
+
+        If so, nothing is created.
+        """
         return len(self._metadata.live_brokers) < self._settings.topic_replication_factor
 
     def create(self) -> None:

@@ -12,7 +12,10 @@ _MINUTE_MS = 60_000
 
 @dataclass(frozen=True, slots=True)
 class GroupSettings:
-    """The settings ``group.*`` and ``offsets.*``; times in milliseconds but for minutes, sizes in bytes."""
+    """The settings ``group.*`` and ``offsets.*``.
+
+    Times in milliseconds unless the name says minutes, sizes in bytes.
+    """
 
     min_session_timeout_ms: int = setting("group.min.session.timeout.ms")
     max_session_timeout_ms: int = setting("group.max.session.timeout.ms")

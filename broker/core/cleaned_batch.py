@@ -42,7 +42,7 @@ class CleanedBatch(NamedTuple):
 def cleaned(
     batch: RecordBatch, offsets: OffsetMap, *, retains_deletes: bool, keeps_sequence: bool
 ) -> CleanedBatch:
-    """Drop the records of a data batch whose keys have later ones.
+    """Remove the records of a data batch whose keys have a later record.
 
     Args:
         batch: The batch.

@@ -1,4 +1,4 @@
-"""Which batches of transactions a cleaning may drop.
+"""The rules by which a cleaning may drop batches of transactions.
 
 Source: ``LogCleaner.scala`` (``CleanedTransactionMetadata``, ``Cleaner.shouldDiscardBatch``) of Kafka 2.8.
 Data of an aborted transaction is dropped at once. A marker stays until all data of its transaction is gone,
@@ -25,7 +25,7 @@ class CleanedTransactions:
     """
 
     def __init__(self, aborted: Iterable[AbortedTransaction]) -> None:
-        # The first one is last, to be taken off the end.
+        # Sorted in descending order, so that the next transaction to begin is popped from the end.
         self._ahead = sorted(aborted, key=lambda each: each.first_offset, reverse=True)
         self._open_aborted: dict[int, AbortedTransaction] = {}
         self._seen_aborted: set[int] = set()
@@ -33,7 +33,10 @@ class CleanedTransactions:
         self.kept: list[AbortedTransaction] = []
 
     def is_aborted(self, header: BatchHeader) -> bool:
-        """Return whether a data batch belongs to an aborted transaction. Call it for each, in order."""
+        """Return whether a data batch belongs to an aborted transaction.
+
+        Must be called for every data batch, in the order of the log.
+        """
         self._advance(header.last_offset)
         if not header.is_transactional:
             return False
@@ -44,7 +47,9 @@ class CleanedTransactions:
         return False
 
     def may_drop_marker(self, header: BatchHeader, marker: EndTransactionMarker | None) -> bool:
-        """Return whether no data before a control batch is left. Call it for each, in order.
+        """Return whether a marker may go, because all data of its transaction is gone.
+
+        Must be called for every control batch, in the order of the log.
 
         Args:
             header: The batch's.

@@ -17,7 +17,10 @@ IDLE_MS = 3_600_000
 """The time in milliseconds for which an idle counter is kept."""
 
 MAX_COUNTERS = 10_000
-"""The most counters of each type of quota; beyond it the longest idle one goes. Kafka has no bound."""
+"""The most counters of each type of quota.
+
+Beyond it the counter that is idle longest is dropped. Kafka has no bound.
+"""
 
 
 class Tags(NamedTuple):
@@ -47,7 +50,7 @@ class Limit(NamedTuple):
 def limit_of(
     quotas: Mapping[QuotaEntity, Mapping[str, float]], key: str, user: str, client_id: str
 ) -> Limit | None:
-    """Return the first quota that there is for this user and client id, or None if they have no limit.
+    """Return the most specific quota of this user and client id, or None if they have no limit.
 
     The more specific one comes first; a user's comes before a client's.
     """

@@ -1,4 +1,4 @@
-"""Which log is compacted next, which section of it, and which of its segments become one.
+"""The choice of the log to compact next, of its dirty section, and of the segments to merge.
 
 A log is a clean section that was compacted before, followed by a dirty section. The active segment of the
 dirty section is never compacted, nor are records that are younger than ``min.compaction.lag.ms`` or may

@@ -18,7 +18,8 @@ from barnabas.broker.core.record_batch import Buffer, Codec
 MAX_DECOMPRESSED_SIZE = 64 * 1024 * 1024
 """The most bytes that a compressed batch may unpack to if it is opened.
 
-Kafka unpacks a batch in a stream; we unpack it in one piece, and a few bytes of zstd may stand for gigabytes.
+Kafka unpacks a batch in a stream; we unpack it in one piece, and a few bytes of zstd may unpack to
+gigabytes.
 """
 
 _GUESSED_RATIO = 8

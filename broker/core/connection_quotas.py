@@ -1,9 +1,9 @@
 """The decision which connections of clients a broker takes, and when.
 
-Kafka's order is kept: the rates of the broker and the listener, and the number of connections, make the
-acceptor wait; the rate of an address leaves the connection in silence until it is closed; the number of
-connections of an address closes it. Sources: ``SocketServer.ConnectionQuotas`` of release 2.8; KIP-402,
-KIP-612.
+The checks run in Kafka's order: the rates of the broker and the listener, and the number of connections,
+make the acceptor wait; the rate of an address leaves the connection in silence until it is closed; the
+number of connections of an address closes it. Sources: ``SocketServer.ConnectionQuotas`` of release 2.8;
+KIP-402, KIP-612.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ UNLIMITED = 2**31 - 1
 """The number that Kafka uses for "no limit"."""
 
 MAX_ADDRESSES = 10_000
-"""The most addresses whose rates are kept; beyond it the longest silent one goes. Kafka has no bound."""
+"""The most addresses whose rates are kept.
+
+Beyond it the address that is silent longest is dropped. Kafka has no bound.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ _NO_LIMITS = ListenerLimits()
 
 @unique
 class Verdict(Enum):
-    """What happens to an accepted connection."""
+    """The outcomes for an accepted connection."""
 
     SERVE = "SERVE"
     CLOSE_LATER = "CLOSE_LATER"
@@ -121,7 +124,7 @@ class ConnectionCounter:
 
     @property
     def excess(self) -> int:
-        """How many connections there are above ``max.connections``, which may have been lowered."""
+        """Return how many connections exceed ``max.connections``, which may have been lowered."""
         return max(0, self.count - self._limits().maximum)
 
     def full(self, listener: str) -> str | None:
@@ -146,7 +149,7 @@ class ConnectionCounter:
         return wait_ms
 
     def admit(self, listener: str, host: str, now_ms: int) -> Admission:
-        """Decide on a connection that has waited; one that is served counts until it `closed`."""
+        """Decide on a connection that has waited; a served one counts until ``closed`` is called."""
         quota = self._ip_rate(host)
         if quota is not None:
             rate = self._address_rate(host)
@@ -169,7 +172,7 @@ class ConnectionCounter:
         return Admission(Verdict.SERVE)
 
     def closed(self, listener: str, host: str) -> None:
-        """Count a connection less that was served."""
+        """Stop counting a served connection, which has closed."""
         self.count -= 1
         self._of_listener[listener] -= 1
         self._of_address[host] -= 1

@@ -79,7 +79,7 @@ class ControlGate:
     def adopt(self, controller_epoch: ControllerEpoch) -> None:
         """Note the epoch in ``/controller_epoch``: controllers of lower epochs are refused from now on.
 
-        So a former controller is refused even before its successor's first request.
+        A former controller is therefore refused even before its successor's first request.
         """
         self._controller_epoch = max(self._controller_epoch, controller_epoch)
 

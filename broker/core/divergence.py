@@ -30,8 +30,12 @@ def agreement(
 ) -> Agreement:
     """Compare the end of ``last_fetched_epoch`` in the leader's log with the reader's fetch offset.
 
-    Below the leader's log start nothing can be compared, so there is no divergence. Beyond its end there is
-    one, unless no epochs are compared.
+    The cases are checked in this order: A. The fetch offset lies below the leader's log start, or the
+    leader knows nothing about the epoch: nothing can be compared, so the offset is out of range. B. The
+    epoch ended earlier in the leader's log, or the leader does not have it and answers with a lower one:
+    the logs diverge, and the reader must truncate. This includes offsets beyond the leader's end. C. The
+    fetch offset lies in the leader's log: the logs agree. Without an epoch to compare, an offset beyond the
+    end is out of range.
 
     Args:
         leader_end: The leader's answer about ``last_fetched_epoch``.

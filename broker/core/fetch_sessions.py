@@ -28,7 +28,7 @@ FINAL_EPOCH = -1
 LARGEST_EPOCH = LARGEST_ID = 2**31 - 1
 
 EVICTION_MS = 120_000
-"""The time that a session must have been idle, or have existed, before any other may take its place."""
+"""The shortest time that a session is idle, or exists, before another session may replace it."""
 
 MAX_PARTITIONS = 200_000
 """The most partitions of all sessions together, about 100 MB; Kafka has no such bound.
@@ -174,14 +174,14 @@ class SessionAnswer:
 
 
 def next_epoch(epoch: int) -> int:
-    """Return the session epoch behind one; 0 and -1 have other meanings."""
+    """Return the session epoch after ``epoch``; it skips 0 and -1, which have other meanings."""
     if epoch < 0:
         return FINAL_EPOCH
     return 1 if epoch == LARGEST_EPOCH else epoch + 1
 
 
 class _Key(NamedTuple):
-    """The value of a session: the least valuable one is evicted first."""
+    """The value of a session, by which sessions are ordered: the least valuable one is evicted first."""
 
     privileged: bool
     size: int
@@ -205,13 +205,16 @@ class FetchSessionCache(Generic[W]):
     partition_count: int = 0
     _sessions: OrderedDict[int, FetchSession[W]] = field(default_factory=OrderedDict)
     _evictable: dict[bool, list[_Key]] = field(default_factory=lambda: {False: [], True: []})
-    """By whether a privileged session asks: those that it may evict, the least valuable first."""
+    """The sessions that may be evicted, the least valuable first.
+
+    The key says whether a privileged session asks.
+    """
 
     def __len__(self) -> int:
         return len(self._sessions)
 
     def begin(self, request: SessionRequest[W], now_ms: int) -> FetchContext[W] | ErrorCode:
-        """Find what a request wants, by its session if it is in one.
+        """Find the partitions that a request wants, with the help of its session if it names one.
 
         Returns:
             The context, or ``FETCH_SESSION_ID_NOT_FOUND`` or ``INVALID_FETCH_SESSION_EPOCH``.
@@ -262,7 +265,7 @@ class FetchSessionCache(Generic[W]):
 
     @staticmethod
     def throttled(context: FetchContext[W]) -> SessionAnswer:
-        """Return the answer to a client that must wait: nothing, and the session goes on."""
+        """Return the answer to a client that must wait: no partitions, and the session stays as it is."""
         session = context.session
         if session is None:
             return SessionAnswer(included=frozenset())

@@ -18,7 +18,7 @@ from barnabas.cluster.model.ids import Offset
 def cut_on_becoming_follower(
     latest_epoch: LeaderEpoch | None, log_end_offset: Offset, high_watermark: Offset
 ) -> Offset | None:
-    """Return the offset to truncate to before the first fetch, or None to leave truncation to the fetch.
+    """Return the offset to truncate to before the first fetch; None if the fetch decides about truncation.
 
     Only a log without any epoch is truncated at the high watermark: what lies above it cannot be compared.
     """
@@ -30,7 +30,9 @@ def cut_on_becoming_follower(
 def cut_on_divergence(
     leader_end: EpochEndOffset, own_end: EpochEndOffset, log_end_offset: Offset, high_watermark: Offset
 ) -> Offset:
-    """Return the offset to truncate to after the leader reported a divergence; another may follow.
+    """Return the offset to truncate to after the leader reported a divergence.
+
+    The next fetch may report another divergence, at a lower epoch.
 
     Args:
         leader_end: The leader's largest epoch that is not above the follower's last one, and its end offset.

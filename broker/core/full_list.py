@@ -10,7 +10,7 @@ from barnabas.cluster.model.requests import LeaderAndIsrRequest
 
 
 class FullList:
-    """A collector of the parts of one list: of one controller epoch and one registration of this broker."""
+    """A collector of the parts of a list, for one controller epoch and one registration of this broker."""
 
     def __init__(self) -> None:
         self._of: tuple[ControllerEpoch, BrokerEpoch] | None = None

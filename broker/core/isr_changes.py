@@ -1,4 +1,4 @@
-"""The times at which a leader notifies the controller of changed ISRs: in batches, once no more change.
+"""The times at which a leader notifies the controller of changed ISRs, in batches.
 
 Source: Kafka's ``ZkIsrManager`` of release 2.7 and 2.8 (``IsrChangePropagationConfig``).
 """
@@ -13,10 +13,10 @@ CHECK_INTERVAL_MS = 2_500
 """The interval, in milliseconds, between checks whether a notification is due."""
 
 LINGER_MS = 5_000
-"""The time, in milliseconds, that must pass without a further change before a notification ..."""
+"""The milliseconds without a further change after which a notification is due."""
 
 MAX_DELAY_MS = 60_000
-"""... unless the last notification was longer ago than this."""
+"""The milliseconds since the last notification after which one is due in spite of further changes."""
 
 
 class IsrChanges:

@@ -29,7 +29,7 @@ _VARLONG_BYTES = 10
 
 
 KeyedRecord = tuple[int, int, int, int, int, int, bool]
-"""A record among the decompressed records of its batch, as positions in bytes and deltas.
+"""A record among the decompressed records of its batch, as positions and deltas.
 
 The position of its length; the position of the next record; its timestamp in milliseconds from the batch's
 base timestamp; its offset from the batch's base offset; the positions at which its key begins and ends, both
@@ -40,8 +40,7 @@ base timestamp; its offset from the batch's base offset; the positions at which 
 def keyed_records(header: BatchHeader, records: bytes) -> Iterator[KeyedRecord]:
     """Yield each of the records that ``header`` counts, in order.
 
-    Raises:
-        CorruptRecordsError: They do not fill ``records``, or a key does not fit into its record.
+    Raises: ``records``, or a key does not fit into its record.
     """
     begin, size = 0, len(records)
     try:

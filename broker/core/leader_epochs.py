@@ -70,9 +70,9 @@ class LeaderEpochCache:
     def assign(self, epoch: LeaderEpoch, start_offset: Offset) -> bool:
         """Note that the record at ``start_offset`` was, or will be, the first of ``epoch``.
 
-        Nothing changes if the latest epoch is assigned again, at its start or later. Anything else replaces
-        what contradicts it: entries of that epoch or a later one, and entries that start there or later, are
-        dropped.
+        Nothing changes if the latest epoch is assigned again at its start or later. Otherwise the entries
+        that contradict the new one are dropped: those of that epoch or a later one, and those that start at
+        that offset or later.
         """
         if self._epochs and epoch == self._epochs[-1] and start_offset >= self._starts[-1]:
             return False

@@ -19,10 +19,10 @@ _TIMESTAMP_TYPES = {
 }
 
 UNLIMITED = 2**63 - 1
-"""The number by which Kafka says "never" and "no limit"."""
+"""The value that means "never" or "no limit" in Kafka's settings."""
 
 COMPACT = "compact"
-"""The ``cleanup.policy`` under which the last record of each key stays."""
+"""The ``cleanup.policy`` that keeps the last record of each key."""
 
 DAY_MS = 24 * 60 * 60 * 1000
 
@@ -88,7 +88,7 @@ class LogConfig:
 
     @property
     def is_compacted(self) -> bool:
-        """Whether the log keeps the last record of each key."""
+        """Return whether the log keeps the last record of each key."""
         return COMPACT in self.cleanup_policy
 
     @property

@@ -18,7 +18,7 @@ from barnabas.cluster.model.ids import Offset
 
 
 class Hosting(Enum):
-    """Whether a broker hosts a replica."""
+    """The answer to whether a broker hosts a replica."""
 
     ONLINE = "it does"
     OFFLINE = "its log directory is offline"
@@ -66,7 +66,7 @@ class AlterDecision:
 
 
 def judge_alter(request: AlterLogDir) -> AlterDecision:
-    """Decide about a request.
+    """Decide about a request to move a replica.
 
     Without a replica the directory is remembered, and the answer is REPLICA_NOT_AVAILABLE. While a directory
     is offline no move begins, because a future log may lie there.
@@ -151,7 +151,7 @@ def next_step(
     current_end: EpochEndOffset,
     future_end: EpochEndOffset,
 ) -> MoveStep:
-    """Return the next step of a move.
+    """Return the next step of a move between log directories.
 
     The leader epochs are compared at each step, so a truncation of the current log needs no notice.
 

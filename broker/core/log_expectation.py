@@ -1,4 +1,4 @@
-"""The rule whether a replica named by the controller must already have a log at this broker.
+"""The rule that says whether a replica in a controller's request must already have a log here.
 
 Kafka opens the log that is there and creates an empty one otherwise, whatever LeaderAndIsr says
 (``Partition.createLogIfNotExists`` of release 2.8). So a new topic adopts a stray log of the same name, and a

@@ -31,8 +31,8 @@ class MetadataChange:
 class MetadataCache:
     """The live brokers, topics and leaders of the controller's last requests.
 
-    Partitions are merged into the known ones; the list of live brokers replaces the old one. The cache judges
-    no epoch: the control gate did that before.
+    Partitions are merged into the known ones; the list of live brokers replaces the old one. The cache does
+    not check epochs: the control gate has done so.
 
     Partitions that a new controller has not named when its list is complete are removed: ZooKeeper has lost
     them, and no controller will send their deletion. Kafka's cache keeps such topics until its broker
@@ -82,7 +82,7 @@ class MetadataCache:
                 del self._topics[topic_partition.topic]
 
     def controller_changed(self, controller: BrokerId | None) -> None:
-        """Note which broker holds ``/controller``, by this broker's own watch; None if no broker does."""
+        """Note which broker holds ``/controller`` by this broker's own watch; None if no broker does."""
         self._controller = controller
 
     @property
@@ -92,7 +92,7 @@ class MetadataCache:
 
     @property
     def is_complete(self) -> bool:
-        """Whether a controller has sent all partitions at least once."""
+        """Return whether a controller has sent all partitions at least once."""
         return self._is_complete
 
     @property

@@ -1,8 +1,8 @@
 """The offset map of a cleaning: the last offset of each key in the dirty section, in memory of a fixed size.
 
-Source: ``core/log/OffsetMap.scala`` (``SkimpyOffsetMap``) of Kafka 2.8. Keys are not kept, only their hashes
-of 16 bytes; two keys with one hash would be taken for one. Kafka hashes by MD5, for which anybody can make
-such keys. Here it is BLAKE2, for which nobody can.
+Source: ``core/log/OffsetMap.scala`` (``SkimpyOffsetMap``) of Kafka 2.8. Keys are not kept, only their
+hashes of 16 bytes; two keys with one hash would be taken for one. Kafka hashes with MD5, for which anybody
+can construct two such keys. Here the hash is BLAKE2, for which no construction is known.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The offsets that ListOffsets 0 gives: where segments begin that were last written before a time.
+"""The answer to ListOffsets 0: the start offsets of segments that were last written before a time.
 
 Source: ``Log.legacyFetchOffsetsBefore`` and ``Partition.legacyFetchOffsetsForTimestamp`` of Kafka 2.8.
 """
@@ -15,7 +15,7 @@ LATEST, EARLIEST = -1, -2
 
 
 class OffsetAndTime(NamedTuple):
-    """An offset, and when what lies before the next one was last written (ms since 1970)."""
+    """An offset, and the time (ms since 1970) of the last write before the next offset in the list."""
 
     offset: Offset
     modified_ms: int

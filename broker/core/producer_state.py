@@ -84,7 +84,7 @@ class ProducerEntry:
 
     @property
     def last_sequence(self) -> int:
-        """Sequence of the newest record, -1 where no batch is known."""
+        """Return the sequence of the newest record, -1 if no batch is known."""
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
     def duplicate_of(self, header: BatchHeader) -> CachedBatch | None:

@@ -45,7 +45,7 @@ class Timer(Protocol):
 
 
 class DelayedOperation(TimerTask):
-    """A waiting request, completed exactly once: by an event or by its timer."""
+    """A waiting request, which is completed exactly once: by an event or by its timer."""
 
     __slots__ = ("_completed", "_leave")
 
@@ -56,7 +56,7 @@ class DelayedOperation(TimerTask):
 
     @abstractmethod
     def is_satisfied(self) -> bool:
-        """Return whether the condition it waits for holds now; free of visible effects."""
+        """Return whether the condition holds that the request waits for; has no visible effects."""
 
     @abstractmethod
     def on_complete(self) -> None:
@@ -68,7 +68,7 @@ class DelayedOperation(TimerTask):
 
     @property
     def is_completed(self) -> bool:
-        """Whether the request has been answered."""
+        """Return whether the request has been answered."""
         return self._completed
 
     def try_complete(self) -> bool:
@@ -121,6 +121,12 @@ class DelayedOperationPurgatory(Generic[K]):
 
     def try_complete_else_watch(self, operation: DelayedOperation, keys: Iterable[K], delay_ms: int) -> bool:
         """Complete ``operation`` now, or watch it under ``keys`` for at most ``delay_ms`` milliseconds.
+
+        The condition is checked once, before the watch. Kafka checks it again after adding the watches,
+        because another thread may have changed it in between; here nothing else runs until this method
+        returns. Step 1: try to complete the operation. Step 2: add it to the watcher list of each key. Step
+        3: start its timer. From then on ``check_and_complete`` or the timer completes it, whichever comes
+        first.
 
         Returns:
             Whether it was completed by this call.

@@ -62,7 +62,7 @@ class SampledRate:
         self._samples[-1].value += value
 
     def measure(self, now_ms: int) -> Measured:
-        """Return the present rate; nothing is changed, so any thread may call this."""
+        """Return the present rate; changes nothing, so any thread may call it."""
         first_ms = now_ms - self._windows * self._window_ms
         live = [sample for sample in tuple(self._samples) if sample.start_ms > first_ms]
         elapsed_ms = now_ms - min((sample.start_ms for sample in live), default=now_ms)
@@ -77,7 +77,7 @@ class SampledRate:
 
 
 def throttle_ms(measured: Measured, quota: float) -> int:
-    """Return the milliseconds until the rate over the same windows is ``quota``; 0 if it is not above.
+    """Return the milliseconds until the rate over the same windows falls to ``quota``; 0 if it is not above.
 
     A quota of 0 lets nothing through for the whole window.
     """

@@ -56,7 +56,7 @@ SHORT_BATCH_BYTES = 1_024
 SHORT_BATCH_RECORDS = 100
 """The largest batch, in bytes and records, that is recompressed without pausing: 1 to 2 ms.
 
-A batch of zstd is never short, because 1 KB of it may unpack to 32 MB; with gzip that is 1 MB at most.
+A zstd batch is never short, because 1 KB may unpack to 32 MB; with gzip, it unpacks to 1 MB at most.
 """
 
 Recompression = Steps[RecordBatch | Refusal]

@@ -128,17 +128,17 @@ class BatchHeader(NamedTuple):
 
     @property
     def is_transactional(self) -> bool:
-        """Whether the batch belongs to a transaction."""
+        """Return whether the batch belongs to a transaction."""
         return bool(self.attributes & TRANSACTIONAL_BIT)
 
     @property
     def is_control(self) -> bool:
-        """Whether the batch is a transaction's end marker."""
+        """Return whether the batch is a transaction's end marker."""
         return bool(self.attributes & CONTROL_BIT)
 
     @property
     def has_producer_id(self) -> bool:
-        """Whether an idempotent producer wrote the batch."""
+        """Return whether an idempotent producer wrote the batch."""
         return self.producer_id > NO_PRODUCER_ID
 
     @property
@@ -162,7 +162,7 @@ class RecordBatch(NamedTuple):
 
     @property
     def has_valid_crc(self) -> bool:
-        """Whether the checksum in the header matches the bytes."""
+        """Return whether the checksum in the header matches the bytes."""
         return crc32c(self.data[CRC_START:]) == self.header.crc
 
 

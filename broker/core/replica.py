@@ -110,7 +110,7 @@ class Replica:
 
     @property
     def is_leader(self) -> bool:
-        """Whether this broker leads the partition."""
+        """Return whether this broker leads the partition."""
         return self.role is Role.LEADER
 
     @property
@@ -128,7 +128,7 @@ class Replica:
 
     @property
     def is_under_replicated(self) -> bool:
-        """Whether this broker leads and fewer replicas are in sync than the partition has.
+        """Return whether this broker leads and fewer replicas are in sync than the partition has.
 
         During a reassignment the replicas before it count (KIP-352).
         """
@@ -148,7 +148,7 @@ class Replica:
         ]
 
     def remote(self, broker_id: BrokerId) -> isr.RemoteReplica | None:
-        """Return the state of a follower, or None if the broker is no follower of this leader."""
+        """Return the state of a follower; None if the broker is not a follower of this leader."""
         return self._remotes.get(broker_id)
 
     def judge_epoch(self, current_leader_epoch: LeaderEpoch, *, from_follower: bool = False) -> ErrorCode:
@@ -166,7 +166,7 @@ class Replica:
         return ErrorCode.NONE if serves else ErrorCode.NOT_LEADER_OR_FOLLOWER
 
     def become_leader(self, request: LeaderAndIsrPartition, log_end_offset: Offset, now_ms: int) -> bool:
-        """Become the leader; return whether this broker did not lead before.
+        """Become the leader; return whether another broker led before.
 
         Followers are unknown until they fetch in this epoch. The exception is a broker that led in the epoch
         just before: its followers still have what they fetched from it. If there were epochs in between that
@@ -303,7 +303,7 @@ class Replica:
     def low_watermark(self, log_start_offset: Offset, is_live: Callable[[BrokerId], bool]) -> Offset:
         """Return the lowest log start offset of this leader and its live followers; -1 if one is unknown.
 
-        Records below it are deleted at all of them (KIP-107).
+        Records below that offset are deleted at all of them (KIP-107).
         """
         starts = (remote.log_start_offset for each, remote in self._remotes.items() if is_live(each))
         return min((log_start_offset, *starts))
@@ -353,12 +353,12 @@ class Replica:
         )
 
     def propose_expansion(self, newcomer: BrokerId) -> IsrProposal:
-        """Propose that ``newcomer`` enters; from now on it counts for the high watermark."""
+        """Propose that ``newcomer`` enters the ISR; from now on it counts for the high watermark."""
         self._maximal = frozenset((*self.isr, newcomer))
         return self._propose((*self.isr, newcomer), newcomer)
 
     def propose_shrink(self, log_end_offset: Offset, now_ms: int) -> IsrProposal | None:
-        """Return the shrink that is due, or None; until it is written, those to leave count.
+        """Return the shrink of the ISR that is due, or None; until it is written, leaving members count.
 
         A member that lags leaves after ``replica.lag.time.max.ms``, one that has lost committed records at
         once.

@@ -1,4 +1,4 @@
-"""Which replica a consumer should read from (KIP-392).
+"""The selection of the replica that a consumer should read from (KIP-392).
 
 Source: ``ReplicaManager.findPreferredReadReplica`` and
 ``org.apache.kafka.common.replica.RackAwareReplicaSelector`` of Kafka 2.8.

@@ -68,7 +68,7 @@ class Deletion(NamedTuple):
 
 
 def deletable(log: LogFacts, config: LogConfig, now_ms: int) -> tuple[Deletion, ...]:
-    """Return the oldest segments to delete, in order; if these are all, the log must roll first.
+    """Return the oldest segments to delete, in order; if all are to go, the log must roll first.
 
     The rules apply in the order age, size, log start. Each starts at the segment where the one before
     stopped, and stops at the first segment that it keeps.

@@ -1,4 +1,4 @@
-"""The open transactions of a log and those that have just ended: what a read_committed consumer may see.
+"""The open and the just ended transactions of a log, which bound what a read_committed consumer sees.
 
 Source: KIP-98; ``ProducerStateManager`` (``ongoingTxns``, ``unreplicatedTxns``, ``completeTxn``,
 ``lastStableOffset``) and ``EndTransactionMarker`` of Kafka 2.8. No offset below the last stable offset

@@ -61,11 +61,11 @@ class LogCompaction:
 
     @property
     def is_damaged(self) -> bool:
-        """Whether a range of the log is known to be damaged, and waits for its repair."""
+        """Return whether a range of the log is known to be damaged, and waits for its repair."""
         return any(segment.damaged for segment in self._files.segments)
 
     def facts(self, config: LogConfig, high_watermark: Offset) -> CompactedLog:
-        """Return the facts by which the cleaner decides whether and how far the log is compacted."""
+        """Return the facts from which the cleaner decides whether, and how far, it compacts the log."""
         files = self._files
         return CompactedLog(
             str(self._topic_partition),

@@ -60,8 +60,8 @@ class FailureGuard:
     def fail(self, doing: str, error: OSError) -> KafkaStorageError:
         """Note an error of the disk, and return the error to raise.
 
-        If the process has too many files open (``NoDescriptorError``), nothing was changed and the log stays
-        usable. A truncation is the exception: it may have removed some of its files before it failed.
+        If the process has too many files open (``NoDescriptorError``), nothing was changed and the log
+        stays usable. A truncation is the exception: it may have removed files before it failed.
         """
         failure = storage_error(self._log_dir, f"{doing} {self._topic_partition}", error)
         if not isinstance(failure, NoDescriptorError) or doing == "truncating":

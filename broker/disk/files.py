@@ -140,7 +140,7 @@ def open_file(path: Path) -> int:
 
 
 def open_to_read(path: Path) -> int:
-    """Open ``path``, which must exist, to read; return the descriptor."""
+    """Open the existing file ``path`` to read; return the descriptor."""
     return os.open(path, os.O_RDONLY)
 
 
@@ -297,7 +297,7 @@ def remove_empty_directory(directory: Path) -> None:
 
 
 def remove_whatever(path: Path) -> None:
-    """Remove a file, which may be missing, or a directory with its content."""
+    """Remove a file or a directory with its content; a missing path is no error."""
     if path.is_dir():
         shutil.rmtree(path)
     else:

@@ -59,7 +59,7 @@ class Flushing:
 
     @property
     def is_pending(self) -> bool:
-        """Whether a submitted flush has not ended yet."""
+        """Return whether a submitted flush has not ended yet."""
         return any(not flush.future.done() for flush in self._begun)
 
     def finish(self) -> None:
@@ -102,12 +102,12 @@ class DirectoryNames:
 
     def __init__(self, log_dir: Path) -> None:
         self._log_dir = log_dir
-        self._changes = 1  # the process that created the present names may have been killed
+        self._changes = 1  # the former process, which created the names, may have been killed
         self._synced = 0
 
     @property
     def are_synced(self) -> bool:
-        """Whether a flush has ended that began after the last change."""
+        """Return whether a flush has ended that began after the last change."""
         return self._synced == self._changes
 
     def changed(self) -> None:

@@ -1,10 +1,10 @@
 """The logs that are copied from one log directory to another, and replace the original there.
 
-A future log lies in ``<topic>-<partition>.<uuid>-future`` of its new log directory. Once it has caught up it
-takes the partition's name, and the original is renamed to be deleted. Two directories cannot be renamed in
-one step, so a file in the future log, `MOVED_LOG`, says before that it is complete. A start of the broker
-that finds two logs keeps the one with the file; if a loss of power has undone the first rename alone, it
-repeats it.
+A future log lies in ``<topic>-<partition>.<uuid>-future`` of its new log directory. Once it has caught up
+it takes the partition's name, and the original is renamed to be deleted. Two directories cannot be renamed
+in one step, so a file in the future log, `MOVED_LOG`, first records that the log is complete. A start of
+the broker that finds two logs keeps the one with the file; if a loss of power has undone the first rename
+alone, it repeats it.
 
 Source: ``LogManager.replaceCurrentWithFutureLog`` of Kafka 2.8, which has no such file and asks a person to
 choose; KIP-113.
@@ -30,7 +30,7 @@ from barnabas.cluster.model.ids import Offset, TopicPartition
 _log = structlog.get_logger("kafka.log.LogManager")
 
 Fail = Callable[[Path, str, OSError], KafkaStorageError]
-"""Takes a directory offline for an error of its disk, and returns the error to raise."""
+"""The function that takes a directory offline for an error of its disk, and returns the error to raise."""
 
 
 class FutureLogs:
@@ -126,7 +126,10 @@ class FutureLogs:
         return log
 
     def replaced(self, log: Log, source: LogDir) -> None:
-        """Note that ``source`` has released the log that ``log`` replaces: its mark may go."""
+        """Note that ``source`` has released the log that ``log`` replaced.
+
+        The mark of ``log`` may now be removed.
+        """
         begun = (source.begin_sync_of_names(), self._live[log.directory.parent].begin_sync_of_names())
         self._swapped.append((log, [each for each in begun if each is not None]))
 

@@ -78,7 +78,7 @@ class SparseIndex:
 
     @property
     def is_full(self) -> bool:
-        """Whether no more entries can be appended."""
+        """Return whether no more entries can be appended."""
         return len(self._entries) >= self._max_bytes
 
     def preallocate(self) -> None:
@@ -88,7 +88,7 @@ class SparseIndex:
 
     @property
     def is_stored(self) -> bool:
-        """Whether the file has the entries, as after the segment was rolled or closed."""
+        """Return whether the file has the entries, as after the segment was rolled or closed."""
         return self._is_stored
 
     def emptied(self) -> Self:
@@ -202,7 +202,7 @@ class TimeIndex(SparseIndex):
 
     @property
     def is_full(self) -> bool:
-        """Whether only the slot for the last entry is free."""
+        """Return whether only the slot for the last entry is free."""
         return len(self._entries) >= self._max_bytes - self._entry.size
 
     @property

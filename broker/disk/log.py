@@ -143,7 +143,7 @@ class Log:
 
     @property
     def is_flush_due(self) -> bool:
-        """Whether ``flush.ms`` has passed since the last flush, and there is something to flush."""
+        """Return whether ``flush.ms`` has passed since the last flush, and there is something to flush."""
         age = self._context.clock() - self._last_flush_ms
         return age >= self.config.flush_ms and self.recovery_point < self.log_end_offset
 

@@ -254,7 +254,7 @@ class LogDir:
             The new path of the directory.
         """
         log, renamed = self._rename(self.logs, topic_partition, stray_directory(topic_partition))
-        # After a restart the directory's time says when it was renamed.
+        # The directory's time records when it was renamed, for the next start of the broker.
         touch(renamed, self._options.clock())
         self._remove_stray_later(renamed, log.config)
         return renamed
@@ -266,7 +266,7 @@ class LogDir:
         log.abandon()
         renamed = rename(log.directory, name)
         self._names.changed()
-        # Only now: if the disk refused, the log is one of those that go offline with the directory.
+        # Only now, because a log whose renaming failed goes offline with its directory.
         del logs[topic_partition]
         self._forget(topic_partition)
         return log, renamed
@@ -319,7 +319,10 @@ class LogDir:
         return self._cleaner_offsets.get(topic_partition)
 
     def checkpoint_cleaner_offset(self, topic_partition: TopicPartition, offset: Offset) -> None:
-        """Begin to write where the dirty section of a log begins; rows of logs that are gone go."""
+        """Submit a write of the offset at which a log's dirty section begins.
+
+        Rows of logs that are gone are dropped.
+        """
         self._cleaner_offsets[topic_partition] = offset
         self._write_cleaner_offsets()
 
@@ -363,7 +366,10 @@ class LogDir:
             self.unlock()
 
     def abandon(self, why: KafkaStorageError | None = None) -> tuple[TopicPartition, ...]:
-        """Close the files of all logs as they are, after the disk failed; return their partitions."""
+        """Close the files of all logs as they are, after the disk failed.
+
+        Return the partitions of the logs.
+        """
         gone = tuple(self.logs)
         for log in self._open.values():
             log.abandon(why)
@@ -391,7 +397,7 @@ class LogDir:
         else:
             _log.info(f"Skipping recovery for all logs in {self.path} since clean shutdown file was found")
             remove(marker)
-            # Durably: after a loss of power an old marker would hide what was written since.
+            # The removal must be durable: after a loss of power an old marker would hide later writes.
             sync_directory(self.path)
         recovery_points = self._read_offsets(RECOVERY_POINT)
         starts = self._read_offsets(LOG_START_OFFSET)
@@ -465,7 +471,7 @@ class LogDir:
         write_offsets(self.path / RECOVERY_POINT, self._recovery_points())
 
     def _truncated(self, topic_partition: TopicPartition, active_base_offset: Offset) -> None:
-        """Lower the row of a log that was truncated: what is appended there is dirty."""
+        """Lower the row of a truncated log in the cleaner's checkpoint: later appends there are dirty."""
         if self._cleaner_offsets.get(topic_partition, NO_OFFSET) > active_base_offset:
             self.checkpoint_cleaner_offset(topic_partition, active_base_offset)
 
@@ -486,7 +492,7 @@ class LogDir:
 
 
 def _first_failure_ends_all(opening: Sequence[Future[Log]]) -> None:
-    """Wait until all logs are open; after a failure, logs whose opening has not begun stay closed."""
+    """Wait until all logs are open; after a failure, the logs whose opening has not begun stay closed."""
     done, _ = wait(opening, return_when=FIRST_EXCEPTION)
     for future in opening:
         future.cancel()

@@ -113,7 +113,7 @@ class LogDirs:
 
     @property
     def were_clean(self) -> bool:
-        """Whether the last shutdown of all directories in use was clean."""
+        """Return whether the last shutdown of all directories in use was clean."""
         return all(log_dir.was_clean for log_dir in self._live.values())
 
     def get(self, topic_partition: TopicPartition) -> Log | None:
@@ -163,7 +163,8 @@ class LogDirs:
     def prefer(self, topic_partition: TopicPartition, directory: Path) -> None:
         """Remember the directory in which the partition's log is to be created, until this process ends.
 
-        Beyond `MOST_PREFERRED` partitions the oldest wish is forgotten: they may not exist.
+        Beyond `MOST_PREFERRED` partitions the oldest preference is forgotten: those partitions may not
+        exist.
         """
         self._preferred.pop(topic_partition, None)
         self._preferred[topic_partition] = directory
@@ -171,7 +172,7 @@ class LogDirs:
             del self._preferred[next(iter(self._preferred))]
 
     def replace_with_future(self, topic_partition: TopicPartition) -> Log:
-        """Replace the current log by the future one, which is complete and flushed; return that.
+        """Replace the current log by the future one, which is complete and flushed; return the new log.
 
         Should the disk of the former log refuse, its directory goes offline, as ``offline`` shows.
 
@@ -388,7 +389,7 @@ class LogDirs:
         return next((d for d in self._live.values() if topic_partition in d.logs), None)
 
     def _each(self) -> Iterator[LogDir]:
-        """Return an iterator over the live directories that a failure of one does not disturb."""
+        """Return an iterator over the live directories that continues after one of them fails."""
         return iter(tuple(self._live.values()))
 
     def _try(self, log_dir: LogDir, doing: str, work: Callable[[], None]) -> None:
@@ -441,7 +442,7 @@ def _is_former(log: Log, other: Log) -> bool:
 
 
 def _dated(path: Path, topic_partition: TopicPartition) -> str:
-    """Describe a log directory with the time at which the partition's log was last written there."""
+    """Describe a log directory, with the time of the last write to the partition's log in it."""
     times = [each.stat().st_mtime for each in (path / str(topic_partition)).glob("*.log")]
     written = datetime.fromtimestamp(max(times), UTC).isoformat(" ", "seconds") if times else "never"
     return f"{path} (last written {written})"

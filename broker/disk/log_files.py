@@ -76,7 +76,7 @@ class LogFiles:
             config: The log's settings.
         """
         if self.identity.is_pending:
-            self.identity.store()  # first: a log with records must not be adopted by another topic
+            self.identity.store()  # first, so that no other topic adopts a log with records
         segment = self.segments.active
         size = sum(batch.header.size for batch in batches)
         position = segment.write(buffers, size)
@@ -211,7 +211,7 @@ class LogFiles:
         self._retiring = [segment for segment in self._retiring if not segment.is_closed] + [former]
 
         def settle() -> None:
-            former.close()  # only now: a flush that was submitted before may still use it
+            former.close()  # only after all earlier flushes, which may still use it
             self._sync([new])
 
         self.flushing.begin(settle, Offset(0))
@@ -227,8 +227,8 @@ class LogFiles:
     ) -> tuple[LogSegment, ...]:
         """Put ``new`` in the place of the segments of these base offsets.
 
-        Returns the former segments, still open for their readers; none where the log is of another
-        generation by now, or has lost one of them: ``new`` is unlinked then.
+        Returns the former segments, still open for their readers; no segments if the log's generation has
+        changed, or one of them is gone: then ``new`` is unlinked.
         """
         wanted = set(base_offsets)
         formers = tuple(each for each in self.segments if each.base_offset in wanted)
@@ -291,12 +291,12 @@ class LogFiles:
         end_offset, end = self._end_of_read(start, upper_bound)
         if end <= start.position:
             return FoundRecords(b"", offset)
-        # Stop before the first range that is known to be damaged ...
+        # Stop before the first range that is already known to be damaged ...
         for damaged in start.segment.damaged:
             if start.position < damaged.position < end:
                 end_offset, end = damaged.first_offset, damaged.position
                 break
-        # ... and before one that this read finds.
+        # ... and before damage that this read finds.
         try:
             found = self._read_up_to(end_offset, end, start, max_bytes, min_one_batch=min_one_batch)
         except CorruptLogError as error:
@@ -315,7 +315,7 @@ class LogFiles:
                 raise CorruptLogError(segment.path, damaged.position, damaged.first_offset, str(damaged))
 
     def _end_of_read(self, start: LogPosition, upper_bound: Offset) -> tuple[Offset, int]:
-        """Return offset and position up to which the segment of ``start`` may be read."""
+        """Return the offset and position up to which the segment of ``start`` may be read."""
         segment = start.segment
         end_offset, end = self.segments.end_of(segment, self.log_end_offset), segment.size
         if upper_bound < end_offset:
@@ -393,7 +393,7 @@ class LogFiles:
 
     def start_over_at(self, offset: Offset, config: LogConfig, now_ms: int) -> bool:
         """Drop all records and start at ``offset``; return whether the recovery point was lowered."""
-        self.identity.store()  # an end offset above 0 is this topic's, as records are
+        self.identity.store()  # an end offset above 0 belongs to this topic, as records do
         self.flushing.finish()
         self._take_back_swap()
         self.generation += 1

@@ -27,8 +27,8 @@ def offset_at(log: Log, timestamp: int) -> Steps[TimestampAndOffset | None]:
         KafkaStorageError: The disk fails, or the log was closed meanwhile.
     """
     offset = log.log_start_offset
-    # The batch with a large enough maximum timestamp may have no such record from the log start on: try the
-    # next.
+    # The batch may have no such record from the log start on, although its maximum timestamp is large
+    # enough: try the next.
     while (found := log.batch_since(timestamp, offset)) is not None:
         header = found.batch.header
         try:

@@ -17,7 +17,10 @@ DELETED_SUFFIX = ".deleted"
 CLEANED_SUFFIX = ".cleaned"
 SWAP_SUFFIX = ".swap"
 REFETCHED_SUFFIX = ".refetched.deleted"
-"""Files that are fetched again in the place of damaged ones; any broker's start removes what ends so."""
+"""The suffix of files that are fetched again to replace damaged ones.
+
+Every start of a broker removes them.
+"""
 
 TEMPORARY_SUFFIX = ".tmp"
 

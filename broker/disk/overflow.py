@@ -2,7 +2,8 @@
 
 An index stores offsets relative to its segment's base, in four bytes. Old log cleaners of Kafka merged
 segments beyond that (KAFKA-5413, KAFKA-6264). Kafka splits such a segment when it meets one; here the start
-of the broker does, because nothing makes one later. Without it, recovery would truncate what lies too far.
+of the broker does, because nothing makes one later. Without the split, recovery would truncate the batches
+that lie too far from the base.
 
 Source: ``Log.splitOverflowedSegment`` of Kafka 2.8.
 """
@@ -118,7 +119,7 @@ def _split(path: Path, parts: list[Part]) -> None:
         for part in parts:
             new = segment_file(directory, part.base_offset, LOG_SUFFIX + CLEANED_SUFFIX)
             _copy(fd, part, new)
-            touch(new, modified_ms)  # the age of tombstones goes by it
+            touch(new, modified_ms)  # cleaning judges the age of tombstones by this time
             index = segment_file(directory, part.base_offset, TRANSACTION_INDEX_SUFFIX + CLEANED_SUFFIX)
             of_part = TransactionIndex(index)
             of_part.clear()

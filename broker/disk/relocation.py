@@ -27,7 +27,7 @@ class LogRelocation:
 
     @property
     def is_flushing(self) -> bool:
-        """Whether a submitted flush has not ended yet."""
+        """Return whether a submitted flush has not ended yet."""
         return self._files.flushing.is_pending
 
     def moved_to(self, directory: Path) -> None:

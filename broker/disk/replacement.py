@@ -35,7 +35,7 @@ class SegmentReplacement:
 
     @property
     def is_whole(self) -> bool:
-        """Whether all offsets of the span are here."""
+        """Return whether all offsets of the span are here."""
         return self.next_offset >= self._span.end_offset
 
     def add(self, records: Buffer) -> Refusal | None:
@@ -52,7 +52,7 @@ class SegmentReplacement:
         if isinstance(batches, Refusal):
             return batches
         segment, is_compacted = self._opened(), "compact" in self._config.cleanup_policy
-        # A batch after the span ends a compacted segment: what is missing before it was compacted away.
+        # A batch after the span ends it: compaction has removed the offsets in between.
         for header, data in batches:
             if header.base_offset >= self._span.end_offset and is_compacted:
                 self.next_offset = self._span.end_offset

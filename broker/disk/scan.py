@@ -25,7 +25,7 @@ BATCH_CHUNK = 1024 * 1024
 """Bytes per read of whole batches."""
 
 OFFSETS_PER_SEGMENT = 2**31
-"""The offsets of a segment: they are stored in four bytes, relative to its base offset."""
+"""The number of offsets that a segment can hold: they are stored in four bytes, relative to its base."""
 
 _Found = tuple[int, RecordBatch]
 
@@ -99,7 +99,7 @@ def scan_valid_batches(fd: int, end: int, base_offset: int) -> Iterator[_Found]:
 
 
 def whole_batches_of(fd: int, start: int, end: int, chunk_bytes: int = BATCH_CHUNK) -> Iterator[_Found]:
-    """Yield the batches that are whole, of this format and have their checksum, up to the first other one.
+    """Yield the batches that are whole, of this format and with a valid checksum, up to the first other one.
 
     Args:
         fd: The segment's file.

@@ -82,7 +82,9 @@ class SegmentCheck:
         self._steps: Iterator[int] | None = None
 
     def read_on(self, max_bytes: int) -> int:
-        """Check the next batches, about ``max_bytes`` of them; return the bytes checked, 0 at the end.
+        """Check the next batches, about ``max_bytes`` bytes.
+
+        Return the number of bytes checked, 0 at the end.
 
         Raises:
             OSError: The disk refused.

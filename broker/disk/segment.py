@@ -102,7 +102,7 @@ class LogSegment:
         """The largest timestamp of its batches in milliseconds, -1 without timestamps."""
         if not self._is_max_timestamp_checked:
             self._is_max_timestamp_checked = True
-            with contextlib.suppress(CorruptLogError):  # the index's last entry must do
+            with contextlib.suppress(CorruptLogError):  # the index's last entry must suffice
                 self.check_time_index()
         return self._max_timestamp
 
@@ -219,7 +219,7 @@ class LogSegment:
         for batch in found:
             if batch.header.last_offset >= offset:
                 if batch.header.base_offset > offset:
-                    next(found, None)  # Only the batch after it can confirm an offset after a gap.
+                    next(found, None)  # A batch after a gap is confirmed only by the batch that follows it.
                 return batch
         return None
 
@@ -403,7 +403,7 @@ class LogSegment:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the file is closed."""
+        """Return whether the file is closed."""
         return self.fd == CLOSED
 
     def close(self) -> None:
@@ -444,7 +444,7 @@ class LogSegment:
     def _from_entry(
         self, look_up: Callable[[OffsetIndex, int], OffsetPosition], key: int
     ) -> Iterator[BatchPosition]:
-        """Return the batches from the index entry on that ``look_up`` finds.
+        """Return the batches from the position of the index entry that ``look_up`` finds.
 
         The entry is valid if a batch begins at its position, with a base offset up to the entry's. Otherwise
         the index is rebuilt.

@@ -168,7 +168,7 @@ class LogSegments:
         return start.segment.size - start.position + between + end.position
 
     def end_of(self, segment: LogSegment, log_end_offset: Offset) -> Offset:
-        """Return the end offset of ``segment``: the next one's base, or the log's end."""
+        """Return the end offset of ``segment``: the next segment's base, or the log's end."""
         following = bisect_right(self._bases, segment.base_offset)
         return self._bases[following] if following < len(self._bases) else log_end_offset
 

@@ -32,7 +32,7 @@ class TransactionIndex:
 
     @property
     def is_sane(self) -> bool:
-        """Whether the file, if there is one, holds whole entries of a known version."""
+        """Return whether the file, if there is one, holds whole entries of a known version."""
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:

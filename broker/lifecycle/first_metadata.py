@@ -1,8 +1,8 @@
 """A starting broker serves no client before the controller has sent it the metadata of all topics.
 
 Kafka's brokers serve at once, and answer until then that every topic is unknown and that there is no
-controller. After all brokers were killed together this lasts as long as the old controller's session, and
-clients believe it: librdkafka fails all messages to such a topic until its next metadata refresh
+controller. After all brokers were killed together, this lasts as long as the old controller's session.
+Clients believe the answers: librdkafka fails all messages to such a topic until its next metadata refresh
 (``topic.metadata.refresh.interval.ms``, five minutes), and its admin client waits as long before it asks
 again for the controller. A client that gets no answer keeps waiting or asks another broker.
 
@@ -19,7 +19,10 @@ from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.server.metadata_purgatories import CONTROLLER, MetadataPurgatories, await_metadata
 
 SESSIONS = 3
-"""Session timeouts that the wait may last. The session of a dead controller ends within the first."""
+"""The number of session timeouts for which a start waits.
+
+A dead controller's session ends within the first.
+"""
 
 _log = structlog.get_logger("kafka.server.KafkaServer")
 

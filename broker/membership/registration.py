@@ -123,7 +123,7 @@ class Membership:
 
     @property
     def is_connected(self) -> bool:
-        """Whether there is a session with a connection to ZooKeeper."""
+        """Return whether there is a session with a connection to ZooKeeper."""
         return self._session is not None and self._session.is_connected
 
     def abort(self) -> None:
@@ -193,7 +193,7 @@ class Membership:
             asyncio.get_running_loop().call_later(RECONNECT_PAUSE_S, self._changed.set)
 
     async def close(self) -> None:
-        """End the session, and with it the registration."""
+        """End the session; ZooKeeper then deletes the registration."""
         self._listeners = None
         if self._session is not None:
             await self._session.close()
@@ -212,7 +212,8 @@ class Membership:
                 await self._restore_parents(registration)
                 return await self._register(registration)
             except (ZooKeeperUnavailable, ZooKeeperTimeout, SessionExpired, NoNode) as error:
-                # Only the two errors that mean "no session" require a new one.
+                # Only these two errors mean that there is no session; other errors do not require a new
+                # one.
                 self._is_expired |= isinstance(error, (ZooKeeperUnavailable, SessionExpired))
                 _log.warning(f"Cannot register again yet: {error}")
 

@@ -158,7 +158,7 @@ def _zookeeper(config: BrokerConfig) -> ZooKeeperAddress:
 
 
 async def _authorizer(config: BrokerConfig, membership: Membership) -> AclAuthorizer | None:
-    """Return the authorizer with all ACLs, which it must know before it decides anything; None without one.
+    """Return the authorizer with all ACLs loaded, because it must not decide before; None without one.
 
     Raises:
         ZooKeeperError: The ACLs cannot be read.

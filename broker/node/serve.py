@@ -54,7 +54,7 @@ async def serve_clients(
     )
     security = process.config.security
     if any(each.mechanisms for each in security.values()):
-        # A client whose credential is not read yet would be refused, and give up.
+        # A client whose credential was not read yet would be refused, and would give up.
         await storage.config_changes.caught_up()
     keys = await _keys(security.values(), process)
     handlers = HANDLERS if context.authorizer is None else guarded(HANDLERS)
@@ -86,7 +86,7 @@ async def serve_clients(
 async def _keys(
     security: Collection[ListenerSecurity], process: BrokerProcess
 ) -> Mapping[SignedOptions, KeySet]:
-    """Read the keys of signed tokens, and go on reading them; return them by the options that name them.
+    """Start reading the keys of signed tokens periodically; return the key sets by their options.
 
     If they cannot be read now, the broker serves without them: no token is valid until they are.
     """

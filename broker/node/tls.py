@@ -36,13 +36,13 @@ def open_tls(config: BrokerConfig) -> Mapping[str, ListenerTls]:
 
 
 async def reload(listeners: Iterable[ListenerTls]) -> None:
-    """Take the stores that have changed."""
+    """Use the stores that have changed."""
     for each in listeners:
         await asyncio.to_thread(each.reload)
 
 
 async def keep_stores(listeners: Collection[ListenerTls]) -> None:
-    """Take changed stores as long as the broker runs."""
+    """Use changed stores as long as the broker runs."""
     while True:
         await asyncio.sleep(RELOAD_SECONDS)
         await reload(listeners)

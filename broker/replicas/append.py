@@ -46,7 +46,7 @@ _COUNTED = {
     Reason.CONTROL_FROM_CLIENT: "InvalidOffsetOrSequenceRecords",
     Reason.SEQUENCE_MISSING: "InvalidOffsetOrSequenceRecords",
 }
-"""The metric of each reason that has one (``LogValidator.validateBatch``, ``validateKey``)."""
+"""The metrics of the refusals that have one (``LogValidator.validateBatch``, ``validateKey``)."""
 
 MAX_RECOMPRESSIONS = 2
 """The number of batches recompressed at a time: each holds up to three times its unpacked size."""
@@ -80,7 +80,7 @@ class DelayedProduce(DelayedPartitions[Appended]):
         self._on_expired = on_expired
 
     def reached(self, partition: HostedPartition, offset: Offset, so_far: Appended, /) -> Appended | None:
-        """Return success or the error of too few in-sync replicas; None below the high watermark."""
+        """Return success, or the error of too few in-sync replicas; None below the high watermark."""
         replica = partition.replica
         if replica.high_watermark < offset:
             return None
@@ -103,7 +103,7 @@ class DelayedProduce(DelayedPartitions[Appended]):
 
 
 class Appender:
-    """The appender of client's batches (implements ``interface.Appends``)."""
+    """The appender of clients' batches (implements ``interface.Appends``)."""
 
     def __init__(self, hosted: HostedPartitions, on_expired: OnExpired = lambda _: None) -> None:
         self._hosted = hosted
@@ -154,7 +154,8 @@ class Appender:
                 written = self._unless_unknown(topic_partition, objection)
             traffic = self._hosted.traffic
             if isinstance(written, Appended):
-                # As in Kafka. Clients could fill the memory with counts of names that they make up.
+                # As in Kafka, unknown partitions are not counted: clients could fill the memory with
+                # invented names.
                 if written.error is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                     traffic.refused(topic_partition.topic, failed=written.error not in _EXPECTED)
                 results[topic_partition] = written
@@ -168,7 +169,7 @@ class Appender:
             traffic.appended(topic_partition.topic, info.last_offset - info.first_offset + 1, info.size)
             if not info.duplicate:
                 grown.append(partition)
-        # Notify only now: a follower's fetch that one partition completes can then return all partitions'
+        # Notify only after all appends: a follower's fetch that one partition completes can then return all
         # batches.
         for partition in grown:
             self._hosted.grew(partition)

@@ -22,7 +22,7 @@ _GO_ON = b"\n"
 
 
 class Cleaner(Protocol):
-    """An executor of the file work of compactions."""
+    """The file work of compactions, wherever it runs."""
 
     def steps(self, job: CleaningJob) -> AsyncIterator[Step]:
         """Do the job; the work waits until the next step is asked for.
@@ -39,7 +39,7 @@ class Cleaner(Protocol):
 
 
 class CleanerProcess:
-    """The process, which is started by the first job and may be started again after ``close``.
+    """The cleaner process, which the first job starts, and another job starts again after ``close``.
 
     Unlike a thread, it does not take the interpreter from the event loop, and its memory returns to the
     system as soon as there is nothing to compact.
@@ -74,7 +74,7 @@ class CleanerProcess:
             line = _GO_ON
 
     async def close(self) -> None:
-        """Kill the process if it runs; the broker needs nothing from it."""
+        """Kill the process if it runs; nothing that it knows is lost."""
         process, self._process = self._process, None
         if process is not None:
             if process.returncode is None:

@@ -149,7 +149,7 @@ class ControlRequests:
                 response = LeaderAndIsrResponse(refusal.error)
             duration_ms = int((time.monotonic() - started) * 1000)
             self._write(lines.finished_leader_and_isr(duration_ms, len(request.partitions)))
-        # The disk may be slow: others need not wait for it.
+        # The disk may be slow, and other requests need not wait for it.
         await flush_names(self._hosted, response.partition_errors)
         return response
 
@@ -167,7 +167,7 @@ class ControlRequests:
             skips += [(each, self._lines.make_follower_failed) for each in followers]
             for each, skip in skips:
                 self._write(skip(each.topic_partition, each.state.leader_and_isr.leader_epoch, unprepared))
-                # The controller must not take a replica for created that has no log yet.
+                # The controller must not consider a replica created that has no log yet.
                 handling.errors[each.topic_partition] = ErrorCode.UNKNOWN_SERVER_ERROR
             return handling.errors
         if leaders:
@@ -374,8 +374,8 @@ class ControlRequests:
                     self._write(lines.stale_update_metadata(refusal.latest))
                 return UpdateMetadataResponse(refusal.error)
             change = self._metadata.apply(request)
-            # Before anything that may fail: the same request sent again would change nothing, and notify
-            # nobody.
+            # The cache comes first: if a later step fails, the same request sent again would change nothing
+            # and notify nobody.
             self._on_metadata(change)
             await self._write_each(map(lines.cached_metadata, change.cached))
             await self._write_each(map(lines.deleted_metadata, change.deleted))

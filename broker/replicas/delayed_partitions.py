@@ -18,7 +18,7 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
 
 R = TypeVar("R")
-"""The answer about a partition."""
+"""The type of the answer about a partition."""
 
 
 class DelayedPartitions(DelayedOperation, Generic[R]):
@@ -64,7 +64,7 @@ class DelayedPartitions(DelayedOperation, Generic[R]):
         """Return the answer about a partition that was not decided in time."""
 
     def is_satisfied(self) -> bool:
-        """Return whether no partition waits any more; a decided partition is not checked again."""
+        """Return whether all partitions are decided; a decided partition is not checked again."""
         for topic_partition, offset in tuple(self._waiting.items()):
             so_far = self._results[topic_partition]
             partition = self._hosted.led(topic_partition, UNKNOWN_LEADER_EPOCH)

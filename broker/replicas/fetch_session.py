@@ -314,7 +314,7 @@ class FetchSession:
         try:
             found = log.read(fetched.offset, limit, log.log_end_offset, min_one_batch=at_least_one)
         except KafkaStorageError as error:
-            self._hosted.disk_failed(error)  # which checks this partition again, too
+            self._hosted.disk_failed(error)  # the copy checks this partition again, too
             return 0
         except CorruptLogError as error:
             self._hosted.on_corrupt(partition, error)

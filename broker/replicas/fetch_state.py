@@ -91,7 +91,7 @@ class FetchState:
 
     @property
     def has_changes(self) -> bool:
-        """Whether the next request has a partition, as after each append."""
+        """Return whether the next request has a partition, as after each append."""
         return bool(self._named or self._moved)
 
     def add(self, topic_partition: TopicPartition, leader_epoch: LeaderEpoch) -> None:
@@ -219,7 +219,7 @@ class FetchState:
 
     def _append(self, partition: HostedPartition, data: pb.PartitionData) -> None:
         log = partition.log
-        records = data.records  # each access copies
+        records = data.records  # each access to a message's field copies it
         if records:
             if data.fetch_offset != log.log_end_offset:
                 _log.error(
@@ -331,6 +331,6 @@ class FetchState:
                 self._hosted.follower_may_give_more(partition.topic_partition)
                 self._name(partition.topic_partition)
             case FetchOn():
-                # Nothing to truncate: the leader's log has changed in the meantime, or does not know our
-                # epoch.
+                # Nothing is truncated: the leader's log has changed in the meantime, or the leader does not
+                # know our epoch.
                 self._back_off(partition.topic_partition)

@@ -42,7 +42,7 @@ from barnabas.cluster.runtime.traffic import Traffic
 _log = structlog.get_logger(__name__)
 
 ANOTHER_TOPIC = "it is of another topic of that name"
-"""The reason why a log is a stray whose topic was deleted and created again while this broker was down."""
+"""The reason for putting aside the log of a topic that was deleted and created again during downtime."""
 
 
 def monotonic_ms() -> int:
@@ -168,7 +168,7 @@ class HostedPartition:
 
     @property
     def is_under_min_isr(self) -> bool:
-        """Whether this broker leads, with fewer in-sync replicas than ``min.insync.replicas``."""
+        """Return whether this broker leads, with fewer in-sync replicas than ``min.insync.replicas``."""
         return self.replica.is_leader and len(self.replica.isr) < self.log.config.min_insync_replicas
 
 
@@ -461,7 +461,7 @@ class HostedPartitions:
                 _log.error("too many open files", error=str(error))
             return
         if isinstance(error, MovedLogError | ClosedLogError):
-            return  # who reads again finds the log in its new directory, or no partition
+            return  # a reader that tries again finds the log in its new directory, or no partition
         if isinstance(error, PartitionWithoutLogError):
             _log.error("partition without a log", partition=str(error.topic_partition), error=str(error))
             return

@@ -36,13 +36,13 @@ CONSUMER = -1
 """The replica id of a consumer's fetch."""
 
 NO_PREFERRED_REPLICA = -1
-"""The preferred read replica in an answer that names none."""
+"""The value that stands for no preferred read replica."""
 
 LATEST_TIMESTAMP = -1
-"""The timestamp by which ListOffsets asks for the end of what may be read."""
+"""The timestamp with which ListOffsets requests the end of the readable range."""
 
 EARLIEST_TIMESTAMP = -2
-"""The timestamp by which ListOffsets asks for the log start; versions 0 to 6 know no lower one."""
+"""The timestamp with which ListOffsets requests the log start; versions 0 to 6 have no lower one."""
 
 DEBUGGING_CONSUMER = -2
 """The replica id of a tool that compares replicas: it may request offsets of a follower."""
@@ -144,7 +144,7 @@ class FetchPartition:
 
     @property
     def may_read_follower(self) -> bool:
-        """Whether a follower may serve it."""
+        """Return whether a follower may serve this fetch."""
         return self.rack is not None and self.replica_id < 0
 
 

@@ -164,7 +164,7 @@ class IsrKeeper:
     def _committed(self, partition: HostedPartition, proposal: IsrProposal, *, rose: bool) -> None:
         (self._metrics.isr_shrinks if proposal.newcomer is None else self._metrics.isr_expands).inc()
         self._changes.add(partition.topic_partition, monotonic_ms())
-        # Kafka's line: nothing else at INFO shows how an ISR grew, and the log analysis reads it.
+        # This is Kafka's line: nothing else at INFO shows how an ISR grew, and the log analysis reads it.
         _log.info(
             f"[Partition {partition.topic_partition} broker={self._hosted.broker_id}] ISR updated to "
             f"{','.join(map(str, partition.replica.isr))} and version updated to "

@@ -254,7 +254,7 @@ class LogCleaner:
     def _failed(self, cleaning: _Cleaning, error: CleaningFailedError | OSError) -> None:
         partition, log = cleaning.partition, cleaning.log
         if not self._is_same(cleaning):
-            return  # Files that were truncated or deleted meanwhile cannot be cleaned; that is no error.
+            return  # Files that were truncated or deleted meanwhile cannot be cleaned, which is no error.
         if isinstance(error, OSError):
             text = f"Failed to cleanup log for {partition.topic_partition} due to IOException"
             _log.error(text, error=str(error))

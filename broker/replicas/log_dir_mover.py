@@ -44,7 +44,7 @@ PART_BYTES = 128 * 1024
 """The bytes copied at a time: more would occupy the event loop for too long if batches are short."""
 
 MOST_FLUSHES = 3
-"""After so many flushes the rest is flushed on the event loop: such a log is flushed at each append."""
+"""The flushes after which the rest is flushed on the event loop, because the log grows too fast otherwise."""
 
 
 class _NothingToCopyError(Exception):
@@ -176,10 +176,10 @@ class LogDirMover:
                     return
             except KafkaStorageError:
                 if self._is_current(move):
-                    raise  # else a log was closed, because it was deleted or replaced
+                    raise  # otherwise a log was closed, because it was deleted or replaced
 
     def _is_current(self, move: _Move) -> bool:
-        """Return whether the move still is one from this log to that future log."""
+        """Return whether the partition still has the current and the future log that the move began with."""
         topic_partition = move.partition.topic_partition
         return (
             self._hosted.get(topic_partition) is move.partition

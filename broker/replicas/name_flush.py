@@ -36,5 +36,6 @@ async def flush_names(hosted: HostedPartitions, errors: dict[TopicPartition, Err
         if topic_partition in hosted.offline:
             errors[topic_partition] = ErrorCode.KAFKA_STORAGE_ERROR
         elif isinstance(failure, NoDescriptorError) and answered is ErrorCode.NONE:
-            # Sent again, the partition is in its leader epoch already, and the flush is repeated.
+            # The controller sends the request again; the partition is then in its leader epoch already, and
+            # is flushed again.
             errors[topic_partition] = ErrorCode.UNKNOWN_SERVER_ERROR

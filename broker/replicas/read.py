@@ -102,7 +102,7 @@ class DelayedRead(DelayedOperation):
         self._enough = enough
 
     def is_satisfied(self) -> bool:
-        """Return whether there is enough, as `DelayedFetch` does."""
+        """Return whether there is enough to read, as ``DelayedFetch`` does."""
         return self._enough.done() or self._reader.has_enough(self._partitions, self._min_bytes)
 
     def on_complete(self) -> None:
@@ -170,7 +170,7 @@ class Reader:
     def known(
         self, partitions: Mapping[TopicPartition, FetchPartition]
     ) -> Mapping[TopicPartition, FetchPartition]:
-        """Leave out the partitions that the metadata lacks: the others decide how long the fetch waits.
+        """Return the partitions that the metadata has; they alone decide how long the fetch waits.
 
         A consumer that still names a deleted topic would otherwise fetch without a pause. A partition that
         becomes unknown later completes the fetch (``KafkaApis.handleFetchRequest``, ``DelayedFetch``).
@@ -196,7 +196,7 @@ class Reader:
             end = _end_of(partition, read_committed=wanted.read_committed)
             if wanted.offset < end:
                 if not partition.log.in_one_segment(wanted.offset, end):
-                    return True  # the answer ends with the segment, whatever follows it
+                    return True  # the answer ends with the segment, whatever follows
                 try:
                     readable = partition.log.bytes_between(wanted.offset, end)
                 except KafkaStorageError as error:

@@ -128,7 +128,7 @@ class ReplicaService:
 
     def _look_for_strays(self, full_list: Collection[TopicPartition]) -> None:
         if self._looking_for_strays is not None:
-            self._looking_for_strays.cancel()  # its suspects are found again below
+            self._looking_for_strays.cancel()  # the next full list finds its suspects again
         suspects = self._strays.suspects(full_list)
         self._looking_for_strays = self._supervisor.spawn("strays", self._strays.put_aside(suspects))
 

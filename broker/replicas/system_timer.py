@@ -33,7 +33,7 @@ class SystemTimer:
         """Run ``task`` once, ``delay_ms`` milliseconds from now, unless it is cancelled before."""
         loop = self._loop
         if loop is None:
-            # Looked up once: it costs a system call each time.
+            # Read the clock once: each look costs a system call.
             loop = self._loop = asyncio.get_running_loop()
         # Rounded times differ by half a tick at most, here and in _advance: with one more tick no task runs
         # early.

@@ -34,7 +34,7 @@ _REMEDIES = {
     errno.EMFILE: "; raise the limit of open files (`ulimit -n`) and start the broker again",
     errno.ENFILE: "; raise the machine's limit of open files (`sysctl fs.file-max`)",
 }
-"""The remedies that an operator has for a shortage, by error."""
+"""The advice for an operator about a shortage, by error number."""
 
 _SHORTAGES = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 
@@ -169,7 +169,7 @@ class Acceptor:
                     )
 
     def _end(self, connection: socket.socket) -> None:
-        """Close a connection of an address that opens too many."""
+        """Close a connection of an address that has too many."""
         del self._silent[connection]
         connection.close()
 

@@ -1,4 +1,4 @@
-"""What the client of a request may do, and the answers of handlers behind gates."""
+"""The permissions of a request's client, and the answers of handlers behind gates."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Gate = Callable[[ServerContext, Request, Handler], Any]
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What the client of one request may do.
+    """The permissions of the client of one request.
 
     Attributes:
         authorizer: The authorizer of the broker.
@@ -57,7 +57,7 @@ class Access:
     def denied_of_few(
         self, operation: AclOperation, type_: ResourceType, names: Iterable[str]
     ) -> frozenset[str]:
-        """Return what `denied` does, at once."""
+        """Return the result of ``denied`` for a few names, without letting other work run."""
         times = Counter(names)
         return frozenset(
             [name for name, count in times.items() if not self.may(operation, type_, name, count=count)]
@@ -72,7 +72,7 @@ class Access:
         log_denied: bool = True,
         log_allowed: bool = True,
     ) -> frozenset[str]:
-        """Return those of the names whose resources the client may not use so; each name is checked once."""
+        """Return the names whose resources the client may not use in this way; each name is checked once."""
         times: Counter[str] = Counter()
         async for name in paced(names):
             times[name] += 1

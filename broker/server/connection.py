@@ -91,12 +91,12 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the client waits for an answer."""
+        """Return whether the client waits for an answer."""
         return self._pipeline is not None and not self._pipeline.is_empty
 
     @property
     def is_unknown(self) -> bool:
-        """Whether the client has to authenticate and has never done so."""
+        """Return whether the client has to authenticate and has never done so."""
         return self._gate is not None and not self._gate.has_authenticated
 
     @property

@@ -177,7 +177,7 @@ Answer = Body | None
 
 @dataclass(frozen=True, slots=True)
 class Preparing:
-    """A request that has not been carried out: no other request of its connection starts before it is.
+    """A request that has not been carried out, which holds back the later requests of its connection.
 
     Attributes:
         work: Carries it out; returns the answer, or an awaitable of the answer.
@@ -188,7 +188,7 @@ class Preparing:
 
 @dataclass(frozen=True, slots=True)
 class Building:
-    """A long answer to be built. That takes many times its bytes in memory, so few are built at a time.
+    """A long answer to be built; building takes many times its bytes, so few are built at a time.
 
     Attributes:
         work: Builds it.

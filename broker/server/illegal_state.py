@@ -1,8 +1,8 @@
 """The answer ``ILLEGAL_SASL_STATE`` to a request that comes in the middle of an authentication.
 
 Sources: ``SaslServerAuthenticator.handleSaslToken`` and each request's ``getErrorResponse`` of release 2.8.
-Only APIs with one error for the whole request are answered: for the others, the whole request of a client
-that nobody knows would have to be read.
+Only APIs with one error for the whole request are answered: the others would require reading the whole
+request of an unknown client.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from barnabas.broker.wire.schemas import RESPONSE, load_schema
 from barnabas.cluster.model.errors import ErrorCode
 
 _NOTHING = (NO_THROTTLE, -1, "", b"")
-"""The values of fields that have nothing to say, of which each field takes the first of its type."""
+"""The empty values, from which each field takes the first one of its type."""
 
 _MESSAGES: Mapping[str, Any] = {
     "error_code": ErrorCode.ILLEGAL_SASL_STATE,
@@ -49,7 +49,7 @@ def _answer(api_key: int, version: int) -> Answer | None:
 
 
 def _nothing(kind: Any) -> Any:
-    """Return the value of a field that says nothing."""
+    """Return the empty value of a field."""
     if isinstance(kind, type):
         return next(value for value in _NOTHING if isinstance(value, kind))
     return () if get_origin(kind) is tuple else None

@@ -34,7 +34,7 @@ EXPEDITED_S = 10.0
 """The least time between two reads because of unknown keys, seconds: clients that nobody knows cause them."""
 
 FIRST_RETRY_S, LAST_RETRY_S = 0.1, 10.0
-"""The first and the longest pause after a failure, seconds; each is twice the one before."""
+"""The first and the longest pause after a failure, seconds; pauses double in between."""
 
 _LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
@@ -43,14 +43,14 @@ URLS = "an https URL, a file URL with an absolute path, or an http URL of this m
 
 
 def is_allowed(url: str) -> bool:
-    """Return whether keys may be read from a URL: nobody on the way may exchange them."""
+    """Return whether keys may be read from a URL: only where nobody on the way can replace them."""
     try:
         parts = urlsplit(url)
         _ = parts.port
     except ValueError:
         return False
     if parts.username is not None:
-        return False  # a URL is logged and described
+        return False  # log lines and DescribeConfigs show the URL
     match parts.scheme:
         case "file":
             return parts.netloc in {"", "localhost"} and parts.path.startswith("/")
@@ -159,7 +159,7 @@ class KeySource:
                     await self._wanted.wait()
 
     async def _load(self) -> None:
-        """Read until it succeeds."""
+        """Read the keys, and repeat that until it succeeds."""
         pause_s = FIRST_RETRY_S
         while True:
             try:

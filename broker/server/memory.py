@@ -58,7 +58,7 @@ class RequestMemory:
 
     @property
     def is_bounded(self) -> bool:
-        """Whether there is a bound."""
+        """Return whether there is a bound."""
         return self._size > 0
 
     @property

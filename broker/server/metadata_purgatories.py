@@ -40,7 +40,7 @@ class DelayedByMetadata(DelayedOperation, Generic[K]):
         return not self._pending or self._answer.done()
 
     def on_complete(self) -> None:
-        """Answer, after a last check of what is still pending."""
+        """Answer, after a last check of the keys that are still pending."""
         if not self._answer.done():
             self._answer.set_result(tuple(key for key in self._pending if not self._holds(key)))
 
@@ -97,7 +97,7 @@ async def await_metadata(
     """Wait until a condition has held for all ``keys``, which are keys of ``purgatory``.
 
     Returns:
-        The keys for which it has not after ``timeout_ms`` milliseconds.
+        The keys for which the condition has not held after ``timeout_ms`` milliseconds.
     """
     answer: asyncio.Future[tuple[K, ...]] = asyncio.get_running_loop().create_future()
     operation = DelayedByMetadata(keys, holds, answer)

@@ -65,7 +65,7 @@ class Outgoing:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing waits to be sent."""
+        """Return whether nothing waits to be sent."""
         return self._may_write and not self._chunks
 
     def send(self, chunks: Iterable[Chunk]) -> None:

@@ -1,4 +1,4 @@
-"""Which broker a request is from, and whether the certificate of its connection is that broker's.
+"""The check that a request comes from the broker that it names, by the certificate of its connection.
 
 A broker's certificate names the host that it has registered, because other brokers check that name when they
 connect to it. So a certificate may speak for the brokers whose hosts it names: with a certificate for each
@@ -48,7 +48,7 @@ class PeerClaims:
         self._read_brokers = read_brokers
         self._read_controller = read_controller
         self._found: dict[tuple[str, ...], BrokerId] = {}
-        """A broker whose host is among the names of a certificate, by these names."""
+        """The brokers whose hosts are among the names of a certificate, by these names."""
 
     async def stranger(self, hosts: tuple[str, ...]) -> str | None:
         """Return why a certificate is no broker's; None if it names the host of a live broker.
@@ -71,7 +71,7 @@ class PeerClaims:
         return f"the certificate of this connection is for {_listed(hosts)}, and no live broker is there"
 
     async def refusal(self, method: str, request: Any, hosts: Collection[str]) -> str | None:
-        """Return why a request is not from the broker that it says; None if it is, or says nothing of it.
+        """Return why a request is not from the broker that it names; None if it is, or names none.
 
         Args:
             method: The name of the method, such as ``Fetch``.
@@ -94,9 +94,9 @@ class PeerClaims:
         try:
             head = control_pb2.ControlRequestHead.FromString(request)
         except DecodeError:
-            return None  # the decoder of the whole request refuses it
+            return None  # the decoder refuses the whole request
         if head.controller_epoch < self._gate.controller_epoch:
-            return None  # a former controller, which learns from the epoch's check that it is one
+            return None  # a former controller, which the check of its epoch refuses
         claimed = BrokerId(head.controller_id)
         if claimed != self._metadata.controller:
             known = await self._read_controller()

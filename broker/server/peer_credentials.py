@@ -36,7 +36,7 @@ class PeerCredentials:
 
     def __init__(self, read: Callable[[], Stores]) -> None:
         self._read = read
-        self._stamp: _Stamp = ()  # files may change while they are read, so the first look reads them again
+        self._stamp: _Stamp = ()  # files may change during the read, so the first check reads them again
         self._take(read())
 
     def _take(self, stores: Stores) -> None:

@@ -146,7 +146,7 @@ class RequestPipeline:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the client waits for no answer."""
+        """Return whether the client waits for no answer."""
         return not self._in_flight
 
     def may_start(self, prefix: Prefix) -> bool:
@@ -236,7 +236,7 @@ class RequestPipeline:
             self._fail(in_flight, error)
 
     def _called(self, in_flight: _InFlight, request: Request) -> Any:
-        """Call the handler; count the time of that if any client has a quota."""
+        """Call the handler; measure the time if any client has a quota."""
         handler = self._handlers[request.api.key]
         if not self._context.quotas.are_set:
             return handler(self._context, request)

@@ -58,7 +58,7 @@ def portions(items: Iterable[T], size: int | None = None) -> Iterator[Sequence[T
 async def begin_in_portions(
     items: Mapping[K, V], begin: Callable[[dict[K, V]], asyncio.Future[dict[K, T]]]
 ) -> dict[K, T]:
-    """Begin an operation on items, `LOCAL_PORTION` at a time, in turns with other work; await the results.
+    """Begin an operation on ``LOCAL_PORTION`` items at a time, in turns with other work; await the results.
 
     Args:
         items: The items.

@@ -1,4 +1,4 @@
-"""The quotas of clients: what each of them uses, and how long its channel is muted.
+"""The quotas of clients: what each of them uses, and how long its connection is muted.
 
 Sources: ``ClientQuotaManager`` and ``ClientRequestQuotaManager`` of Kafka 2.8; KIP-13, KIP-124, KIP-219.
 """
@@ -86,7 +86,7 @@ class ClientQuotas:
 
     @property
     def are_set(self) -> bool:
-        """Whether anybody has a quota."""
+        """Return whether anybody has a quota."""
         return bool(self._quotas)
 
     def produced(self, user: str, client_id: str | None, size: int) -> int:
@@ -96,7 +96,7 @@ class ClientQuotas:
     def fetched(self, user: str, client_id: str | None, size: int) -> int:
         """Count a Fetch answer of ``size`` bytes; return the milliseconds that its client must wait.
 
-        A client that must wait gets none of it, so it is not counted then.
+        A client that must wait gets no records, so they are not counted then.
         """
         now_ms = monotonic_ms()
         wait_ms = self.fetch.record(user, client_id or "", size, now_ms)

@@ -27,7 +27,7 @@ _EXPECTED_OF_FETCH = frozenset(
 
 @dataclass(slots=True)
 class RequestTimes:
-    """When a request came how far, in seconds of ``time.monotonic`` (``RequestChannel.Request``).
+    """The times at which a request passed its stages, s of ``time.monotonic`` (``RequestChannel.Request``).
 
     Attributes:
         arrived: Its last bytes were received.
@@ -101,8 +101,7 @@ class RequestMeter:
     def fetched(self, topic: str, size: int, error: ErrorCode) -> None:
         """Count a partition in the answer to a client's Fetch, with the bytes of its records.
 
-        As in Kafka, one that nobody knows is not counted: clients could fill the memory with counts of names
-        that they make up.
+        As in Kafka, unknown partitions are not counted: clients could fill the memory with invented names.
         """
         if error is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             self._metrics.traffic.fetched(topic, size, failed=error not in _EXPECTED_OF_FETCH)

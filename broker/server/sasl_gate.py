@@ -1,6 +1,6 @@
 """The gate of a connection that must authenticate by SASL: it takes each frame until the client is known.
 
-It decides nothing: `SaslAuthentication` does. Source: ``SaslServerAuthenticator`` and ``KafkaChannel`` of
+`SaslAuthentication` makes all decisions. Source: ``SaslServerAuthenticator`` and ``KafkaChannel`` of
 release 2.8.
 """
 
@@ -34,7 +34,7 @@ from barnabas.cluster.runtime.line_limit import LINES
 _log = structlog.get_logger("org.apache.kafka.common.network.Selector")
 
 FOR_THE_GATE = Prefix(-1, 0, 0)
-"""Stands for the prefix of a frame that the gate takes; no pipelined request starts beside it."""
+"""The prefix of a frame that the gate takes; no pipelined request starts beside it."""
 
 _SIZE = struct.Struct(">i")
 
@@ -86,16 +86,19 @@ class SaslGate:
         self._loop = asyncio.get_running_loop()
         self._delayed: asyncio.TimerHandle | None = None
         self.has_authenticated = False
-        """Whether the client has ever authenticated on this connection."""
+        """True if the client has authenticated before on this connection."""
 
     @property
     def is_shut(self) -> bool:
-        """Whether the client has failed to authenticate: nothing more is read until the connection closes."""
+        """Return whether the client has failed to authenticate.
+
+        Then nothing more is read until the connection closes.
+        """
         return self._delayed is not None
 
     @property
     def is_open(self) -> bool:
-        """Whether the client is authenticated."""
+        """Return whether the client is authenticated."""
         return self._authentication.is_complete
 
     def prefix_of(self, frame: memoryview) -> Prefix:

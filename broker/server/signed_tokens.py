@@ -23,7 +23,7 @@ _ALGORITHMS: Mapping[str, tuple[str, ...]] = {
     "Ed25519": ("EdDSA",),
     "Ed448": ("EdDSA",),
 }
-"""The algorithms of each kind of key; keys that both sides know, such as those of HS256, are not used."""
+"""The algorithms of each kind of key; shared secrets, such as those of HS256, are not used."""
 
 MAX_KEYS = 100
 """The most keys of a set."""
@@ -35,7 +35,7 @@ class KeySetError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class SignedOptions:
-    """What a signed token must have.
+    """The requirements of signed tokens.
 
     Attributes:
         url: Where the keys are (``sasl.oauthbearer.jwks.endpoint.url``).

@@ -1,9 +1,10 @@
 """TLS between a socket's transport and a client connection, to which it is a transport as any other.
 
 The event loops' own TLS would do, but for three things. It closes a failed handshake without the alert that
-tells the client why. It keeps a buffer of 256 KB for each connection. And it hides how much waits to be sent,
-which bounds the memory of clients that do not read. Source of the rules: ``SslTransportLayer`` of release
-2.8: a failed handshake ends with its alert and at once, and so does a closed connection.
+tells the client why. It keeps a buffer of 256 KB for each connection. It hides the number of bytes that
+wait to be sent, by which the memory of clients that do not read is bounded. Source of the rules:
+``SslTransportLayer`` of release 2.8: a failed handshake ends with its alert and at once, and so does a
+closed connection.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _received = memoryview(bytearray(RECEIVE_BYTES))
 """The bytes that the socket's transport has read, for all connections: they are decrypted at once."""
 
 Established = Callable[["TlsTransport"], asyncio.BufferedProtocol]
-"""Makes the connection of a client whose handshake has ended well; its errors end the connection.
+"""The function that makes the connection of a client after its handshake; its errors end the connection.
 
 Raises:
     HandshakeError: The client is refused.
@@ -34,7 +35,7 @@ Raises:
 
 
 class HandshakeError(Exception):
-    """An error for a client that is refused although its handshake was a good one."""
+    """An error for a client that is refused although its handshake succeeded."""
 
 
 class TlsTransport(asyncio.Transport, asyncio.BufferedProtocol):
@@ -84,7 +85,7 @@ class TlsTransport(asyncio.Transport, asyncio.BufferedProtocol):
         cipher = self._tls.cipher()
         return "" if cipher is None else cipher[0]
 
-    # What the socket's transport calls.
+    # Calls of the socket's transport.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Wait for the handshake of an accepted connection."""
@@ -106,7 +107,10 @@ class TlsTransport(asyncio.Transport, asyncio.BufferedProtocol):
             self._decrypt()
 
     def eof_received(self) -> None:
-        """Note the end of a client that did not say goodbye; the socket's transport closes itself."""
+        """Note that a client closed its side without TLS's closing alert.
+
+        The socket's transport closes itself.
+        """
         if self._protocol is None:
             self._fail("the client closed the connection during the handshake")
 
@@ -131,7 +135,7 @@ class TlsTransport(asyncio.Transport, asyncio.BufferedProtocol):
         if self._protocol is not None:
             self._protocol.resume_writing()
 
-    # What the connection calls.
+    # Calls of the connection.
 
     def get_extra_info(self, name: str, default: Any = None) -> Any:
         """Return what is known of the socket, ``peername`` for example."""
@@ -142,7 +146,7 @@ class TlsTransport(asyncio.Transport, asyncio.BufferedProtocol):
         return self._is_closing or self._raw is None or self._raw.is_closing()
 
     def set_write_buffer_limits(self, high: int | None = None, low: int | None = None) -> None:
-        """Set the bytes at which the connection is told to pause and to resume."""
+        """Set the numbers of waiting bytes at which the connection is asked to pause and to resume."""
         if self._raw is not None:
             self._raw.set_write_buffer_limits(high, low)
 
@@ -178,11 +182,11 @@ class TlsTransport(asyncio.Transport, asyncio.BufferedProtocol):
         self._flush()
 
     def close(self) -> None:
-        """Say goodbye, and close when all was sent."""
+        """Send TLS's closing alert, and close when everything was sent."""
         if self._is_closing or self._raw is None:
             return
         self._is_closing = True
-        with contextlib.suppress(ssl.SSLError):  # nobody waits for the client's goodbye
+        with contextlib.suppress(ssl.SSLError):  # the client's own closing alert is not awaited
             self._tls.unwrap()
         self._flush()
         self._raw.close()
@@ -193,7 +197,7 @@ class TlsTransport(asyncio.Transport, asyncio.BufferedProtocol):
         if self._raw is not None:
             self._raw.abort()
 
-    # Inside.
+    # Internals.
 
     def _flush(self) -> None:
         """Send what is encrypted."""
@@ -201,7 +205,7 @@ class TlsTransport(asyncio.Transport, asyncio.BufferedProtocol):
             self._raw.write(self._outgoing.read())
 
     def _flush_own(self) -> None:
-        """Send what TLS itself answers; cut off a client that causes answers and reads none of them.
+        """Send TLS's own answers; cut off a client that causes answers and reads none of them.
 
         A client may ask for new keys as often as it likes (RFC 8446, section 4.6.3), before it logs in, too.
         """
@@ -278,9 +282,9 @@ class TlsTransport(asyncio.Transport, asyncio.BufferedProtocol):
                     return count, True
                 count += read
         except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
-            pass  # a part of a record
+            pass  # a part of a TLS record
         except ssl.SSLError:
-            return count, True  # a goodbye, or bytes that are no TLS
+            return count, True  # a closing alert, or bytes that are not TLS
         return count, False
 
 

@@ -146,7 +146,7 @@ def decode(
         body, _ = read_body(data, at)
     except (
         Exception
-    ) as error:  # kio raises the errors of its readers: ValueError, KeyError, RuntimeError, OverflowError
+    ) as error:  # kio raises these errors of its readers: ValueError, KeyError, RuntimeError, OverflowError
         raise UnreadableFrameError(
             f"{api.key.name} {prefix.api_version}: {type(error).__name__}: {error}"
         ) from error
@@ -171,7 +171,7 @@ def decode_in_pieces(
         data, at = guard(header_schema, frame, 0)
         header, size = read_header(data, at)
         body = yield from read_in_pieces(schema, data, at + size)
-    except Exception as error:  # see decode
+    except Exception as error:  # the same errors as in ``decode``
         raise UnreadableFrameError(
             f"{api.key.name} {prefix.api_version}: {type(error).__name__}: {error}"
         ) from error

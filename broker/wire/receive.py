@@ -47,7 +47,7 @@ class ReceiveBuffer:
 
     @property
     def is_empty(self) -> bool:
-        """Whether it has no byte of a frame."""
+        """Return whether the buffer has no byte of a frame."""
         return self._start == self._end
 
     @property

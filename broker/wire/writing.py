@@ -31,7 +31,7 @@ class TransferableRecords(Protocol):
     """Records that stay in their file until they are sent to the socket (``TransferableRecords.java``)."""
 
     def __len__(self) -> int:
-        """Their bytes, 1 or more."""
+        """Return the number of bytes, 1 or more."""
         ...
 
     def write_to(self, socket: int, position: int, size: int) -> int:
@@ -88,7 +88,7 @@ class _Stream:
 
 
 _Write = Callable[[Any, Any], None]
-"""A writer of kio: takes a stream and a value."""
+"""The type of kio's writers: functions that take a stream and a value."""
 
 _WriteInSteps = Callable[["_Stream", Any, "_Count"], Steps[None]]
 
@@ -154,7 +154,7 @@ def _array(field: Field[Any], *, is_flexible: bool) -> _WriteInSteps:
     write_length: _Write = write_compact_array_length if is_flexible else write_legacy_array_length
     write_item: _Write = entity_writer(item)
     in_steps = _in_steps(item) if _can_be_cut(item) else None
-    # What is written in one go counts with all that it holds.
+    # A value that is written in one go counts with all values in it.
     nested = [
         attrgetter(each.name) for each in fields(item) if in_steps is None and _is_array_of_structs(each)
     ]
@@ -179,6 +179,6 @@ def _is_array_of_structs(field: Field[Any]) -> bool:
 
 @cache
 def _can_be_cut(entity: type[Any]) -> bool:
-    """Return whether an entity may be written in steps: it has an array of structs, and no tagged fields."""
+    """Return whether an entity can be written in steps: it has an array of structs, and no tagged fields."""
     has_tags = any("tag" in field.metadata for field in fields(entity))
     return not has_tags and any(map(_is_array_of_structs, fields(entity)))

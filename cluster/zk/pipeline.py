@@ -70,7 +70,7 @@ class Pipeline:
 
     @property
     def is_connected(self) -> bool:
-        """Whether the connection stands and the session has not ended."""
+        """Return whether the connection stands and the session has not ended."""
         return self._connected.is_set() and self._over is None
 
     def connected(self) -> None:

@@ -179,7 +179,7 @@ class ZooKeeperSession:
 
     @property
     def is_connected(self) -> bool:
-        """Whether a server answered last, and the session has not ended."""
+        """Return whether a server answered last, and the session has not ended."""
         return self._pipeline.is_connected
 
     async def get(self, path: str, *, watch: bool = False) -> Node:

@@ -1,4 +1,4 @@
-"""Which partition of ``__consumer_offsets`` holds a group; its leader is the group's coordinator."""
+"""The partition of ``__consumer_offsets`` that holds a group; its leader is the group's coordinator."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ class Group:
 
     @property
     def all_joined(self) -> bool:
-        """Whether every member has a parked JoinGroup and no given member id is unused."""
+        """Return whether every member has a parked JoinGroup and no given member id is unused."""
         return len(self.members) == self.awaiting_join and not self.pending_members
 
     def static_member(self, instance_id: str | None) -> Member | None:

@@ -138,7 +138,7 @@ def _join_with_id(join: _Join, group: Group, out: Effects) -> ErrorCode:
 
 
 def _rejoin(join: _Join, group: Group, member: Member, out: Effects) -> None:
-    """A member joins again: the round goes on, the current generation is answered, or a rebalance begins.
+    """Handle the join of a known member: park it, answer with the current generation, or begin a rebalance.
 
     A leader that joins a stable group again wants a new assignment, for example because topics have changed.
     """

@@ -41,10 +41,10 @@ _CONTROL_KEY = Struct(">hh")
 _COMMIT = 1
 
 _PARTITION = Struct(">i")
-"""The last field of a commit's key; what is before it names group and topic."""
+"""The layout of a commit key's last field; the bytes before it name group and topic."""
 
 _new = tuple.__new__
-"""Makes a named tuple in a third of the time of its own constructor, which is a function in Python."""
+"""A constructor of named tuples that takes a third of the time of their own, which is written in Python."""
 
 _Offsets = dict[TopicPartition, CommittedOffset]
 
@@ -85,12 +85,12 @@ class GroupLoad:
         self._commits: _Commits = {}
         self._open: dict[ProducerId, _Commits] = {}
         self._prefixes: dict[bytes, tuple[str, str]] = {}
-        """Group and topic, by the bytes of a commit's key in front of the partition."""
+        """The group and topic by the bytes of a commit's key that precede the partition."""
 
     def add(self, data: bytes) -> Steps[Offset]:
         """Read whole batches; return the offset that follows the last one.
 
-        It yields between stretches of records, so that others can go on.
+        The generator yields between stretches of records, so that other work can run.
         """
         view, position, next_offset, since_pause = memoryview(data), 0, Offset(0), 0
         while position + HEADER_SIZE <= len(data):
@@ -173,9 +173,9 @@ class GroupLoad:
                     self._commits[name] = commit
 
     def groups(self) -> Steps[list[tuple[str, LoadedGroup]]]:
-        """Return what was found: the groups with metadata, and those with offsets alone.
+        """Return all groups: those with metadata, and those with offsets alone.
 
-        It yields between stretches of offsets, and ends this load: no more batches may be added.
+        The generator yields between stretches of offsets. It ends this load: no more batches may be added.
         """
         committed = yield from self._by_group(self._commits)
         pending: defaultdict[str, dict[ProducerId, _Offsets]] = defaultdict(dict)

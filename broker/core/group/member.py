@@ -41,12 +41,12 @@ class Member:
 
     @property
     def is_static(self) -> bool:
-        """Whether it has a ``group.instance.id``."""
+        """Return whether it has a ``group.instance.id``."""
         return self.instance_id is not None
 
     @property
     def is_parked(self) -> bool:
-        """Whether a request of it waits here; its client cannot send heartbeats meanwhile."""
+        """Return whether a request of the member is parked; its client cannot send heartbeats meanwhile."""
         return self.join_token is not None or self.sync_token is not None
 
     @property
@@ -55,7 +55,7 @@ class Member:
         return frozenset(name for name, _ in self.protocols)
 
     def __str__(self) -> str:
-        # As Kafka's MemberMetadata.toString has it, up to the comma at the end.
+        # The text follows Kafka's ``MemberMetadata.toString``, up to the comma at the end.
         instance = "None" if self.instance_id is None else f"Some({self.instance_id})"
         names = ", ".join(name for name, _ in self.protocols)
         return (

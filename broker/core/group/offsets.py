@@ -30,7 +30,7 @@ class CommittedOffset(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Expiration:
-    """Which offsets of a group may expire, and what their age is counted from.
+    """The rule by which offsets of a group expire.
 
     Attributes:
         since_ms: When the group became empty, milliseconds since 1970; None to count from each commit.
@@ -101,7 +101,7 @@ class GroupOffsets:
 
     @property
     def has_any(self) -> bool:
-        """Whether an offset is committed or pending."""
+        """Return whether an offset is committed or pending."""
         return bool(self._committed or self._pending or self._transactional)
 
     def get(self, topic_partition: TopicPartition) -> OffsetAndMetadata | None:

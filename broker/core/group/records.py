@@ -35,7 +35,7 @@ OFFSET_VALUE_VERSION_WITH_EXPIRY = 1
 GROUP_KEY_VERSION = 2
 GROUP_VALUE_VERSION = 3
 FIRST_FLEXIBLE_VERSION = 4
-"""From here on a value has compact lengths and tagged fields (KIP-482)."""
+"""The first version whose values have compact lengths and tagged fields (KIP-482)."""
 
 _LAST_VERSION = 4
 _OFFSET_EPOCH_SINCE = 3
@@ -48,7 +48,7 @@ _INT32 = Struct(">i")
 _INT64 = Struct(">q")
 _TWO_INT64 = Struct(">qq")
 _OFFSET_V3_PLAIN = Struct(">hqihq")
-"""All fields of a version-3 value without metadata."""
+"""The fields of a version-3 value without metadata."""
 
 _PLAIN_VERSION = _INT16.pack(OFFSET_VALUE_VERSION)
 _NO_METADATA = _INT16.pack(0)
@@ -226,7 +226,7 @@ def _member(fields: _Fields) -> StoredMember:
         instance_id,
         client_id,
         client_host,
-        # Version 0 is of a time when both timeouts were one (KIP-62).
+        # Version 0 dates from when one timeout served for both purposes (KIP-62).
         session_ms if rebalance_ms is None else rebalance_ms,
         session_ms,
         subscription,

@@ -1,4 +1,4 @@
-"""A static member that comes back without its member id gets a new one (KIP-345).
+"""The replacement of a static member that returns without its member id: it gets a new id (KIP-345).
 
 Source: ``updateStaticMemberAndRebalance`` of ``GroupCoordinator.scala`` 2.8.
 """

@@ -118,7 +118,7 @@ def current_result(group: Group, member: Member) -> JoinGroupResult:
 
 
 def drop_member(group: Group, member: Member, out: Effects) -> None:
-    """Remove a member and leave the state as it is; its parked requests are answered UNKNOWN_MEMBER_ID."""
+    """Remove a member without changing the state; its parked requests are answered UNKNOWN_MEMBER_ID."""
     answer_join(group, member, JoinGroupResult(NO_MEMBER_ID, ErrorCode.UNKNOWN_MEMBER_ID), out)
     answer_sync(member, SyncGroupResult(ErrorCode.UNKNOWN_MEMBER_ID), out)
     out.append(ClearTimer(session_timer(group, member.member_id)))
@@ -171,7 +171,7 @@ def propagate_error(group: Group, error: ErrorCode, out: Effects) -> None:
 
 
 def complete_if_all_joined(group: Group, now_ms: int, out: Effects) -> bool:
-    """Complete the join round that runs if nobody is missing; an initial delay always runs to its end."""
+    """Complete the running join round if nobody is missing; an initial delay always runs to its end."""
     if group.initial_delay is not None or not group.all_joined:
         return False
     out.append(ClearTimer(join_timer(group)))
@@ -180,10 +180,10 @@ def complete_if_all_joined(group: Group, now_ms: int, out: Effects) -> bool:
 
 
 def join_time_is_up(group: Group, now_ms: int, out: Effects) -> None:
-    """Complete the join round without those who are missing, or extend its initial delay.
+    """Complete the join round without the missing members, or extend its initial delay.
 
-    The delay is extended, by itself again, if a member came during it; all in all it takes at most the
-    rebalance timeout of the first member.
+    The delay is extended by its own length if a member joined during it. All extensions together last at
+    most as long as the first member's rebalance timeout.
     """
     initial = group.initial_delay
     if initial is not None and group.member_added and initial.remaining_ms:
@@ -198,7 +198,7 @@ def join_time_is_up(group: Group, now_ms: int, out: Effects) -> None:
 
 
 def complete_join(group: Group, now_ms: int, out: Effects) -> None:
-    """Begin the next generation with those who joined; static members who did not stay (KIP-345)."""
+    """Begin the next generation with the members that joined, and static members that did not (KIP-345)."""
     _drop_absent(group, out)
     if group.members and not _elect_leader(group, out):
         text = f"Group {group.group_id} could not complete rebalance because no members rejoined"
@@ -232,7 +232,7 @@ def _drop_absent(group: Group, out: Effects) -> None:
 
 
 def _elect_leader(group: Group, out: Effects) -> bool:
-    """Let the first member that joined lead if the leader did not join; False if nobody joined."""
+    """Make the member that joined first the leader if the old leader did not join; False if nobody joined."""
     assert group.leader is not None
     leader = group.members[group.leader]
     if leader.join_token is not None:

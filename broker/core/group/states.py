@@ -13,9 +13,9 @@ class GroupState(StrEnum):
     """The state of a group; the values are the words that Kafka logs and answers in DescribeGroups."""
 
     EMPTY = "Empty"
-    """Without members. Its offsets stay until they expire; a group that only commits is always empty."""
+    """The group has no members; its offsets stay until they expire."""
     PREPARING_REBALANCE = "PreparingRebalance"
-    """A join round runs: joins are parked until all members have joined or the round's time is up."""
+    """The group is in a join round: joins are parked until all members have joined or the time is up."""
     COMPLETING_REBALANCE = "CompletingRebalance"
     """The generation is decided; syncs are parked until the leader's assignment is in the log."""
     STABLE = "Stable"
@@ -58,4 +58,7 @@ def _table() -> Mapping[tuple[GroupState, GroupState], Transition]:
 
 
 GROUP_TRANSITIONS = _table()
-"""From and to: the cause. An empty group is unloaded by the same transition that removes it."""
+"""The cause of each transition, by old and new state.
+
+Unloading an empty group is the transition that removes it.
+"""

@@ -37,10 +37,10 @@ def timer_expired(groups: PartitionGroups, key: TimerKey, now_ms: int) -> Effect
 
 
 def _session_expired(group: Group, member_id: str, now_ms: int, out: Effects) -> None:
-    """Remove a silent member.
+    """Remove a silent member, unless it has a parked request.
 
-    One with a parked request is alive, and gets a new timer with the answer. In a member's first round, it is
-    unknown whether its client is still there, so the client has to try again.
+    A member with a parked request is alive, and the answer starts a new timer. In a member's first round,
+    it is unknown whether its client is still there, so the client has to try again.
     """
     member = group.members[member_id]
     if member.is_new or not member.is_parked:

@@ -105,12 +105,12 @@ class SaslAuthentication:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the client's requests are served."""
+        """Return whether the client's requests are served."""
         return self.state is SaslState.COMPLETE
 
     @property
     def expects_token(self) -> bool:
-        """Whether the next frame is a token without a request around it (SaslHandshake 0)."""
+        """Return whether the next frame is a token without a request around it (SaslHandshake 0)."""
         return self._is_raw and self.state in _AUTHENTICATING
 
     @property
@@ -120,7 +120,7 @@ class SaslAuthentication:
 
     @property
     def attempt(self) -> str:
-        """What a failure is one of: ``authentication`` or ``re-authentication``."""
+        """Return the kind of attempt, for metrics and logs: ``authentication`` or ``re-authentication``."""
         return "authentication" if self.principal is None else "re-authentication"
 
     def refusal_of(self, api_key: int) -> Refusal | None:
@@ -186,7 +186,7 @@ class SaslAuthentication:
         except SaslAuthenticationError as error:
             return self._failed(str(error), error.reason)
         except SaslError as error:
-            # The message does not tell whether the user exists.
+            # The message does not reveal whether the user exists.
             text = (
                 f"Authentication failed during {self.attempt} due to invalid credentials with SASL mechanism "
                 f"{self._name}"
@@ -218,7 +218,7 @@ class SaslAuthentication:
     def _lifetime_ms(self, credential_ms: int | None) -> int:
         """Return the milliseconds of the session: no longer than the credential; 0 for no end.
 
-        A credential that expires just now gets the shortest session; in Kafka it gets one without an end.
+        A credential that expires at this moment gets the shortest session; in Kafka its session has no end.
         """
         longest = self._mechanisms[self._name].max_reauth_ms
         if longest <= 0:

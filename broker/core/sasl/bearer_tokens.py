@@ -31,7 +31,7 @@ class TokenError(Exception):
     """A token that is refused. The message is for the broker's log and repeats nothing of the token.
 
     Attributes:
-        scope: The scope that it lacks, as the client is told; None if that is not the reason.
+        scope: The scope that the token lacks, for the answer to the client; None if that is not the reason.
     """
 
     def __init__(self, message: str, scope: str | None = None) -> None:
@@ -40,7 +40,7 @@ class TokenError(Exception):
 
     @property
     def status(self) -> str:
-        """The error of RFC 6750 that the client is told."""
+        """Return the error code of RFC 6750 for the client's answer."""
         return INVALID_TOKEN if self.scope is None else INSUFFICIENT_SCOPE
 
 
@@ -123,7 +123,7 @@ def unsecured_token(text: str, options: UnsecuredOptions, now_ms: int) -> Bearer
         raise TokenError("The token expires before it was issued")
     granted = _scope(claims, options.scope_claim)
     if not granted.issuperset(options.required_scope):
-        # Java's form of a list, which clients of Kafka are told.
+        # Java's form of a list, as it appears in error messages to clients.
         raise TokenError("The token lacks a required scope", f"[{', '.join(options.required_scope)}]")
     return BearerToken(principal, int(expires_ms) - now_ms)
 

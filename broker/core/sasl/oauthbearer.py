@@ -18,7 +18,7 @@ _AUTH = re.compile(r"(?P<scheme>\w+) +(?P<token>[-_.a-zA-Z0-9]+)", re.ASCII)
 
 _KVSEP = "\x01"
 _ACKNOWLEDGED = b"\x01"
-"""The answer of a client to the error that it was told (RFC 7628, section 3.2.3)."""
+"""The answer of a client that acknowledges an error (RFC 7628, section 3.2.3)."""
 
 
 class OAuthBearerSaslServer:
@@ -36,7 +36,10 @@ class OAuthBearerSaslServer:
         self.lifetime_ms: int | None = None
 
     def evaluate(self, response: bytes) -> bytes:
-        """Check the client's token; tell it the error, and refuse it when it has acknowledged that."""
+        """Check the client's token.
+
+        After a bad one, send the error, and refuse once the client acknowledges it.
+        """
         if self._refusal is not None and response == _ACKNOWLEDGED:
             raise SaslAuthenticationError(self._refusal, self._reason)
         self._refusal = None

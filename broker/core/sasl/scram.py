@@ -39,7 +39,7 @@ class ScramSaslServer:
     Args:
         mechanism: The mechanism.
         credentials: The credentials of this mechanism by user.
-        nonce: A part of the nonce that nobody can guess, of printable characters without a comma.
+        nonce: The broker's part of the nonce, which nobody can guess: printable characters without a comma.
         key: A secret from which the salt of unknown users follows, so that an attacker cannot tell them from
             known ones.
     """

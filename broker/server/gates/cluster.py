@@ -43,7 +43,10 @@ class OnCluster:
 
 
 async def describe_cluster(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
-    """Need nothing; say what the client may do with the cluster if it may describe that."""
+    """Require nothing.
+
+    Add the cluster operations that are permitted to a client that may describe the cluster.
+    """
 
     async def completed(answer: Body) -> Body:
         return with_cluster_operations(context, request, answer)
@@ -62,7 +65,7 @@ def with_cluster_operations(context: ServerContext, request: Request, answer: Bo
 
 
 async def init_producer_id(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
-    """Need WRITE of the transactional id; else IDEMPOTENT_WRITE on the cluster, or WRITE of any topic."""
+    """Require WRITE of the transactional id; else IDEMPOTENT_WRITE on the cluster, or WRITE of any topic."""
     access, transactional_id = access_of(context, request), request.body.transactional_id
     error = None
     if transactional_id is not None:
@@ -89,7 +92,10 @@ async def init_producer_id(context: ServerContext, request: Request, handler: Ha
 async def alter_user_scram_credentials(
     context: ServerContext, request: Request, handler: Handler
 ) -> Answer | Building:
-    """Need ALTER of the cluster; a broker that is not the controller says so first, as in Kafka."""
+    """Require ALTER of the cluster.
+
+    A broker that is not the controller refuses with that first, as in Kafka.
+    """
     if access_of(context, request).cluster(AclOperation.ALTER):
         return await answered(handler(context, request))
     error, message = DENIED, MESSAGE

@@ -75,7 +75,7 @@ def refused_leave(request: Request) -> Answer:
 
 
 async def find_coordinator(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
-    """Need DESCRIBE of the group or transactional id."""
+    """Require DESCRIBE of the group or transactional id."""
     access, key_type = access_of(context, request), getattr(request.body, "key_type", _GROUP_KEY)
     kinds = {
         _GROUP_KEY: (_GROUP, DENIED),
@@ -100,7 +100,7 @@ async def find_coordinator(context: ServerContext, request: Request, handler: Ha
 
 
 async def describe_groups(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
-    """Need DESCRIBE of each group, and say what the client may do with those."""
+    """Require DESCRIBE of each group, and add the operations that are permitted to the client."""
     access, body = access_of(context, request), request.body
     denied = await access.denied(AclOperation.DESCRIBE, _GROUP, body.groups)
     refused = [
@@ -148,7 +148,7 @@ async def list_groups(context: ServerContext, request: Request, handler: Handler
 
 
 async def delete_groups(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
-    """Need DELETE of each group."""
+    """Require DELETE of each group."""
     body = request.body
     denied = await access_of(context, request).denied(AclOperation.DELETE, _GROUP, body.groups_names)
     refused = [
@@ -166,7 +166,7 @@ async def delete_groups(context: ServerContext, request: Request, handler: Handl
 
 
 async def offset_commit(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
-    """Need READ of the group and of each topic."""
+    """Require READ of the group and of each topic."""
     access = access_of(context, request)
     if not access.may(AclOperation.READ, _GROUP, request.body.group_id):
         topics = await OFFSET_COMMIT.of(request, None, DENIED)
@@ -175,7 +175,10 @@ async def offset_commit(context: ServerContext, request: Request, handler: Handl
 
 
 async def offset_fetch(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
-    """Need DESCRIBE of the group and of each topic; a request for all topics gets those alone."""
+    """Require DESCRIBE of the group and of each topic.
+
+    A request for all topics gets only the permitted ones.
+    """
     access = access_of(context, request)
     if not access.may(AclOperation.DESCRIBE, _GROUP, request.body.group_id):
         in_topics = request.version < _OFFSET_FETCH_ERROR_SINCE
@@ -196,7 +199,7 @@ async def offset_fetch(context: ServerContext, request: Request, handler: Handle
 
 
 async def offset_delete(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
-    """Need DELETE of the group and READ of each topic."""
+    """Require DELETE of the group and READ of each topic."""
     access = access_of(context, request)
     if not access.may(AclOperation.DELETE, _GROUP, request.body.group_id):
         return request.answer("OffsetDeleteResponse", error_code=DENIED, throttle_time=NO_THROTTLE, topics=())

@@ -43,12 +43,12 @@ async def metadata(context: ServerContext, request: Request, handler: Handler) -
     allowed = replace(request, body=replace(body, topics=kept))
     completed = _Completed(context, request, access, tuple(refused.values()))
     if request.version == 0 and not kept:
-        # An empty list means all topics in this version.
+        # In this version an empty list means all topics.
         return await answered(handler(context, allowed), completed.none_but_refused)
     if any(each.name == "allow_auto_topic_creation" for each in fields(body)) and not await _missing(
         context, kept
     ):
-        # A topic that is deleted just now must not be created without CREATE.
+        # A topic that is being deleted must not be created again without CREATE.
         allowed = replace(allowed, body=replace(allowed.body, allow_auto_topic_creation=False))
     return await answered(handler(context, allowed), completed.with_refused)
 

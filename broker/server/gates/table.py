@@ -1,4 +1,4 @@
-"""The table of what each API needs: a served API that is not in it is refused at the start of a broker."""
+"""The table of the rights that each API needs; a broker does not start if a served API is missing."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from barnabas.cluster.model.acls import AclOperation
 _Op = AclOperation
 
 OPEN = frozenset({ApiKey.API_VERSIONS, ApiKey.FETCH, ApiKey.SASL_AUTHENTICATE, ApiKey.SASL_HANDSHAKE})
-"""The APIs without a gate: those that need nothing, and Fetch, whose handler checks all of a session."""
+"""The APIs without a gate: those that need no right, and Fetch, whose handler checks each partition."""
 
 GATES: Mapping[ApiKey, Gate] = MappingProxyType(
     {

@@ -1,7 +1,7 @@
 """Gates of CreateTopics, DeleteTopics and CreatePartitions.
 
-Source: ``KafkaApis`` of Kafka 2.8. A broker that is not the controller says so first, as in Kafka; the topics
-that the client may not change do not reach the controller in either case.
+Source: ``KafkaApis`` of Kafka 2.8. A broker that is not the controller answers with that first, as in
+Kafka; the topics that the client may not change do not reach the controller in either case.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _refusal(context: ServerContext, message: str) -> tuple[ErrorCode, str]:
 
 
 async def create_topics(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
-    """Need CREATE on the cluster or the topic; DESCRIBE_CONFIGS of the topic to see its settings."""
+    """Require CREATE on the cluster or the topic; the topic's settings are shown with DESCRIBE_CONFIGS."""
     access, body = access_of(context, request), request.body
     names = [topic.name async for topic in paced(body.topics)]
     denied: frozenset[str] = frozenset()
@@ -40,7 +40,7 @@ async def create_topics(context: ServerContext, request: Request, handler: Handl
     if request.version >= _CONFIGS_SINCE:
         hidden = await access.denied(AclOperation.DESCRIBE_CONFIGS, _TOPIC, names, log_denied=False)
     times = Counter(names)
-    # A topic that is named twice is refused for that, which creates nothing.
+    # A topic that is named twice is refused for the repetition, which creates nothing.
     refused = frozenset(name for name in denied if times[name] == 1)
     error, message = _refusal(context, "Authorization failed.")
     answers = [_refused_creation(request, name, error, message) async for name in paced(sorted(refused))]
@@ -76,7 +76,10 @@ def _without_configs(topic: Body) -> Body:
 
 
 async def delete_topics(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
-    """Need DELETE of each topic; topics named by id do not exist here, whoever asks."""
+    """Require DELETE of each topic.
+
+    A topic named by its id does not exist here, whatever the client's rights.
+    """
     access, body = access_of(context, request), request.body
     field = "topic_names" if request.version < FIRST_WITH_STATES else "topics"
     asked: tuple[Any, ...] = getattr(body, field)
@@ -109,7 +112,7 @@ def _deleted_name(topic: Any) -> str | None:
 
 
 async def create_partitions(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
-    """Need ALTER of each topic; one that is named twice is refused for that."""
+    """Require ALTER of each topic; a topic that is named twice is refused for the repetition."""
     access, body = access_of(context, request), request.body
     times: Counter[str] = Counter([topic.name async for topic in paced(body.topics)])
     once = [name async for name in paced(times) if times[name] == 1]

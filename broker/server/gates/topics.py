@@ -1,4 +1,4 @@
-"""Gates of the APIs that name topics: the topics that the client may not use so are refused one by one."""
+"""Gates of the APIs that name topics; topics that the client may not use are refused one by one."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ async def _alter(
         QuotaError: An operation is invalid, or the stored settings cannot be read.
         ZooKeeperError: ZooKeeper did not answer.
     """
-    altered(entity, {}, operations)  # An invalid request needs no reading.
+    altered(entity, {}, operations)  # An invalid request is refused without reading.
     while True:
         store = context.quota_store()
         stored = (await store.read([entity]))[entity]

@@ -22,7 +22,7 @@ async def handle(context: ServerContext, request: Request) -> Answer:
     named = body.components[:_MOST_COMPONENTS]
     components = [FilterComponent(each.entity_type, each.match_type, each.match) for each in named]
     try:
-        described({}, components, strict=body.strict)  # An invalid filter needs no reading.
+        described({}, components, strict=body.strict)  # An invalid filter is refused without reading.
         stored = await context.quota_store().read_all()
     except QuotaError as error:
         return _response(request, error.error, str(error), None)

@@ -1,4 +1,4 @@
-"""Heartbeat (12): a member is alive, and learns whether its group rebalances.
+"""Heartbeat (12): a member proves that it is alive, and learns whether its group rebalances.
 
 Sources: ``KafkaApis.handleHeartbeatRequest`` and ``HeartbeatRequest.json`` of release 2.8.
 """

@@ -1,4 +1,4 @@
-"""IncrementalAlterConfigs (44): set, delete, append to or subtract from single settings.
+"""IncrementalAlterConfigs (44): set or delete single settings, append to lists, or subtract from them.
 
 Sources: ``ZkAdminManager.incrementalAlterConfigs`` of release 2.8; KIP-339.
 """

@@ -1,4 +1,4 @@
-"""OffsetCommit (8): a group stores how far it has read.
+"""OffsetCommit (8): a group stores the offsets up to which it has read.
 
 Sources: ``KafkaApis.handleOffsetCommitRequest`` and ``OffsetCommitRequest.json`` of release 2.8. Version 0,
 which Kafka keeps in ZooKeeper, is not served.

@@ -1,4 +1,4 @@
-"""OffsetFetch (9): how far a group has read.
+"""OffsetFetch (9): the offsets that a group has committed.
 
 Sources: ``KafkaApis.handleOffsetFetchRequest`` and ``OffsetFetchRequest.json`` of release 2.8; KIP-447.
 Version 0, which Kafka reads from ZooKeeper, is not served.

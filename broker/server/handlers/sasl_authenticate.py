@@ -1,4 +1,4 @@
-"""SaslAuthenticate (36) without a SaslHandshake before it: `SaslGate` answers the others.
+"""SaslAuthenticate (36) outside of an authentication; `SaslGate` answers the others.
 
 Source: ``KafkaApis.handleSaslAuthenticateRequest`` of release 2.8.
 """

@@ -197,7 +197,7 @@ class ControllerContext:
 
     @property
     def is_active(self) -> bool:
-        """Whether this broker is the controller and has not resigned."""
+        """Return whether this broker is the controller and has not resigned."""
         return self.active_controller_id == self.facts.broker_id and self.fence != NO_FENCE
 
     @property

@@ -29,7 +29,7 @@ class Failures:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no request is to be sent again."""
+        """Return whether no request is to be sent again."""
         return not (self.leaderships or self.metadata or self.deletions or self.removals)
 
     def forget_broker(self, broker: BrokerId) -> None:
