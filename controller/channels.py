@@ -46,7 +46,7 @@ _UNENCODABLE = (ValueError, TypeError)
 """The errors that protobuf raises about a value that its field cannot hold."""
 
 OnResponse = Callable[[Broker, ControlRequest, ControlResponse, int], None]
-"""Called with the broker, the request, the response and the request's correlation id."""
+"""The callback for responses: it gets the broker, the request, the response and the correlation id."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ class _Entry:
 
     Attributes:
         happened: The input.
-        is_signal: Whether it only asks to read something again, so that an equal entry need not wait as well.
+        is_signal: Whether it only asks to read something again, so that one such entry suffices.
         handled: Resolved when the entry was handled or dropped; None if nobody waits for that.
     """
 

@@ -1,4 +1,4 @@
-"""The controller of one broker process (``KafkaController``): it runs in each, active in the elected one.
+"""The controller of one broker process (``KafkaController``); it is active in the elected broker alone.
 
 Its owner, the broker, opens and loses ZooKeeper sessions and drives it through this life cycle::
 

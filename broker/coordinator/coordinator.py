@@ -211,8 +211,6 @@ class GroupCoordinator:
         """List this coordinator's groups in one of ``states``; without any states, list all groups.
 
         An error beside the list says that groups may be missing because a partition is still being loaded.
-
-        While a partition is loaded, the error says that groups may be missing.
         """
         if not self.partitions.is_active:
             return ErrorCode.COORDINATOR_NOT_AVAILABLE, []

@@ -130,8 +130,6 @@ class GroupEffects:
         """Handle the end of a timer, unless it was stopped or replaced after the wheel had released it.
 
         An unloaded partition decides nothing: if this broker leads it again already, new objects decide.
-
-        A partition that is unloaded decides nothing: if this broker leads it again already, other objects do.
         """
         if partition.timers.get(key) is timer:
             del partition.timers[key]

@@ -1,9 +1,9 @@
-"""The decision which connections of clients a broker takes, and when.
+"""The decision which client connections a broker accepts, and when.
 
 The checks run in Kafka's order: the rates of the broker and the listener, and the number of connections,
-make the acceptor wait; the rate of an address leaves the connection in silence until it is closed; the
-number of connections of an address closes it. Sources: ``SocketServer.ConnectionQuotas`` of release 2.8;
-KIP-402, KIP-612.
+make the acceptor wait; an address that exceeds its rate is not served until its connection is closed after
+a delay; the number of connections of an address closes it.
+Sources: ``SocketServer.ConnectionQuotas`` of release 2.8; KIP-402, KIP-612.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def agreement(
     log_start_offset: Offset,
     log_end_offset: Offset,
 ) -> Agreement:
-    """Compare the end of ``last_fetched_epoch`` in the leader's log with the reader's fetch offset.
+    """Compare a reader's fetch offset with the end of the epoch of its last record in the leader's log.
 
     The cases are checked in this order: A. The fetch offset lies below the leader's log start, or the
     leader knows nothing about the epoch: nothing can be compared, so the offset is out of range. B. The

@@ -1,7 +1,8 @@
 """The move of a replica between two log directories of a broker: requests and steps.
 
 The future log follows the current one as a follower follows its leader, and takes its place when both end at
-the same offset. Source: ``ReplicaManager.alterReplicaLogDirs``, ``ReplicaAlterLogDirsThread`` and
+the same offset.
+Source: ``ReplicaManager.alterReplicaLogDirs``, ``ReplicaAlterLogDirsThread`` and
 ``Partition.maybeReplaceCurrentWithFutureReplica`` of Kafka 2.8; KIP-113.
 """
 

@@ -1,8 +1,8 @@
 """The recompression of a batch whose codec is not the topic's ``compression.type``.
 
 This is the one step of the write path that opens a batch. Its records must be uncompressed before they can be
-compressed again, so they are checked one by one, as Kafka checks all. Source: ``LogValidator.scala``
-(``validateMessagesAndAssignOffsetsCompressed``) of Kafka 2.8.
+compressed again, so they are checked one by one, as Kafka checks all.
+Source: ``LogValidator.scala`` (``validateMessagesAndAssignOffsetsCompressed``) of Kafka 2.8.
 """
 
 from __future__ import annotations

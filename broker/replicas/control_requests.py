@@ -1,8 +1,9 @@
 """The handling of the controller's requests: LeaderAndIsr, UpdateMetadata and StopReplica.
 
 One request is handled at a time, whichever controller sent it, so that nobody sees half of one; between
-partitions the event loop runs other work. Source: Kafka's ``ReplicaManager.becomeLeaderOrFollower``,
-``stopReplicas`` and ``maybeUpdateMetadataCache`` of release 2.8, whose log lines these are.
+partitions the event loop runs other work.
+Source: Kafka's ``ReplicaManager.becomeLeaderOrFollower``, ``stopReplicas`` and ``maybeUpdateMetadataCache``
+of release 2.8, whose log lines these are.
 """
 
 from __future__ import annotations

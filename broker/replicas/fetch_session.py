@@ -2,8 +2,9 @@
 
 A session keeps the fetch state of each partition, so a request has only the partitions that changed. It holds
 an answer back while there is nothing to send, and its partitions notify it of changes; the hold is a delayed
-operation in the fetch purgatory. Source: KIP-227 (incremental fetch sessions), KIP-595 (truncation on fetch);
-Kafka's ``Partition.updateFollowerFetchState`` of release 2.8.
+operation in the fetch purgatory.
+Source: KIP-227 (incremental fetch sessions), KIP-595 (truncation on fetch); Kafka's
+``Partition.updateFollowerFetchState`` of release 2.8.
 """
 
 from __future__ import annotations

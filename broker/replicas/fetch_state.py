@@ -1,7 +1,8 @@
 """The fetch state of the partitions that this broker fetches from one leader.
 
-This is the follower's side of a fetch session, without its stream. Source: Kafka's ``AbstractFetcherThread``
-and ``ReplicaFetcherThread`` of release 2.8, incremental sessions (KIP-227), truncation on fetch (KIP-595).
+This is the follower's side of a fetch session, without its stream.
+Source: Kafka's ``AbstractFetcherThread`` and ``ReplicaFetcherThread`` of release 2.8, incremental sessions
+(KIP-227), truncation on fetch (KIP-595).
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ TURN_S = 0.005
 Container = dict[Any, Any] | list[Any] | set[Any]
 
 _ONLY_HERE = 2
-"""The count of ``getrefcount`` for an object that one variable holds: that, and its own argument."""
+"""The reference count of an object that one variable holds: the variable and ``getrefcount``'s argument."""
 
 _FREED_PER_STEP = 200
 

@@ -2,8 +2,8 @@
 
 As in Kafka, any broker accepts changes of topics and of the cluster's default. Changes of one broker's
 settings are accepted by that broker only, and clients send them there. The active controller, wherever it
-is, makes the changes. Source: ``KafkaApis.handleAlterConfigsRequest``, ``ZkAdminManager.getBrokerId`` of
-release 2.8.
+is, makes the changes.
+Source: ``KafkaApis.handleAlterConfigsRequest``, ``ZkAdminManager.getBrokerId`` of release 2.8.
 """
 
 from __future__ import annotations

@@ -184,7 +184,7 @@ class ClientListener:
         self._gone(host)
 
     def _gone(self, host: str) -> None:
-        """Count a connection less, and wake the one that waits for the end of all."""
+        """Stop counting a connection, and wake the task that waits for the end of all connections."""
         self._quotas.closed(self._name, host)
         is_last = not self._connections and not self._handshakes
         if is_last and self._all_gone is not None and not self._all_gone.done():

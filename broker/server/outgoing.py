@@ -3,7 +3,8 @@
 Records of a fetch are sent from the file (``sendfile(2)``) as the client reads them. A client that reads
 nothing costs the broker the buffer of the operating system and one piece of ``PIECE_BYTES``: when that is
 sent, the transport calls back, and the next part of the file is sent. With TLS the records are read to be
-encrypted, and there is one piece of ``ENCRYPTED_BYTES``. Source: ``FileRecords.writeTo`` of Kafka 2.8.
+encrypted, and there is one piece of ``ENCRYPTED_BYTES``.
+Source: ``FileRecords.writeTo`` of Kafka 2.8.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The gate of a connection that must authenticate by SASL: it takes each frame until the client is known.
 
-`SaslAuthentication` makes all decisions. Source: ``SaslServerAuthenticator`` and ``KafkaChannel`` of
-release 2.8.
+`SaslAuthentication` makes all decisions.
+Source: ``SaslServerAuthenticator`` and ``KafkaChannel`` of release 2.8.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """TLS between a socket's transport and a client connection, to which it is a transport as any other.
 
-The event loops' own TLS would do, but for three things. It closes a failed handshake without the alert that
-tells the client why. It keeps a buffer of 256 KB for each connection. It hides the number of bytes that
-wait to be sent, by which the memory of clients that do not read is bounded. Source of the rules:
+The TLS of the event loops has three shortcomings. It closes a failed handshake without the alert that tells
+the client why. It keeps a buffer of 256 KB for each connection. It hides the number of bytes that wait to
+be sent, by which the memory of clients that do not read is bounded. Source of the rules:
 ``SslTransportLayer`` of release 2.8: a failed handshake ends with its alert and at once, and so does a
 closed connection.
 """

@@ -1,4 +1,4 @@
-"""ACLs: who may or may not perform which operation on which resources, from which host.
+"""ACLs: rules that allow or deny an operation on resources to a principal from a host.
 
 Sources: ``ResourceType``, ``PatternType``, ``AclOperation``, ``AclPermissionType``, ``ResourcePatternFilter``
 and ``AccessControlEntryFilter`` of Kafka 2.8; KIP-11, KIP-290.
@@ -63,7 +63,7 @@ class ResourceType(_Code):
 
 @unique
 class PatternType(_Code):
-    """How a pattern names resources; ``ANY`` and ``MATCH`` occur in filters only."""
+    """The ways in which a pattern names resources; ``ANY`` and ``MATCH`` occur in filters only."""
 
     ANY = 1
     MATCH = 2
@@ -73,7 +73,7 @@ class PatternType(_Code):
 
 @unique
 class AclPermission(_Code):
-    """What an ACL does; ``ANY`` occurs in filters only."""
+    """The effects of an ACL; ``ANY`` occurs in filters only."""
 
     ANY = 1
     DENY = 2
@@ -94,7 +94,7 @@ WILDCARD_PRINCIPAL = "User:*"
 
 
 class ResourcePattern(NamedTuple):
-    """The resources of an ACL: the one of a name, all (literal ``*``), or those whose names have a prefix."""
+    """The resources of an ACL: one by its name, all (literal ``*``), or all whose names have a prefix."""
 
     type: ResourceType
     name: str

@@ -50,8 +50,8 @@ SUPPORTED: Mapping[ResourceType, frozenset[AclOperation]] = MappingProxyType(
 
 
 def authorized_operations(kind: ResourceType, *, is_asked: bool) -> int:
-    """Return the bits of all operations on a resource: without an authorizer everybody may perform each.
+    """Return the bits of all operations on a resource, as without an authorizer, when everybody may do all.
 
-    `NOT_ASKED` if the client did not ask.
+    Returns `NOT_ASKED` if the client did not ask.
     """
     return sum(1 << operation for operation in SUPPORTED[kind]) if is_asked else NOT_ASKED

@@ -59,7 +59,7 @@ def _invalid(message: str) -> QuotaError:
 
 
 class QuotaEntity(NamedTuple):
-    """Whose quota it is: a user, a client id or both, or an address.
+    """The owner of a quota: a user, a client id or both, or an address.
 
     Attributes:
         user: The user, ``DEFAULT`` for all others, or None.
@@ -226,7 +226,8 @@ def described(
 
 
 def _matches(entity: QuotaEntity, wanted: Mapping[str, FilterComponent], *, strict: bool) -> bool:
-    # A filter for users or clients is about no address, and the other way round.
+    # A filter for users or clients excludes addresses, and a filter for addresses excludes users and
+    # clients.
     if wanted and (entity.ip is not None) != (IP in wanted):
         return False
     named = ((USER, entity.user), (CLIENT_ID, entity.client_id), (IP, entity.ip))

@@ -78,4 +78,7 @@ STORE_CONFIGS = tuple(
 """The settings of key and trust stores."""
 
 LIVE_STORE_CONFIGS = frozenset(name for name in STORE_CONFIGS if name.endswith((".location", ".type")))
-"""Those of them that change while the broker runs; the others are secrets, which ZooKeeper must not have."""
+"""The store settings that change while the broker runs.
+
+The others are secrets, which must not be in ZooKeeper.
+"""

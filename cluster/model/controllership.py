@@ -19,13 +19,13 @@ class Owner(Enum):
     """The owner of the node ``/controller``."""
 
     THIS_SESSION = auto()
-    """The session that reads it."""
+    """The session is the one that reads the node."""
     NAMED_BROKER = auto()
-    """The session in which the broker named by the node is registered."""
+    """The session is that in which the broker named by the node is registered."""
     OTHER_BROKER = auto()
-    """The session of another broker: the node was rewritten by hand."""
+    """The session is another broker's: the node was rewritten by hand."""
     NOBODY = auto()
-    """No broker's session: the node was created by hand, or is not ephemeral."""
+    """No broker's session owns the node: it was created by hand, or is not ephemeral."""
 
 
 @dataclass(frozen=True, slots=True)

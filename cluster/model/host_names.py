@@ -1,4 +1,4 @@
-"""Whether a certificate is for a host (RFC 6125, 6.4)."""
+"""The check that a certificate is for a host (RFC 6125, 6.4)."""
 
 from __future__ import annotations
 

@@ -36,12 +36,12 @@ class TopicIdentity(NamedTuple):
     """The identity of a topic among former and later topics of its name, like a topic id (KIP-516).
 
     A topic's znode keeps its czxid as long as the topic lives, whichever release of Kafka runs the cluster.
-    A second number says in which tree of znodes that was: where an operator has copied the znodes into
-    another ZooKeeper, all czxids are others and the topics are the same.
+    A second number identifies the tree of znodes: if an operator copies the znodes into another ZooKeeper,
+    all czxids change although the topics are the same.
 
     Attributes:
-        tree: When ``/brokers/topics`` was created, by ZooKeeper's clock, in milliseconds since 1970. Its
-            czxid would not do: a new ZooKeeper counts from 1, so those of two trees may be equal.
+        tree: The creation time of ``/brokers/topics`` by ZooKeeper's clock, in milliseconds since 1970. Its
+            czxid does not suffice: a new ZooKeeper counts from 1, so the czxids of two trees may be equal.
         topic: The czxid of ``/brokers/topics/<topic>``.
     """
 

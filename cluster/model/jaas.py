@@ -1,7 +1,8 @@
 """The syntax of JAAS: an entry in ``sasl.jaas.config``, and files with sections of entries.
 
-An entry is a login module, a flag, and options. Sources: ``JaasConfig`` of release 2.8, and Java's class
-``com.sun.security.auth.login.ConfigFile``. No class is loaded.
+An entry is a login module, a flag, and options.
+Sources: ``JaasConfig`` of release 2.8, and Java's class ``com.sun.security.auth.login.ConfigFile``. No
+class is loaded.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def _index(tokens: list[tuple[str, bool]], sign: str) -> int:
 
 
 def _entry(tokens: list[tuple[str, bool]]) -> JaasEntry:
-    """Return the entry that all the tokens are."""
+    """Return the entry that consists of all the tokens."""
     if len(tokens) < 3:
         raise JaasError("a login module, a flag, options and a semicolon")
     (module, module_is_sign), (flag, _), *rest = tokens
@@ -116,7 +117,7 @@ def _entry(tokens: list[tuple[str, bool]]) -> JaasEntry:
 
 
 def _tokens(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield words and strings, and signs, which are marked."""
+    """Yield the words, strings and signs of a text; signs are marked."""
     at = 0
     while at < len(text):
         found = _TOKEN.match(text, at)

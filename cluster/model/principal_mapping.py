@@ -44,7 +44,7 @@ class _Rule:
         """Return the user's name, or None if the rule does not match."""
         if self.pattern.fullmatch(name) is None:
             return None
-        # Java replaces each place that the pattern finds, not what it has matched as a whole.
+        # As in Java, each place that the pattern finds is replaced, rather than the whole match.
         user = self.pattern.sub(self._replaced, name)
         return user.lower() if self.case == "L" else user.upper() if self.case == "U" else user
 

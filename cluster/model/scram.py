@@ -1,4 +1,4 @@
-"""SCRAM credentials (RFC 5802): how they are computed, and how Kafka keeps them below ``/config/users``.
+"""SCRAM credentials (RFC 5802): their computation, and their form below ``/config/users``.
 
 Sources: ``ScramFormatter``, ``ScramMechanism``, ``ScramCredentialUtils`` and
 ``ZkAdminManager.alterUserScramCredentials`` of release 2.8; KIP-84, KIP-554.
@@ -60,7 +60,7 @@ BY_NAME: Mapping[str, ScramMechanism] = {each.mechanism_name: each for each in S
 
 @dataclass(frozen=True, slots=True)
 class ScramCredential:
-    """What a broker keeps of a password. It does not show its keys.
+    """The verification data that a broker keeps instead of a password; its text does not show the keys.
 
     Attributes:
         salt: The salt.
@@ -132,7 +132,7 @@ class Deletion(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Upsertion:
-    """A new credential of a user. It does not show the salted password.
+    """A new credential of a user; its text does not show the salted password.
 
     Attributes:
         user: The user.
@@ -150,7 +150,7 @@ class Upsertion:
 
 
 class CredentialRefused(NamedTuple):
-    """Why the credentials of a user are not altered."""
+    """The reason why the credentials of a user are not altered."""
 
     error: ErrorCode
     message: str

@@ -28,7 +28,7 @@ _S = TypeVar("_S", bound="DataclassInstance")
 
 
 def setting(name: str) -> Any:
-    """A dataclass field that holds the broker setting ``name`` and has its default.
+    """Declare a dataclass field that holds the broker setting ``name`` and has its default.
 
     Raises:
         KeyError: No row has this name.

@@ -2,7 +2,8 @@
 
 gRPC's defaults do not suit a cluster with failovers: two servers can share a port unnoticed, a channel waits
 up to minutes before it reconnects, a peer that vanished is noticed after hours, and messages over 4 MB are
-refused. Source of the keys: gRPC core, ``include/grpc/impl/channel_arg_names.h``.
+refused.
+Source of the keys: gRPC core, ``include/grpc/impl/channel_arg_names.h``.
 """
 
 from __future__ import annotations
@@ -45,14 +46,14 @@ _NAMED = 40
 Options = list[tuple[str, int | str]]
 
 _detours: dict[str, str] = {}
-"""The address to which a channel connects instead of the one that is asked for, for tests that cut links."""
+"""The address to connect to instead of another one, for tests that cut links."""
 
 _credentials: list[Callable[[], grpc.ChannelCredentials]] = []
-"""What returns the credentials of new channels; empty if channels are not encrypted."""
+"""The source of new channels' credentials; empty if channels are not encrypted."""
 
 
 def take_credentials(source: Callable[[], grpc.ChannelCredentials] | None) -> None:
-    """Set what returns the credentials of all new channels of this process; None for no encryption."""
+    """Take the source of the credentials of all new channels of this process; None for no encryption."""
     _credentials[:] = [] if source is None else [source]
 
 

@@ -16,7 +16,7 @@ LONGEST_PAUSE_S = 60.0
 """The longest time in seconds for which ``many_at_once`` suppresses full collections."""
 
 MANY_PARTITIONS = 100
-"""So many new partitions are long-lived objects that collections should not visit again and again."""
+"""The number of new partitions whose long-lived objects collections should not visit again and again."""
 
 _NEVER = 2**30
 
@@ -56,7 +56,7 @@ def long_lived(is_made: Callable[[], bool]) -> Iterator[None]:
     """Pause full collections while the block makes long-lived objects, then exempt those from collections.
 
     Args:
-        is_made: Tells at the block's end whether it made any; if not, nothing is collected.
+        is_made: Returns, at the block's end, whether it made any; if not, nothing is collected.
 
     The young generations are collected as always. One full collection at the block's end frees the garbage in
     cycles that outlived them: what is frozen as garbage is never freed.
@@ -89,7 +89,7 @@ def exempt_survivors() -> None:
     """Exempt all objects that live now from full collections, after very many long-lived ones were made.
 
     Unlike ``long_lived`` it runs no full collection first, which would stall the loop for as long as those
-    that it prevents. So what is garbage in cycles now, and outlived the young generations, is never freed.
+    that it prevents. So cyclic garbage that has already outlived the young generations is never freed.
     """
     gc.collect(1)
     gc.freeze()

@@ -1,8 +1,8 @@
 """The metrics ``kafka.server:type=BrokerTopicMetrics``: records, bytes and requests, by topic and in all.
 
 Counts are kept by the event loop and read when the metrics page is requested. As in Kafka, the series
-without a topic is that of all topics. Source: ``BrokerTopicMetrics`` in ``KafkaRequestHandler.scala`` of
-Kafka 2.8.
+without a topic is that of all topics.
+Source: ``BrokerTopicMetrics`` in ``KafkaRequestHandler.scala`` of Kafka 2.8.
 """
 
 from __future__ import annotations
@@ -104,13 +104,13 @@ class Traffic(Collector):
             counts.bytes_in += size
 
     def refused(self, topic: str, *, failed: bool) -> None:
-        """Count a partition to which nothing was appended; ``failed`` unless the client only asked amiss."""
+        """Count a partition to which nothing was appended; ``failed`` unless the request itself was wrong."""
         for counts in (self._all, self._of(topic)):
             counts.produce_requests += 1
             counts.failed_produce_requests += failed
 
     def refused_records(self, name: str, count: int) -> None:
-        """Count records, or a batch, by the name of their counter without ``PerSec``.
+        """Count refused records, or a refused batch, in the counter of that name (without ``PerSec``).
 
         Raises:
             KeyError: There is no counter of that name.

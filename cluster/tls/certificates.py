@@ -1,4 +1,4 @@
-"""What a certificate says about its owner."""
+"""The owner that a certificate names."""
 
 from __future__ import annotations
 

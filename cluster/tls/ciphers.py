@@ -1,4 +1,4 @@
-"""Cipher suites by Java's names, which are IANA's, and what OpenSSL calls them.
+"""Cipher suites by Java's names, which are IANA's, with OpenSSL's name of each.
 
 ``ssl.cipher.suites`` lists suites of TLS 1.2 and 1.3 in one. Suites without encryption or authentication, and
 those that OpenSSL's default policy forbids, are not served.

@@ -1,4 +1,4 @@
-"""The TLS context of a client: whom it trusts, and its own key."""
+"""The TLS context of a client: its trusted certificates and its own key."""
 
 from __future__ import annotations
 

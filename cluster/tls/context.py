@@ -1,4 +1,4 @@
-"""The TLS context of a server: its key, whom it trusts, and what it accepts."""
+"""The TLS context of a server: its key, its trusted certificates, and the versions and suites it accepts."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def server_context(identity: Identity, trusted: bytes | None, terms: Terms) -> s
 
 
 def load_identity(context: ssl.SSLContext, identity: Identity) -> None:
-    """Give the key to ``context``, which takes it from a file alone: encrypted by a password of its own."""
+    """Load the key into ``context`` through a file, the only way there is, encrypted by a random password."""
     password = secrets.token_bytes(32).hex()
     key = load_pem_private_key(identity.key, None).private_bytes(
         Encoding.PEM, PrivateFormat.PKCS8, BestAvailableEncryption(password.encode("ascii"))

@@ -59,7 +59,7 @@ def read_trusted(content: bytes, password: str | None) -> list[x509.Certificate]
 
 
 def chain_of(first: x509.Certificate, others: Iterable[x509.Certificate]) -> list[x509.Certificate]:
-    """Return ``first`` and those of ``others`` that issued it, each one, its issuer, and so on."""
+    """Return the chain of ``first``: the certificate, its issuer, the issuer's issuer, and so on."""
     chain, left = [first], list(others)
     while chain[-1].issuer != chain[-1].subject:
         issuer = next((each for each in left if each.subject == chain[-1].issuer), None)

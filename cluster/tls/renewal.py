@@ -1,4 +1,4 @@
-"""Whether a key store may take the place of another while the broker runs.
+"""The check whether a new key store may replace the present one while the broker runs.
 
 Source: ``SslFactory.CertificateEntries`` of release 2.8: clients know the broker by its names, so a new
 certificate must have those of the old one.

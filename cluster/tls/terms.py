@@ -1,4 +1,4 @@
-"""What a server or a client accepts in a TLS handshake."""
+"""The versions, cipher suites and clients that one side accepts in a TLS handshake."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from barnabas.cluster.tls.ciphers import CipherSuites
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a server or a client accepts.
+    """The terms on which a server or a client accepts a TLS handshake.
 
     Attributes:
         client_auth: ``required``, ``requested`` or ``none``: whether clients have a certificate; of
@@ -26,7 +26,7 @@ class Terms:
 
     @property
     def versions(self) -> tuple[str, ...]:
-        """The versions for which there are cipher suites, oldest first; perhaps none."""
+        """Return the versions for which there are cipher suites, oldest first; perhaps none."""
         suites = self.suites
         return tuple(
             version

@@ -88,7 +88,7 @@ class ClientTls:
         return terms
 
     def dialling(self) -> Callable[[], ssl.SSLContext]:
-        """Return what makes the context of each connection, so that renewed certificates are used."""
+        """Return the function that makes each connection's context, so that renewed certificates are used."""
 
         def context() -> ssl.SSLContext:
             try:

@@ -139,7 +139,7 @@ class KazooConnection:
             timeout=session_timeout_s,
             handler=handler,
             connection_retry=redial,
-            use_ssl=security.tls is not None,  # for kazoo's log; `_dial_tls` has the rest
+            use_ssl=security.tls is not None,  # this is for kazoo's log; `_dial_tls` sets up TLS
         )
         self._client.add_listener(self._state_changed)
 
@@ -384,7 +384,7 @@ def _kazoo_operation(operation: Operation) -> Any:
             return serialization.CheckVersion(path, version)
 
 
-@cache  # of a handful of ACLs
+@cache  # the cache has a handful of ACLs
 def _kazoo_acl(acl: tuple[ZnodeAcl, ...]) -> list[ACL]:
     return [ACL(entry.permissions, Id(entry.scheme, entry.id)) for entry in acl]
 

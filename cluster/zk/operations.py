@@ -75,7 +75,7 @@ class Create:
 
 @dataclass(frozen=True, slots=True)
 class Set:
-    """The operation that sets the data of a node with this version; its result is the new stat."""
+    """The operation that replaces the data of a node with this version; its result is the new stat."""
 
     path: str
     data: bytes

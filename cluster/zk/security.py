@@ -1,4 +1,4 @@
-"""What secures a ZooKeeper session: the login, TLS, and the ACLs of the nodes that it creates."""
+"""The security of a ZooKeeper session: the login, TLS, and the ACLs of the nodes that it creates."""
 
 from __future__ import annotations
 
@@ -40,4 +40,4 @@ class ZooKeeperSecurity:
 
 
 UNSECURED = ZooKeeperSecurity()
-"""No login, no TLS, and nodes that are open to everybody."""
+"""The security without login and TLS, whose nodes are open to everybody."""

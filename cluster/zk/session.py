@@ -48,10 +48,11 @@ REQUEST_TIMEOUT_MS = 30_000
 """The default timeout of a request in milliseconds, including resending."""
 
 LONGEST_ABSENCE = 4
-"""A session without a connection for so many session timeouts is given up.
+"""The number of session timeouts without a connection after which a session is given up.
 
-A ZooKeeper that lost its data, or was restored to an earlier state, refuses each client that has seen a later
-transaction, and closes its connection: that client would try to connect forever. A new client has seen none.
+A ZooKeeper that lost its data, or was restored to an earlier state, refuses each client that has seen a
+later transaction, and closes its connection: that client would try to connect forever. A new client has
+seen none.
 """
 
 _RELEASE_TIMEOUT_S = 5.0

@@ -77,7 +77,10 @@ class TopicStore:
         return found
 
     async def tree(self) -> int | None:
-        """When ``/brokers/topics`` was created, in milliseconds since 1970; None where it is not there."""
+        """Return the creation time of ``/brokers/topics``, in milliseconds since 1970.
+
+        None if the node is missing.
+        """
         stat = await self._session.exists(paths.TOPICS)
         return None if stat is None else stat.ctime_ms
 

@@ -1,9 +1,9 @@
 """A TLS connection in the form in which kazoo uses a socket.
 
-kazoo waits for the file descriptor, though TLS may have decrypted more data than kazoo has read. And it takes
-a readable file descriptor for data, though TLS may have read its own messages alone, as TLS 1.3 sends them
-after the handshake. The first would delay an answer until the next one; the second would keep kazoo waiting
-for an answer, without sending requests, until the connection counts as lost.
+kazoo waits for the file descriptor, though TLS may have decrypted more data than kazoo has read. It also
+assumes that a readable file descriptor has data, though TLS may have read only messages of its own, such as
+those that TLS 1.3 sends after the handshake. The first would delay an answer until the next one; the second
+would keep kazoo waiting for an answer, without sending requests, until the connection counts as lost.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-_READ_BYTES = 16384  # the most that one record of TLS has
+_READ_BYTES = 16384  # the largest size of a TLS record's content
 
 Ready = tuple[list[Any], list[Any], list[Any]]
-"""What is ready to be read, written, and in error, as ``select`` returns it."""
+"""The file descriptors that are readable, writable and in error, as ``select`` returns them."""
 
 
 class TlsSocket:
@@ -59,7 +59,7 @@ class TlsSocket:
         """Return the file descriptor."""
         return self._connection.fileno()
 
-    def setblocking(self, flag: bool) -> None:  # as of a socket
+    def setblocking(self, flag: bool) -> None:  # the name is that of a socket's method
         """Set whether calls block."""
         self._connection.setblocking(flag)
 
@@ -76,7 +76,7 @@ class TlsSocket:
         except ssl.SSLWantReadError:
             return False
         except OSError:
-            return True  # recv raises it again
+            return True  # ``recv`` raises the error again
         self._is_over = not self._read_ahead
         return True
 

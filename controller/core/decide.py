@@ -127,7 +127,8 @@ def refuse(preempted: Input) -> Reply | None:
     """Return the reply to the caller of an input that will not be handled; None if no caller waits."""
     match preempted:
         case CommandReceived(token, ControlledShutdown()):
-            # Kafka answers only this command so (``doControlledShutdown``: ControllerMovedException).
+            # Kafka answers only this command in this way (``doControlledShutdown``:
+            # ControllerMovedException).
             refused = Refused(ErrorCode.STALE_CONTROLLER_EPOCH, "The controller has moved to another broker.")
         case CommandReceived(token):
             meaning = "This is not the correct controller for this cluster."

@@ -50,7 +50,7 @@ from barnabas.controller.zookeeper.topics import TOPICS
 _log = structlog.stdlib.get_logger("kafka.controller.KafkaController")
 
 BY_SUBJECT: Mapping[type[Ask[Any]], Answerer] = {**CONFIGS, **ELECTIONS, **REASSIGNMENT, **TOPICS}
-"""The function that answers each kind of question, from the modules by subject."""
+"""The functions that answer all questions, by the kind of question, from the modules by subject."""
 
 
 class ZooKeeperAnswers:

@@ -1,4 +1,4 @@
-"""The questions about settings and failed log directories, put to ZooKeeper."""
+"""The answers from ZooKeeper to questions about settings and failed log directories."""
 
 from __future__ import annotations
 
@@ -49,4 +49,4 @@ CONFIGS: Mapping[type[Ask[Any]], Answerer] = {
     ReadLogDirEvents: _read_log_dir_events,
     DeleteLogDirEvents: _delete_log_dir_events,
 }
-"""The function that answers each kind of question."""
+"""The functions that answer these questions, by the kind of question."""

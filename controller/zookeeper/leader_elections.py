@@ -1,4 +1,4 @@
-"""The questions about elections that a znode asks for, put to ZooKeeper."""
+"""The answers from ZooKeeper to questions about elections that a znode requests."""
 
 from __future__ import annotations
 
@@ -39,4 +39,4 @@ ELECTIONS: Mapping[type[Ask[Any]], Answerer] = {
     ReadPreferredReplicaElection: _read,
     DeletePreferredReplicaElection: _delete,
 }
-"""The function that answers each kind of question."""
+"""The functions that answer these questions, by the kind of question."""

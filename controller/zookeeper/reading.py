@@ -19,7 +19,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 Answerer = Callable[[ZooKeeperStore, Any], Awaitable[object]]
-"""Answers one kind of question from a session's stores."""
+"""The type of a function that answers one kind of question from a session's stores."""
 
 _log = structlog.stdlib.get_logger("kafka.controller.KafkaController")
 

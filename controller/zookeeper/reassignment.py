@@ -1,4 +1,4 @@
-"""The questions about reassignments, in one session."""
+"""The answers from ZooKeeper to questions about reassignments."""
 
 from __future__ import annotations
 
@@ -42,4 +42,4 @@ async def _write(store: ZooKeeperStore, question: WriteReassignments) -> bool:
 REASSIGNMENT: Mapping[type[Ask[Any]], Answerer] = MappingProxyType(
     {WatchPartitionStates: _watch_states, ReadReassignments: _read, WriteReassignments: _write}
 )
-"""The function that answers each kind of question."""
+"""The functions that answer these questions, by the kind of question."""

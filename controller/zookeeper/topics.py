@@ -1,4 +1,4 @@
-"""The questions about more partitions and deleted topics, put to ZooKeeper."""
+"""The answers from ZooKeeper to questions about more partitions and deleted topics."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def _delete(store: ZooKeeperStore, question: DeleteTopic) -> None:
 
 async def _write_assignment(store: ZooKeeperStore, question: WriteAssignment) -> bool:
     standing = (await store.topics.read([question.topic])).get(question.topic)
-    # On a thread: a topic of 10,000 partitions takes 10 ms.
+    # On a thread, because a topic of 10,000 partitions takes 10 ms.
     if standing is None or not await asyncio.to_thread(eq, standing.partitions, dict(question.before)):
         return False
     after = TopicAssignment(dict(question.after), standing.topic_id, standing.version)
@@ -65,4 +65,4 @@ TOPICS: Mapping[type[Ask[Any]], Answerer] = {
     DeleteTopic: _delete,
     WriteAssignment: _write_assignment,
 }
-"""The function that answers each kind of question."""
+"""The functions that answer these questions, by the kind of question."""

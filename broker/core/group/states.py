@@ -1,6 +1,7 @@
 """The states of a group and the table of its transitions (Kafka: ``GroupState`` in ``GroupMetadata.scala``).
 
-A pair of states that the table does not hold is not allowed. Source: ``validPreviousStates`` of Kafka 2.8.
+A pair of states that the table does not hold is not allowed.
+Source: ``validPreviousStates`` of Kafka 2.8.
 """
 
 from __future__ import annotations

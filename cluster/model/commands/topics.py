@@ -9,8 +9,10 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
 
 MAX_PARTITIONS = 10_000
-"""The most partitions of one topic: its assignment is one znode and must fit into ``jute.maxbuffer``. What a
-hostile request asks for beyond that would hold up the broker. (Kafka's KRaft controller has the same limit.)
+"""The most partitions of one topic: its assignment is one znode and must fit into ``jute.maxbuffer``.
+
+A hostile request for more would block the broker for seconds. (Kafka's KRaft controller has the same
+limit.)
 """
 
 
@@ -68,7 +70,7 @@ class CreateTopics(Command[CreateTopicsResult]):
 
 @dataclass(frozen=True, slots=True)
 class NewPartitions:
-    """The number of partitions that a topic shall have.
+    """A request to raise the number of a topic's partitions.
 
     Attributes:
         topic: The topic's name.

@@ -1,7 +1,8 @@
 """The paths and bodies of ACLs and of the notifications of their changes.
 
-Literal patterns and prefixed ones have trees and notifications of their own. Source: ``ZkAclStore``,
-``ResourceZNode``, ``LiteralAclChangeStore`` and ``ExtendedAclChangeEvent`` of Kafka 2.8.
+Literal patterns and prefixed ones have trees and notifications of their own.
+Source: ``ZkAclStore``, ``ResourceZNode``, ``LiteralAclChangeStore`` and ``ExtendedAclChangeEvent`` of Kafka
+2.8.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def decode_acls(path: str, content: bytes) -> frozenset[AccessControlEntry]:
     """Decode the ACLs of a resource; an empty body has none.
 
     Raises:
-        ZnodeDecodeError: The body is not readable. Kafka takes that for no ACLs, which may open the resource.
+        ZnodeDecodeError: The body is not readable. Kafka treats it as empty, which may open the resource.
     """
     if not content:
         return frozenset()

@@ -14,7 +14,7 @@ ALL = READ | WRITE | CREATE | DELETE | ADMIN
 
 
 class ZnodeAcl(NamedTuple):
-    """An entry of a znode's ACL: what one identity may do.
+    """An entry of a znode's ACL: the permissions of one identity.
 
     Attributes:
         permissions: The sum of ``READ``, ``WRITE``, ``CREATE``, ``DELETE`` and ``ADMIN``.
@@ -31,16 +31,16 @@ class ZnodeAcl(NamedTuple):
 _CREATOR = ZnodeAcl(ALL, "auth", "")
 
 OPEN = (ZnodeAcl(ALL, "world", "anyone"),)
-"""Everybody may do everything (``ZooDefs.Ids.OPEN_ACL_UNSAFE``)."""
+"""The ACL with which everybody may do everything (``ZooDefs.Ids.OPEN_ACL_UNSAFE``)."""
 
 PRIVATE = (_CREATOR,)
-"""The creator alone may do anything (``ZooDefs.Ids.CREATOR_ALL_ACL``)."""
+"""The ACL with which only the creator may do anything (``ZooDefs.Ids.CREATOR_ALL_ACL``)."""
 
 READABLE = (_CREATOR, ZnodeAcl(READ, "world", "anyone"))
-"""The creator may do everything, and everybody may read."""
+"""The ACL with which the creator may do everything, and everybody may read."""
 
 CONSUMERS = "/consumers"
-"""The node of consumers of release 0.8, below which these write without a login."""
+"""The node of consumers of release 0.8, which write below it without a login."""
 
 SENSITIVE_ROOTS = ("/config/users", "/config/brokers", "/delegation_token/tokens")
 """The prefixes of paths with secrets. Kafka compares text, so ``/config/users2`` is sensitive too."""
@@ -65,7 +65,7 @@ SECURE_ROOTS = (
 """The nodes whose subtrees ``zookeeper-security-migration.sh`` secures, in Kafka's order."""
 
 FURTHER_ROOTS = (paths.FEATURE, "/barnabas")
-"""Nodes that only we secure, if they exist: one that release 2.8 forgets, and our own."""
+"""The nodes that only Barnabas secures, if they exist: one that release 2.8 forgets, and our own."""
 
 
 def default_acl(path: str, *, secure: bool) -> tuple[ZnodeAcl, ...]:

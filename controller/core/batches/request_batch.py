@@ -43,7 +43,7 @@ class RequestBatch:
         default_factory=lambda: defaultdict(dict)
     )
     _latest: dict[TopicPartition, LeaderAndIsrPartition] = field(default_factory=dict)
-    """The latest state of each partition: brokers that get the same one share it, here and as encoded."""
+    """The latest state of each partition, one object for all brokers that get it, here and as encoded."""
     _stop_replica: dict[BrokerId, dict[TopicPartition, StopReplicaPartition]] = field(default_factory=dict)
     _metadata_brokers: dict[BrokerId, None] = field(default_factory=dict)
     _metadata_partitions: dict[TopicPartition, None] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class RequestBatch:
     def add_leader_and_isr(
         self, brokers: Iterable[BrokerId], tp: TopicPartition, state: PartitionState, *, is_new: bool = False
     ) -> None:
-        """Add ``tp`` to the LeaderAndIsr of ``brokers`` and to the UpdateMetadata of all.
+        """Add ``tp`` to the LeaderAndIsr of ``brokers`` and to the UpdateMetadata of all brokers.
 
         A later state replaces an earlier one; ``is_new`` stays once it is set.
         """
@@ -201,7 +201,7 @@ class RequestBatch:
             )
 
     def _update_metadata_state(self, tp: TopicPartition, state: PartitionState) -> PartitionState:
-        """Return ``state`` as UpdateMetadata sends it: without a leader if the topic is being deleted."""
+        """Return the state that UpdateMetadata sends: without a leader if the topic is being deleted."""
         if self.context.is_being_deleted(tp.topic):
             return replace(state, leader_and_isr=replace(state.leader_and_isr, leader=LEADER_DURING_DELETE))
         return state

@@ -1,11 +1,12 @@
-"""The requests that wait for one broker, merged so that each partition is in at most one of each kind.
+"""The requests that wait for one broker, merged so that each kind has a partition at most once.
 
 Kafka's ``RequestSendThread`` has a queue that grows without bound. At most four requests wait in ours: an
 UpdateMetadata, a LeaderAndIsr, a second UpdateMetadata, a StopReplica. Merging moves requests past each other
 only if the receiver cannot notice it:
 
-* UpdateMetadata may overtake LeaderAndIsr, but LeaderAndIsr never UpdateMetadata: a follower must know its
-  leader's address before it follows. So a later LeaderAndIsr moves an earlier one back to its own place.
+* UpdateMetadata may overtake LeaderAndIsr, but LeaderAndIsr may not overtake UpdateMetadata: a follower must
+  know its leader's address before it follows. So a later LeaderAndIsr moves an earlier one back to its own
+  place.
 * Of two states of a partition the one with the higher leader epoch stays, and of equal ones the later.
 * A waiting StopReplica for a partition is void once a LeaderAndIsr in a higher leader epoch follows it.
 * A waiting LeaderAndIsr for a partition is void once its replica is to be deleted: the next LeaderAndIsr
@@ -95,7 +96,7 @@ class Queue:
 
 
 def merge_leader_and_isr(earlier: LeaderAndIsrRequest, later: LeaderAndIsrRequest) -> LeaderAndIsrRequest:
-    """Merge two requests; ``is_new`` stays once it is set, because the replica is still to be created.
+    """Merge two requests; ``is_new`` stays once it is set, because the replica has not been created yet.
 
     If the earlier request is a full list, so is the result: both together list all that the receiver hosts.
     """

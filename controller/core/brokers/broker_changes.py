@@ -31,8 +31,8 @@ from barnabas.controller.core.topics import topic_deletion
 def process_broker_change(context: ControllerContext) -> Decision[None]:
     """Read the registered brokers and handle those that are new, bounced or dead.
 
-    A broker whose registration has a later czxid than the known one has died and returned in between. It is
-    handled as failed and started, because it has lost the state that it was sent (KIP-380).
+    A broker whose registration has a later czxid than the known one has died and returned in between. Such
+    a broker is handled as one that failed and then started, because it has lost all state (KIP-380).
     """
     registered = yield from ask(ReadBrokers())
     known = context.brokers
@@ -74,7 +74,7 @@ def process_broker_modification(context: ControllerContext, broker_id: BrokerId)
     registered = (yield from ask(ReadBrokers())).get(broker_id)
     known = context.brokers.get(broker_id)
     if registered is None or known is None or registered.epoch != known.epoch or registered == known:
-        # A broker that is gone, new or bounced is handled by the change of the list of brokers.
+        # A broker that is gone, new or bounced is handled when the list of brokers changes.
         return
     context.brokers[broker_id] = registered
     yield LogInfo(f"broker {broker_id} has other endpoints now")

@@ -62,7 +62,7 @@ def _refusal(context: ControllerContext, request: CommandReceived[ControlledShut
 
 
 def _held(context: ControllerContext, broker: BrokerId) -> list[TopicPartition]:
-    """Return the partitions with a leadership and a replica on ``broker``, without topics being deleted."""
+    """Return the partitions with a leadership and a replica on ``broker``, except those being deleted."""
     return [
         tp
         for tp, _ in context.replicas_on((broker,))

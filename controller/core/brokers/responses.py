@@ -73,7 +73,7 @@ def process_leader_and_isr_response(
 
 
 def _lose_the_kept(context: ControllerContext) -> Decision[None]:
-    """Remove dead members from the ISRs in which a live member is now known to have its log."""
+    """Remove dead members from ISRs in which a live member has now proved that it has its log."""
     gone: list[PartitionReplica] = []
     for tp, state in list(context.leaderships.items()):
         isr = state.leader_and_isr.isr
@@ -90,8 +90,8 @@ def process_stop_replica_response(
     """Handle which replicas a broker has deleted, and which it could not delete."""
     known = context.brokers.get(received.broker_id)
     if known is None or known.epoch != received.broker_epoch:
-        # The response is from an earlier broker epoch. Its end failed these deletions; the next one gets them
-        # again.
+        # The response is from an earlier broker epoch, whose end failed these deletions; the next epoch
+        # gets them again.
         return
     yield from topic_deletion.process_deletions(context, received.broker_id, received.partition_errors)
     yield from resends.fail_deletions(context, received.broker_id, received.partition_errors)

@@ -1,8 +1,8 @@
 """The AlterConfigs (33) and IncrementalAlterConfigs (44) requests (Kafka: ``ZkAdminManager.alterConfigs``).
 
-Brokers read the settings written here after a notification in ``/config/changes``, as those written by a
-tool. Source: ``AdminZkClient.changeEntityConfig`` of release 2.8. Unlike there, settings and notification are
-one transaction, and a concurrent change is never overwritten unseen.
+Brokers read the settings after a notification in ``/config/changes``, as if a tool had written them.
+Source: ``AdminZkClient.changeEntityConfig`` of release 2.8. Unlike there, settings and notification are one
+transaction, and a concurrent change is never overwritten unseen.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from barnabas.controller.core.protocol.effects import (
 from barnabas.controller.core.protocol.inputs import CommandReceived
 
 _Change = Callable[[StoredConfigs], Mapping[str, str]]
-"""A function from the present settings of a resource to the new ones; raises ``ConfigRefusedError``."""
+"""The type of a function from present settings to new ones; it raises ``ConfigRefusedError``."""
 
 
 def alter_configs(

@@ -268,9 +268,9 @@ class ControllerContext:
     def kept_in_sync(self, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> tuple[BrokerId, ...]:
         """Return the members of ``isr`` on dead brokers that stay in the ISR.
 
-        They stay as long as they are replicas and no live member is known to have its log. Every member of an
-        ISR has all that is committed. If all but one left it, and the last one turned out to have lost it,
-        nobody would know whose log is complete.
+        They stay as long as they are replicas and no live member is known to have its log. Every member of
+        an ISR has all that is committed. If all but one had left the ISR, and the last one turned out to
+        have lost its log, nobody would know whose log is complete.
 
         Args:
             partition: The partition.
@@ -304,7 +304,7 @@ class ControllerContext:
         return _NO_ASSIGNMENT if numbers is None else numbers.get(partition.partition, _NO_ASSIGNMENT)
 
     def assigned(self, partitions: Iterable[TopicPartition]) -> list[Assignment]:
-        """Return the `assignment` of each of ``partitions``, faster than one by one."""
+        """Return the assignments of ``partitions``, faster than by one call for each."""
         topics = self.assignments
         return [topics.get(topic, _NO_NUMBERS).get(number, _NO_ASSIGNMENT) for topic, number in partitions]
 

@@ -2,7 +2,8 @@
 
 A table holds, for a state and a target, the action that takes a partition or replica there; a pair that it
 does not hold is not allowed. `partitions.partition_state_machine` and `replicas.replica_state_machine` carry
-the actions out. Source: docs/kafka/state-machines.md, Partitions and Replicas.
+the actions out.
+Source: docs/kafka/state-machines.md, Partitions and Replicas.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ class PartitionMachineState(StrEnum):
     """The state of a partition; the values are the words that Kafka logs."""
 
     NEW = "NewPartition"
-    """Assigned, and without a leadership in ZooKeeper."""
+    """The partition has an assignment, and no leadership in ZooKeeper yet."""
     ONLINE = "OnlinePartition"
-    """Led by a live replica."""
+    """A live replica leads the partition."""
     OFFLINE = "OfflinePartition"
-    """Without a live leader."""
+    """The partition had a leader, and has no live one now."""
     NON_EXISTENT = "NonExistentPartition"
-    """Never seen, or deleted."""
+    """The partition was never seen, or was deleted."""
 
 
 class PartitionAction(Enum):
@@ -40,19 +41,19 @@ class ReplicaMachineState(StrEnum):
     """The state of a replica; the values are the words that Kafka logs."""
 
     NEW = "NewReplica"
-    """Assigned, and not yet created on its broker."""
+    """The replica has been assigned, and not yet created on its broker."""
     ONLINE = "OnlineReplica"
-    """Leader or follower on a live broker."""
+    """The replica is leader or follower on a live broker."""
     OFFLINE = "OfflineReplica"
-    """Stopped, or on a broker that is gone."""
+    """The replica was stopped, or its broker is gone."""
     DELETION_STARTED = "ReplicaDeletionStarted"
-    """The request to delete it was sent to its broker."""
+    """The broker was sent the request to delete the replica."""
     DELETION_SUCCESSFUL = "ReplicaDeletionSuccessful"
-    """Its broker has deleted it."""
+    """The broker has deleted the replica."""
     DELETION_INELIGIBLE = "ReplicaDeletionIneligible"
-    """Cannot be deleted now."""
+    """The replica cannot be deleted now."""
     NON_EXISTENT = "NonExistentReplica"
-    """Never seen, or deleted and forgotten."""
+    """The replica was never seen, or was deleted and forgotten."""
 
 
 class ReplicaAction(Enum):
@@ -109,10 +110,10 @@ def _replica_table() -> Mapping[tuple[ReplicaMachineState, ReplicaMachineState],
 
 
 PARTITION_TRANSITIONS = _partition_table()
-"""From and to: what is to be done."""
+"""The action of each partition transition, by old and new state."""
 
 REPLICA_TRANSITIONS = _replica_table()
-"""From and to: what is to be done."""
+"""The action of each replica transition, by old and new state."""
 
 StateT = TypeVar("StateT", PartitionMachineState, ReplicaMachineState)
 

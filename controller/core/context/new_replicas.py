@@ -1,4 +1,4 @@
-"""New replicas: which are sent as new, and which may or may not have a log already.
+"""New replicas: those that are sent as new, and those that may already have a log.
 
 A replica is sent ``isNew`` once. If that request is lost, with its broker or with the controller, the broker
 finds no log of a partition that is not new. A broker that leads such a partition, or is in its ISR, refuses
@@ -117,10 +117,10 @@ class NewReplicas:
             unconfirmed.difference_update(tp for tp, error in errors.items() if error in CONFIRMED)
 
     def died(self, broker: BrokerId, has_others: Callable[[TopicPartition], bool]) -> None:
-        """Take the unconfirmed replicas of a dead ``broker`` for created.
+        """Assume that a dead ``broker`` has created its unconfirmed replicas.
 
         Args:
-            broker: Whose process has ended. What it did not answer it may have carried out.
+            broker: Whose process has ended. The broker may have carried out requests that it did not answer.
             has_others: Whether a partition has other replicas, whose logs an empty one could erase.
         """
         unconfirmed = self._unconfirmed.get(broker, set())

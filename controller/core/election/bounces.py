@@ -1,7 +1,7 @@
 """Brokers that restarted while no controller was active to notice it (not in Kafka).
 
 Such a broker has only what its disk kept, perhaps without its last records. So its place in the ISR is no
-longer justified. And if it leads, its leader epoch must rise: otherwise it would append other records at the
+longer justified. If it leads, its leader epoch must rise: otherwise it would append other records at the
 offsets of those that it has lost, in the same epoch, and no follower that still has the old ones would
 truncate them (KIP-101 compares epochs).
 
@@ -87,7 +87,7 @@ def settle(context: ControllerContext, brokers: Iterable[BrokerId]) -> Decision[
     context.settled.update((id_, context.brokers[id_].epoch) for id_ in known)
     settled = {id_: context.settled[id_] for id_ in sorted(context.settled.keys() & context.brokers.keys())}
     context.settled = settled
-    # If the write fails, the next controller takes them for bounced, which is safe.
+    # If the write fails, the next controller assumes that they have bounced, which is safe.
     yield from attempt("the record of brokers", ask(RecordBrokers(settled, context.fence)))
 
 

@@ -58,7 +58,7 @@ class Verdict(Enum):
     WAIT = auto()
     """The node names another broker than the one whose session owns it: that broker deletes it."""
     GIVE_UP = auto()
-    """This session owns a node that names no acting controller: delete it, so that all can be elected."""
+    """This session owns a node that names no acting controller: delete the node and let all compete."""
     CONTEST = auto()
     """There is no node, or no broker's session owns it: try to be elected."""
 
@@ -67,7 +67,7 @@ def judge(claim: Claim | None, own: BrokerId, *, acts: bool) -> Verdict:
     """Return the broker's reaction to ``claim``.
 
     The cluster must never be without a controller because the node names a broker that does not act as one;
-    and a broker that a person wrote there does not become the controller.
+    and a person who writes a broker's id there must not make that broker the controller.
 
     Args:
         claim: The node, None where there is none.

@@ -25,7 +25,7 @@ class DeletePreferredReplicaElection(Ask[None]):
 
 @dataclass(frozen=True, slots=True)
 class ScheduleLeaderRebalance(Effect):
-    """Schedule `AutoPreferredReplicaLeaderElection` in ``delay_s`` seconds, replacing any schedule."""
+    """Schedule `AutoPreferredReplicaLeaderElection` in ``delay_s`` seconds, replacing an earlier schedule."""
 
     delay_s: float
 

@@ -1,8 +1,8 @@
 """The five ways to elect a partition's leader (Kafka: ``PartitionLeaderElectionAlgorithms``).
 
 Each is a function of the facts passed in. Every success raises the leader epoch by one, even if the leader
-stays the same. A failure names its cause and changes nothing. Source: docs/kafka/state-machines.md, Elections
-(``Election``).
+stays the same. A failure names its cause and changes nothing.
+Source: docs/kafka/state-machines.md, Elections (``Election``).
 """
 
 from __future__ import annotations
@@ -125,7 +125,8 @@ def damaged_leader(
     """Elect the first replica that is live, in sync and not the leader; the ISR stays.
 
     Kafka has no such election: its leaders never find out that their logs are damaged. The damaged replica
-    has all that is committed but the damaged range, so it stays in the ISR while it fetches that again.
+    has everything committed except the damaged range. It stays in the ISR while it fetches that range
+    again.
     """
     for replica in assignment.replicas:
         if replica in online and replica in known.isr and replica != known.leader:

@@ -96,7 +96,7 @@ def bring_online(context: ControllerContext, topic: str | None = None) -> Decisi
     waiting = [
         tp
         for tp, state in context.partition_states.items()
-        if (state is _NEW or state is _OFFLINE)  # tested first, because few of many partitions are
+        if (state is _NEW or state is _OFFLINE)  # tested first, because few of many partitions need it
         and topic in {None, tp.topic}
         and not context.is_being_deleted(tp.topic)
     ]
@@ -104,7 +104,7 @@ def bring_online(context: ControllerContext, topic: str | None = None) -> Decisi
 
 
 def start_up(context: ControllerContext, tps: Iterable[TopicPartition]) -> Decision[None]:
-    """Set the state of every partition by its leadership, then bring Online what can be (``startup``).
+    """Set the state of every partition by its leadership, then bring all Online that can be (``startup``).
 
     Args:
         context: The controller context.

@@ -1,4 +1,4 @@
-"""Effects: the actions that decisions yield, by which alone the core acts.
+"""Effects: the actions that decisions yield; the core acts through them alone.
 
 A decision is a generator of effects. An ``Ask`` is answered before the next entry of the mailbox is taken,
 and the answer goes back into the same decision; other effects have no answer. Three answers are possible for

@@ -160,7 +160,7 @@ def _update(
 def _cannot_move_leaders_off(
     context: ControllerContext, left_out: Mapping[TopicPartition, Collection[BrokerId]]
 ) -> Decision[list[TopicPartition]]:
-    """Move leaders to replicas that stay; return the partitions that would lose records otherwise."""
+    """Move leaders to replicas that stay; return the partitions that cannot move without losing records."""
     concerned = []
     for tp, replicas in left_out.items():
         known = context.leaderships.get(tp)
@@ -232,7 +232,7 @@ def _send_assignments(context: ControllerContext, tps: Collection[TopicPartition
 def _initialize(
     context: ControllerContext, tps: Collection[TopicPartition]
 ) -> Decision[list[TopicPartition]]:
-    """Bring partitions that never had a leader online; return those whose reassignment that completes."""
+    """Bring partitions that never had a leader online; return those whose reassignment is then complete."""
     if not tps:
         return []
     came_online = yield from change_partitions(context, tps, PartitionMachineState.ONLINE)
@@ -301,7 +301,7 @@ def _is_led(context: ControllerContext, tp: TopicPartition) -> bool:
 def _which_are_complete(
     context: ControllerContext, tps: Collection[TopicPartition]
 ) -> Decision[list[TopicPartition]]:
-    """Read which of ``tps`` have all target replicas in sync, and watch the states of all."""
+    """Return those of ``tps`` whose target replicas are all in sync; watch the states of all."""
     yield from _read_states(context, tps)
     return [tp for tp in tps if _is_complete(context, tp)]
 

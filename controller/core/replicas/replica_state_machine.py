@@ -67,7 +67,8 @@ def start_up(context: ControllerContext, tps: Sequence[TopicPartition]) -> Decis
             context.new_replicas.taken_over(tp, known, assignment, unmoved)
         for replica in assignment.replicas:
             (offline if replica in lost else online)[replica].append(tp)
-    # As in Kafka, even if the topic is not being deleted: both OfflineReplica and a retry may follow.
+    # As in Kafka, this does not ask whether the topic is being deleted: OfflineReplica and a retry may both
+    # follow.
     for placed, state in ((online, _ONLINE), (offline, _INELIGIBLE)):
         for broker, held in placed.items():
             context.replica_states.on(broker).update(dict.fromkeys(held, state))
@@ -178,7 +179,7 @@ def _stop(
         batch.add_stop_replica(broker, tp, delete=False)
     for tp, cause in failed.items():
         if context.is_being_deleted(tp.topic):
-            # There is no ISR to remove it from, and a deletion must not wait for one forever.
+            # There is no ISR to remove it from, and a deletion must not wait for a state forever.
             yield from _go(context, PartitionReplica(tp, broker), _OFFLINE)
         else:
             source = context.replica_states[PartitionReplica(tp, broker)]

@@ -1,7 +1,8 @@
 """The CreateTopics request (api key 19; Kafka: ``ZkAdminManager.createTopics``).
 
 The topic is written to ZooKeeper only. The watch on ``/brokers/topics`` then creates its partitions, as if a
-person had written it, so that there is one path for all topics. Source: docs/kafka/topics.md, Creation.
+person had written it, so that there is one path for all topics.
+Source: docs/kafka/topics.md, Creation.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ def create_topics(
 
 
 def _partitions(context: ControllerContext, topic: NewTopic) -> int:
-    """Return the number of requested partitions, even if ``topic`` is invalid."""
+    """Return the number of partitions that ``topic`` requests, even if the request is invalid."""
     if topic.assignments:
         return len(topic.assignments)
     return context.facts.num_partitions if topic.partitions == -1 else topic.partitions

@@ -42,10 +42,11 @@ class Refusal:
 
 
 class TopicNames:
-    """The names of the topics that exist, and which of them a new name collides with.
+    """The names of the existing topics, indexed to find those with which a new name collides.
 
     Names that differ only in ``.`` and ``_`` collide, because metric names replace the one by the other
-    (``Topic.hasCollision``). Only names with one of the two can, so only those are indexed.
+    (``Topic.hasCollision``). Only names with one of the two characters can collide, so only those are
+    indexed.
     """
 
     def __init__(self, names: Iterable[str] = ()) -> None:
