@@ -1,4 +1,7 @@
-"""TLS between brokers: the certificates of this process, and the check of the other brokers'."""
+"""The security between brokers: the certificates of this process, and the check of the other brokers.
+
+Source of the check without TLS: ``KafkaApis.authorizeClusterOperation`` of release 2.8.
+"""
 
 from __future__ import annotations
 
@@ -8,22 +11,29 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import structlog
+
+from barnabas.broker.authorizer.authorizer import AclAuthorizer, requester_of
+from barnabas.broker.config.broker_config import BrokerConfig
 from barnabas.broker.errors import StartError
 from barnabas.broker.lifecycle.process import BrokerProcess
 from barnabas.broker.node.open import Storage
 from barnabas.broker.replicas.service import ReplicaService
-from barnabas.broker.server.peer_access import PeerAccess, PeerIdentity
+from barnabas.broker.server.peer_access import CLUSTER_ACTION, Certificates, PeerAccess, PeerIdentity
 from barnabas.broker.server.peer_claims import PeerClaims
+from barnabas.cluster.model.acls import CLUSTER_NAME
 from barnabas.cluster.model.brokers import Broker
 from barnabas.cluster.model.configs import ConfigError
 from barnabas.cluster.model.controllership import Owner
 from barnabas.cluster.model.ids import BrokerId
-from barnabas.cluster.model.principal import USER_TYPE, KafkaPrincipal
+from barnabas.cluster.model.principal import ANONYMOUS, USER_TYPE, KafkaPrincipal
 from barnabas.cluster.model.principal_mapping import PrincipalMapping
 from barnabas.cluster.rpc.channels import take_credentials
 
 if TYPE_CHECKING:
     from barnabas.broker.server.peer_credentials import PeerCredentials
+
+_log = structlog.get_logger("kafka.server.KafkaServer")
 
 _ELECTED = (Owner.THIS_SESSION, Owner.NAMED_BROKER)
 
@@ -59,7 +69,7 @@ class PeerTls:
             return None if claim is None or claim.owner not in _ELECTED else claim.named
 
         claims = PeerClaims(replicas.metadata, replicas.gate, read_brokers, read_controller)
-        return PeerAccess(self.credentials.server(), identify, claims, storage.authorizer)
+        return PeerAccess(Certificates(self.credentials.server(), identify, claims), storage.authorizer)
 
 
 async def open_peer_tls(process: BrokerProcess, stack: contextlib.AsyncExitStack) -> PeerTls | None:
@@ -85,3 +95,40 @@ async def open_peer_tls(process: BrokerProcess, stack: contextlib.AsyncExitStack
     stack.callback(take_credentials, None)
     process.supervisor.spawn("peer-credentials", credentials.watch())
     return PeerTls(credentials, security.mapping)
+
+
+def peer_access(tls: PeerTls | None, storage: Storage, replicas: ReplicaService) -> PeerAccess | None:
+    """Return the check of other brokers' calls; None if everybody may call who can connect."""
+    if tls is not None:
+        return tls.access(storage, replicas)
+    return None if storage.authorizer is None else PeerAccess(None, storage.authorizer)
+
+
+def warn_of_open_port(config: BrokerConfig, authorizer: AclAuthorizer | None) -> None:
+    """Log whether the port for other brokers is the hole of a broker that is secured otherwise.
+
+    With an authorizer brokers without TLS are ``User:ANONYMOUS`` to each other, as in Kafka.
+    """
+    is_secured = any(each.mechanisms or each.ssl for each in config.security.values())
+    if config.peer_security is not None or not (is_secured or authorizer):
+        return
+    listener = config.inter_broker_listener
+    remedy = f"set listener.security.protocol.map to {listener}:SSL, or keep it in a network of its own"
+    if authorizer is None:
+        _log.warning(
+            f"The listener {listener} between brokers has no TLS: whoever reaches it can read and write all "
+            f"records, and pose as the controller; {remedy}"
+        )
+        return
+    requester = requester_of(ANONYMOUS, "127.0.0.1")
+    if authorizer.is_authorized(requester, CLUSTER_ACTION, "start", log_allowed=False, log_denied=False):
+        _log.warning(
+            f"The listener {listener} between brokers has no TLS, and {ANONYMOUS} has ClusterAction: whoever "
+            f"reaches it can read and write all records, and pose as the controller; {remedy}"
+        )
+        return
+    _log.error(
+        f"The listener {listener} between brokers has no TLS, and {ANONYMOUS} has no ClusterAction on "
+        f"Cluster:{CLUSTER_NAME}: this broker refuses all others and the controller; {remedy} and add "
+        f"{ANONYMOUS} to super.users"
+    )

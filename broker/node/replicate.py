@@ -20,7 +20,7 @@ from barnabas.broker.lifecycle.process import BrokerProcess
 from barnabas.broker.membership.leader_store import LeaderStore
 from barnabas.broker.membership.log_dir_events import LogDirEvents
 from barnabas.broker.node.open import Storage
-from barnabas.broker.node.peer_tls import PeerTls, open_peer_tls
+from barnabas.broker.node.peer_tls import PeerTls, open_peer_tls, peer_access, warn_of_open_port
 from barnabas.broker.replicas.hosted import monotonic_ms
 from barnabas.broker.replicas.log_cleaner import CleanerSettings
 from barnabas.broker.replicas.producer_ids import ProducerIdBlocks
@@ -90,6 +90,7 @@ async def open_replication(
     """
     config = process.config
     tls = await open_peer_tls(process, stack)
+    warn_of_open_port(config, storage.authorizer)
     replicas = _open_replicas(storage, purgatories, process, stack)
     controller = _open_controller(storage, replicas, purgatories, process)
     stack.push_async_callback(resign, controller)
@@ -240,7 +241,7 @@ def _peers(
         process.config.session_timeout_ms,
         ranges=replicas.ranges,
         most_connections=most_peer_connections(process.descriptors),
-        access=None if tls is None else tls.access(storage, replicas),
+        access=peer_access(tls, storage, replicas),
     )
 
 

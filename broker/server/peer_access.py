@@ -1,5 +1,7 @@
 """The check of other brokers' calls, by the certificates of their connections.
 
+Without TLS there are none: then every caller is ``User:ANONYMOUS``, and only an authorizer can refuse it.
+
 A call is checked before its message is read, so gRPC must not read it first: methods with one request are
 registered as if they had a stream of them, which is the same on the wire. Source: ``KafkaApis`` of release
 2.8 (``CLUSTER_ACTION``).
@@ -20,11 +22,13 @@ from barnabas.broker.authorizer.authorizer import AclAuthorizer, requester_of
 from barnabas.broker.server.peer_claims import PeerClaims
 from barnabas.cluster.model.acls import CLUSTER_NAME, AclOperation, ResourceType
 from barnabas.cluster.model.authorization import Action, Requester
-from barnabas.cluster.model.principal import KafkaPrincipal
+from barnabas.cluster.model.principal import ANONYMOUS, KafkaPrincipal
 from barnabas.cluster.runtime.line_limit import LINES
 from barnabas.cluster.zk.errors import ZooKeeperError
 
-_CLUSTER_ACTION = Action(AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME)
+CLUSTER_ACTION = Action(AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME)
+"""What brokers may do to each other."""
+
 _KNOWN_CERTIFICATES = 1024
 
 _log = structlog.get_logger(__name__)
@@ -35,6 +39,13 @@ class _Caller(NamedTuple):
 
     requester: Requester
     hosts: tuple[str, ...]
+
+
+class _Objection(NamedTuple):
+    """The reason why a call is refused, with the status of its end."""
+
+    code: grpc.StatusCode
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,27 +61,43 @@ class PeerIdentity:
     hosts: tuple[str, ...]
 
 
+_ANONYMOUS = PeerIdentity(ANONYMOUS, ())
+
+
+@dataclass(frozen=True, slots=True)
+class Certificates:
+    """The certificates of the connections, and what they say.
+
+    Attributes:
+        credentials: The credentials of the server.
+        identify: Returns the identity in a certificate (PEM); a ``ValueError`` if it gives none.
+        claims: Checks which broker a request says that it is from.
+    """
+
+    credentials: grpc.ServerCredentials
+    identify: Callable[[bytes], PeerIdentity]
+    claims: PeerClaims
+
+
 class PeerAccess:
     """The decision who may call.
 
     Args:
-        credentials: The credentials of the server.
-        identify: Returns the identity in a certificate (PEM); a ``ValueError`` if it gives none.
-        claims: Checks which broker a request says that it is from.
-        authorizer: Decides who is a broker; None if everybody is whose trusted certificate names one's host.
+        certificates: The certificates of the connections; None if these have no TLS.
+        authorizer: Decides who is a broker; None if everybody is who may connect, and whose trusted
+            certificate names a broker's host.
     """
 
-    def __init__(
-        self,
-        credentials: grpc.ServerCredentials,
-        identify: Callable[[bytes], PeerIdentity],
-        claims: PeerClaims,
-        authorizer: AclAuthorizer | None,
-    ) -> None:
-        self.credentials = credentials
-        self._identify = lru_cache(maxsize=_KNOWN_CERTIFICATES)(identify)
-        self._claims = claims
+    def __init__(self, certificates: Certificates | None, authorizer: AclAuthorizer | None) -> None:
+        self._certificates = certificates
         self._authorizer = authorizer
+        if certificates is not None:
+            self._identify = lru_cache(maxsize=_KNOWN_CERTIFICATES)(certificates.identify)
+
+    @property
+    def credentials(self) -> grpc.ServerCredentials | None:
+        """The credentials of the server; None without TLS."""
+        return None if self._certificates is None else self._certificates.credentials
 
     def guarded(self, methods: Mapping[str, Any]) -> dict[str, Any]:
         """Return the methods of a service, each with its check before it."""
@@ -97,7 +124,7 @@ class PeerAccess:
             except StopAsyncIteration:
                 await context.abort(grpc.StatusCode.INVALID_ARGUMENT, f"no request of {name} came")
                 raise
-            await self._require(self._claims.refusal(name, request, caller.hosts), name, caller, context)
+            await _require(await self._claim_objection(name, request, caller), context)
             return await handle(request, context)
 
         return checked
@@ -110,60 +137,81 @@ class PeerAccess:
                 first = await anext(incoming)
             except StopAsyncIteration:
                 return
-            await self._require(self._claims.refusal(name, first, caller.hosts), name, caller, context)
-            refusal = None
+            await _require(await self._claim_objection(name, first, caller), context)
+            objection = None
 
             async def while_allowed() -> AsyncIterator[Any]:
-                nonlocal refusal
+                nonlocal objection
                 yield first
                 async for request in incoming:
-                    # The right may be taken away while the stream stands.
-                    refusal = self._refusal(caller.requester, name)
-                    if refusal is not None:
+                    # While the stream stands the right may be taken away, the broker may register elsewhere,
+                    # and a request may speak for another broker than the first.
+                    objection = (
+                        self._right_objection(name, caller)
+                        or await self._stranger_objection(name, caller)
+                        or await self._claim_objection(name, request, caller)
+                    )
+                    if objection is not None:
                         return
                     yield request
 
             async for response in handle(while_allowed(), context):
                 yield response
-            if refusal is not None:
-                await context.abort(grpc.StatusCode.PERMISSION_DENIED, refusal)
+            await _require(objection, context)
 
         return checked
 
     async def _caller(self, name: str, context: Any) -> _Caller:
         """Return the caller, or end a call that it may not make."""
-        (certificate,) = context.auth_context()["x509_pem_cert"]
-        try:
-            identity = self._identify(certificate)
-        except ValueError as error:
-            await context.abort(grpc.StatusCode.PERMISSION_DENIED, str(error))
-            raise
+        identity = _ANONYMOUS
+        if self._certificates is not None:
+            (certificate,) = context.auth_context()["x509_pem_cert"]
+            try:
+                identity = self._identify(certificate)
+            except ValueError as error:
+                await context.abort(grpc.StatusCode.PERMISSION_DENIED, str(error))
+                raise
         requester = requester_of(identity.principal, _host_of(context.peer()))
-        refusal = self._refusal(requester, name)
-        if refusal is not None:
-            await context.abort(grpc.StatusCode.PERMISSION_DENIED, refusal)
         caller = _Caller(requester, identity.hosts)
-        await self._require(self._claims.stranger(identity.hosts), name, caller, context)
+        await _require(self._right_objection(name, caller), context)
+        await _require(await self._stranger_objection(name, caller), context)
         return caller
 
-    async def _require(self, check: Awaitable[str | None], name: str, caller: _Caller, context: Any) -> None:
-        """End the call if the check of its caller has an objection."""
-        try:
-            refusal = await check
-        except ZooKeeperError as error:
-            await context.abort(grpc.StatusCode.UNAVAILABLE, f"the caller cannot be checked now: {error}")
-            raise
-        if refusal is not None:
-            if LINES.allow("refused claim of a broker"):
-                _log.warning(
-                    "request refused", request=name, caller=str(caller.requester.principal), reason=refusal
-                )
-            await context.abort(grpc.StatusCode.PERMISSION_DENIED, refusal)
-
-    def _refusal(self, requester: Requester, name: str) -> str | None:
-        if self._authorizer is None or self._authorizer.is_authorized(requester, _CLUSTER_ACTION, name):
+    async def _stranger_objection(self, name: str, caller: _Caller) -> _Objection | None:
+        if self._certificates is None:
             return None
-        return f"{requester.principal} must have ClusterAction on Cluster:{CLUSTER_NAME}"
+        return await _objection(self._certificates.claims.stranger(caller.hosts), name, caller)
+
+    async def _claim_objection(self, name: str, request: Any, caller: _Caller) -> _Objection | None:
+        if self._certificates is None:
+            return None
+        return await _objection(self._certificates.claims.refusal(name, request, caller.hosts), name, caller)
+
+    def _right_objection(self, name: str, caller: _Caller) -> _Objection | None:
+        requester = caller.requester
+        if self._authorizer is None or self._authorizer.is_authorized(requester, CLUSTER_ACTION, name):
+            return None
+        reason = f"{requester.principal} must have ClusterAction on Cluster:{CLUSTER_NAME}"
+        return _Objection(grpc.StatusCode.PERMISSION_DENIED, reason)
+
+
+async def _objection(check: Awaitable[str | None], name: str, caller: _Caller) -> _Objection | None:
+    """Return the objection of a check of the caller, which is logged; None if it has none."""
+    try:
+        refusal = await check
+    except ZooKeeperError as error:
+        return _Objection(grpc.StatusCode.UNAVAILABLE, f"the caller cannot be checked now: {error}")
+    if refusal is None:
+        return None
+    if LINES.allow("refused claim of a broker"):
+        _log.warning("request refused", request=name, caller=str(caller.requester.principal), reason=refusal)
+    return _Objection(grpc.StatusCode.PERMISSION_DENIED, refusal)
+
+
+async def _require(objection: _Objection | None, context: Any) -> None:
+    """End the call if there is an objection."""
+    if objection is not None:
+        await context.abort(objection.code, objection.reason)
 
 
 def _host_of(peer: str) -> str:

@@ -54,7 +54,8 @@ class PeerServer:
         session_timeout_ms: ``zookeeper.session.timeout.ms``, from which the keepalive follows.
         ranges: Serves replicas that fetch a damaged range again.
         most_connections: The most connections; one more is closed at once.
-        access: The certificates of this server, and the check of those of its callers; None without TLS.
+        access: The check of its callers, and the certificates of this server if it has TLS; None with neither
+            TLS nor an authorizer.
     """
 
     def __init__(
@@ -69,11 +70,11 @@ class PeerServer:
         most_connections: int,
         access: PeerAccess | None = None,
     ) -> None:
-        self._access = access
         self._controller = controller
         self._sessions = sessions
         options = server_options(session_timeout_ms, most_connections)
-        if access is not None:
+        self._credentials = None if access is None else access.credentials
+        if self._credentials is not None:
             options.append(("grpc.server_handshake_timeout_ms", HANDSHAKE_TIMEOUT_MS))
         self._server = grpc.aio.server(options=options)
         commands = {
@@ -110,10 +111,10 @@ class PeerServer:
         """
         address = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
         try:
-            if self._access is None:
+            if self._credentials is None:
                 bound = self._server.add_insecure_port(address)
             else:
-                bound = self._server.add_secure_port(address, self._access.credentials)
+                bound = self._server.add_secure_port(address, self._credentials)
         except RuntimeError as error:
             raise OSError(errno.EADDRINUSE, f"cannot listen for peers on {address}: {error}") from error
         await self._server.start()

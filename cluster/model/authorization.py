@@ -137,9 +137,11 @@ def _operations(entries: Iterable[AccessControlEntry]) -> _Operations:
     for principal, host, operation, permission in entries:
         denied, allowed = found.get((principal, host), (0, 0))
         bit = _bits(operation)
-        found[principal, host] = (
-            (denied | bit, allowed) if permission is AclPermission.DENY else (denied, allowed | bit)
-        )
+        if permission is AclPermission.ALLOW:
+            allowed |= bit
+        else:
+            denied |= bit
+        found[principal, host] = denied, allowed
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from ipaddress import ip_address
 
 
@@ -22,6 +23,7 @@ def _matches(host: str, name: str) -> bool:
     return name.startswith("*.") and bool(label and dot and "." in rest) and name[2:] == rest
 
 
+@lru_cache(maxsize=1024)
 def _plain(name: str) -> str:
     """Return a name in lower case without a last dot, or an address in its only form."""
     try:

@@ -32,6 +32,7 @@ from kio.static.primitive import i32Timedelta
 
 from barnabas.broker.wire.schemas import RESPONSE, load_schema
 from barnabas.chaos.waiting import wait_until
+from barnabas.cluster.model.ids import BrokerId
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "kafka-acls.sh"
 OVERRIDES = {
@@ -178,6 +179,13 @@ def fetched(answer):
     return [
         (int(p.error_code), len(p.records or b"")) for topic in answer.responses for p in topic.partitions
     ]
+
+
+def test_brokers_without_tls_are_anonymous_to_each_other_and_it_is_told(owner, cluster):
+    log = (cluster.brokers[BrokerId(1)].directory / "logs" / "server.log").read_text()
+    assert "between brokers has no TLS, and User:ANONYMOUS has ClusterAction" in log
+    audited = (cluster.brokers[BrokerId(1)].directory / "logs" / "kafka-authorizer.log").read_text()
+    assert "Principal = User:ANONYMOUS is Allowed Operation = ClusterAction from host = 127.0.0.1" in audited
 
 
 def test_a_stranger_sees_no_topic_and_creates_none(owner, stranger):

@@ -18,6 +18,7 @@ from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.ports import any_free
+from tests.certificates import Authority
 
 ENTRY = (
     "org.apache.kafka.common.security.plain.PlainLoginModule required "
@@ -28,17 +29,26 @@ ENTRY = (
 @pytest.fixture(scope="module")
 def listener(tmp_path_factory):
     """The address of a SASL listener of one broker with an authorizer."""
-    cluster = LocalCluster(tmp_path_factory.mktemp("acls") / "cluster", brokers=1)
+    directory = tmp_path_factory.mktemp("acls")
+    cluster = LocalCluster(directory / "cluster", brokers=1)
+    authority = Authority("brokers")
+    (directory / "ca.pem").write_text(authority.text)
+    own = authority.issue("CN=broker", ("127.0.0.1",)).write_pem(directory / "broker.pem")
     broker = cluster.brokers[BrokerId(1)]
     address = f"127.0.0.1:{any_free(1).brokers[0].kafka}"
     # The supervisor of the cluster waits on PLAINTEXT; ANONYMOUS has no grants there either.
     broker.own_settings |= {
         "listeners": f"PLAINTEXT://{broker.kafka},GRPC://{broker.grpc},SASL_PLAINTEXT://{address}",
-        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,GRPC:PLAINTEXT,SASL_PLAINTEXT:SASL_PLAINTEXT",
+        "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,GRPC:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT",
+        # Without TLS the broker would be ANONYMOUS to itself, too.
+        "listener.name.grpc.ssl.keystore.type": "PEM",
+        "listener.name.grpc.ssl.keystore.location": str(own),
+        "listener.name.grpc.ssl.truststore.type": "PEM",
+        "listener.name.grpc.ssl.truststore.location": str(directory / "ca.pem"),
         "sasl.enabled.mechanisms": "PLAIN",
         "listener.name.sasl_plaintext.plain.sasl.jaas.config": ENTRY,
         "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
-        "super.users": "User:admin",
+        "super.users": "User:admin;User:CN=broker",
     }
     with cluster:
         admin = AdminClient(as_user(address, "admin"))

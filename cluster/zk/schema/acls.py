@@ -88,11 +88,14 @@ def _entry(body: Body, fields: dict[str, Any]) -> AccessControlEntry:
         raise body.error("principal, permissionType, operation and host of each ACL")
     principal, host, operation, permission = map(str, texts)
     try:
-        return AccessControlEntry(
+        entry = AccessControlEntry(
             principal, host, AclOperation.named(operation), AclPermission.named(permission)
         )
     except ValueError as error:
         raise body.error(f"ACLs of Kafka, but {error}") from None
+    if AclOperation.ANY is entry.operation or AclPermission.ANY is entry.permission:
+        raise body.error("ACLs of Kafka, in which Any occurs in filters only")
+    return entry
 
 
 def encode_acl_change(resource: ResourcePattern) -> bytes:

@@ -6,18 +6,20 @@ import contextlib
 from types import SimpleNamespace
 
 import pytest
+from structlog.testing import capture_logs
 
 from barnabas.broker.authorizer.authorizer import AclAuthorizer
 from barnabas.broker.config.broker_config import parse
 from barnabas.broker.core.control_gate import ControlGate
 from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.errors import StartError
-from barnabas.broker.node.peer_tls import open_peer_tls
+from barnabas.broker.node.peer_tls import open_peer_tls, peer_access, warn_of_open_port
 from barnabas.cluster.model.authorization import Rules
 from barnabas.cluster.model.brokers import Broker, Endpoint
 from barnabas.cluster.model.controllership import Claim, Controllership, Owner
 from barnabas.cluster.model.epochs import BrokerEpoch
 from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.model.principal import ANONYMOUS
 from barnabas.cluster.rpc.channels import current_credentials
 from barnabas.cluster.runtime.supervisor import Supervisor
 from tests.certificates import Authority
@@ -105,7 +107,7 @@ async def test_callers_are_named_by_the_rules_and_checked_against_zookeeper(sett
         assert (str(identity.principal), identity.hosts) == ("User:b2", ("b2",))
         with pytest.raises(ValueError, match="No rule"):
             access._identify(ROOT.issue("CN=mallory").chain().encode())
-        claims = access._claims
+        claims = access._certificates.claims
         assert await claims._broker_refusal(BrokerId(2), identity.hosts) is None
         assert await claims.stranger(identity.hosts) is None
         assert await claims._read_brokers([BrokerId(3)]) == {}
@@ -113,3 +115,49 @@ async def test_callers_are_named_by_the_rules_and_checked_against_zookeeper(sett
         for owner, found in ((Owner.NAMED_BROKER, 2), (Owner.THIS_SESSION, 2), (Owner.NOBODY, None)):
             store.claim = Claim(BrokerId(2), owner, 0)
             assert await claims._read_controller() == found
+
+
+def with_rules(**rules):
+    return AclAuthorizer(lambda: None, Rules(**rules), int)
+
+
+def warnings_of(settings, authorizer):
+    with capture_logs() as lines:
+        warn_of_open_port(parse(settings, hostname="here")[0], authorizer)
+    return [(line["log_level"], line["event"]) for line in lines]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"listeners": "SSL://h:1,GRPC://h:2"},
+        {
+            "listeners": "SASL_PLAINTEXT://h:1,GRPC://h:2",
+            "sasl.enabled.mechanisms": "PLAIN",
+            "listener.name.sasl_plaintext.plain.sasl.jaas.config": (
+                'org.apache.kafka.common.security.plain.PlainLoginModule required user_a="b";'
+            ),
+        },
+    ],
+)
+def test_a_port_without_tls_beside_secured_clients_is_told(settings, more):
+    assert warnings_of(settings | more, with_rules()) == [], "it has TLS"
+    del settings["security.inter.broker.protocol"]
+    assert warnings_of(settings, None) == [], "nothing is secured"
+    ((level, line),) = warnings_of(settings | more, None)
+    assert level == "warning"
+    assert "The listener GRPC between brokers has no TLS: whoever reaches it" in line
+    assert "set listener.security.protocol.map to GRPC:SSL" in line
+
+
+def test_a_port_without_tls_beside_an_authorizer_is_told(settings):
+    del settings["security.inter.broker.protocol"]
+    ((level, line),) = warnings_of(settings, with_rules(super_users=frozenset({ANONYMOUS})))
+    assert (level, "User:ANONYMOUS has ClusterAction: whoever reaches it" in line) == ("warning", True)
+    ((level, line),) = warnings_of(settings, with_rules())
+    assert (level, "this broker refuses all others and the controller" in line) == ("error", True)
+
+
+def test_without_tls_an_authorizer_alone_checks_callers():
+    assert peer_access(None, SimpleNamespace(authorizer=None), None) is None
+    assert peer_access(None, SimpleNamespace(authorizer=with_rules()), None).credentials is None

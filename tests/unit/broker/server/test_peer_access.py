@@ -5,7 +5,7 @@ from __future__ import annotations
 import grpc
 import pytest
 
-from barnabas.broker.server.peer_access import PeerAccess, PeerIdentity
+from barnabas.broker.server.peer_access import Certificates, PeerAccess, PeerIdentity
 from barnabas.cluster.model.principal import KafkaPrincipal
 from barnabas.cluster.zk.errors import ZooKeeperTimeout
 
@@ -66,12 +66,15 @@ def identify(certificate):
     return PeerIdentity(KafkaPrincipal(kind, name), ("b1",))
 
 
+CERTIFICATES = Certificates(None, identify, Claims())
+
+
 class Calls:
     """The methods of a service behind the check, and the requests that reached them."""
 
-    def __init__(self, authorizer):
+    def __init__(self, authorizer, certificates=CERTIFICATES):
         self.reached, self.read = [], []
-        access = PeerAccess(None, identify, Claims(), authorizer)
+        access = PeerAccess(certificates, authorizer)
         methods = {
             "One": grpc.unary_unary_rpc_method_handler(self._one),
             "Many": grpc.stream_stream_rpc_method_handler(self._many),
@@ -95,9 +98,11 @@ class Calls:
     async def one(self, certificate, *texts, **more):
         return await self._guarded["One"].stream_unary(self._requests(*texts), Context(certificate, **more))
 
+    def stream(self, certificate, *texts):
+        return self._guarded["Many"].stream_stream(self._requests(*texts), Context(certificate))
+
     async def many(self, certificate, *texts):
-        answers = self._guarded["Many"].stream_stream(self._requests(*texts), Context(certificate))
-        return [answer async for answer in answers]
+        return [answer async for answer in self.stream(certificate, *texts)]
 
 
 @pytest.fixture
@@ -140,6 +145,19 @@ async def test_without_an_authorizer_a_trusted_certificate_suffices():
     assert await calls.many(CLIENT, "a") == ["answer to a"]
 
 
+async def test_without_tls_the_authorizer_decides_about_anonymous(authorizer):
+    calls = Calls(authorizer, certificates=None)
+    for call in (calls.one, calls.many):
+        with pytest.raises(AbortedError) as ended:
+            await call(None, "a")
+        why = "User:ANONYMOUS must have ClusterAction on Cluster:kafka-cluster"
+        assert ended.value.args == (grpc.StatusCode.PERMISSION_DENIED, why)
+    assert (calls.read, calls.reached) == ([], [])
+    authorizer.allowed.add("User:ANONYMOUS")
+    assert await calls.one(None, "false") == "answer to false", "no certificate says who it is"
+    assert await calls.many(None, "a", "b") == ["answer to a", "answer to b"]
+
+
 @pytest.mark.parametrize("has_authorizer", [True, False])
 async def test_a_certificate_for_no_brokers_host_is_refused_before_anything_is_read(
     authorizer, has_authorizer, monkeypatch
@@ -180,6 +198,36 @@ async def test_a_right_that_is_taken_away_ends_a_stream(calls, authorizer):
         await anext(answers)
     assert calls.reached == ["a"]
     assert ended.value.args[0] is grpc.StatusCode.PERMISSION_DENIED
+
+
+async def test_a_stream_may_not_go_on_in_the_name_of_another_broker(calls):
+    answers = calls.stream(BROKER, "a", "false", "b")
+    assert await anext(answers) == "answer to a"
+    with pytest.raises(AbortedError) as ended:
+        await anext(answers)
+    assert ended.value.args == (grpc.StatusCode.PERMISSION_DENIED, "Many is not from it")
+    assert calls.reached == ["a"]
+
+
+async def test_a_stream_whose_request_cannot_be_checked_may_be_opened_again(calls):
+    with pytest.raises(AbortedError) as ended:
+        await calls.many(BROKER, "a", "unclear")
+    assert ended.value.args[0] is grpc.StatusCode.UNAVAILABLE
+    assert calls.reached == ["a"]
+
+
+async def test_a_stream_ends_when_no_broker_is_at_its_host_any_more(calls, monkeypatch):
+    async def requests():
+        yield "a"
+        monkeypatch.setattr(Claims, "is_stranger", True)
+        yield "b"
+
+    answers = calls._guarded["Many"].stream_stream(requests(), Context(BROKER))
+    assert await anext(answers) == "answer to a"
+    with pytest.raises(AbortedError) as ended:
+        await anext(answers)
+    assert ended.value.args == (grpc.StatusCode.PERMISSION_DENIED, "nobody there")
+    assert calls.reached == ["a"]
 
 
 async def test_a_call_without_a_request_is_refused_and_a_stream_may_be_empty(calls):

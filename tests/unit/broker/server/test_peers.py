@@ -10,13 +10,17 @@ import grpc
 import grpc.aio
 import pytest
 
+from barnabas.broker.authorizer.authorizer import AclAuthorizer
 from barnabas.broker.core.control_gate import ControlGate
 from barnabas.broker.server.control_check import ControlRequestCheck
+from barnabas.broker.server.peer_access import PeerAccess
 from barnabas.broker.server.peers import PeerServer
+from barnabas.cluster.model.authorization import Rules
 from barnabas.cluster.model.commands.topics import CreateTopics, CreateTopicsResult, NewTopic, TopicResult
 from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.principal import ANONYMOUS
 from barnabas.cluster.model.requests import (
     LeaderAndIsrRequest,
     LeaderAndIsrResponse,
@@ -85,7 +89,7 @@ def a_door():
     return ControlRequestCheck(BrokerId(1), gate, lambda _: None, latest_epoch)
 
 
-def peer_server(leadership, controller):
+def peer_server(leadership, controller, access=None):
     return PeerServer(
         leadership,
         FakeSessions(),
@@ -94,15 +98,16 @@ def peer_server(leadership, controller):
         SESSION_MS,
         ranges=FakeRanges(),
         most_connections=MOST_CONNECTIONS,
+        access=access,
     )
 
 
 class Peers:
     """A server on loopback, and a channel to it."""
 
-    def __init__(self):
+    def __init__(self, access=None):
         self.leadership, self.controller = FakeLeadership(), FakeController()
-        self.server = peer_server(self.leadership, self.controller)
+        self.server = peer_server(self.leadership, self.controller, access)
 
     async def call(self, method, message, answer, metadata=()):
         call = self.channel.unary_unary(
@@ -113,14 +118,20 @@ class Peers:
         return await call(message, metadata=metadata)
 
 
-@pytest.fixture
-async def peers():
-    peers = Peers()
+@contextlib.asynccontextmanager
+async def serving(access=None):
+    peers = Peers(access)
     peers.port = await peers.server.start("127.0.0.1", 0)
     peers.channel = open_channel("127.0.0.1", peers.port, SESSION_MS)
     yield peers
     await peers.channel.close()
     await peers.server.stop(0)
+
+
+@pytest.fixture
+async def peers():
+    async with serving() as peers:
+        yield peers
 
 
 def head():
@@ -230,15 +241,42 @@ async def test_a_command_reaches_the_controller(peers):
 
 
 async def test_a_fetch_stream(peers):
-    stream = peers.channel.stream_stream(
-        "/barnabas.replication.Replication/Fetch",
-        request_serializer=replication_pb2.FetchRequest.SerializeToString,
-        response_deserializer=replication_pb2.FetchResponse.FromString,
-    )()
+    stream = fetch_stream(peers)
     for number in (5, 6):
         await stream.write(replication_pb2.FetchRequest(replica_id=number))
         assert (await stream.read()).error_code == number
     stream.cancel()
+
+
+def fetch_stream(peers):
+    return peers.channel.stream_stream(
+        "/barnabas.replication.Replication/Fetch",
+        request_serializer=replication_pb2.FetchRequest.SerializeToString,
+        response_deserializer=replication_pb2.FetchResponse.FromString,
+    )()
+
+
+def access_by(**rules):
+    return PeerAccess(None, AclAuthorizer(lambda: None, Rules(**rules), int))
+
+
+async def test_without_tls_a_caller_is_anonymous_to_the_authorizer():
+    message = translate.update_metadata_request_to_message(UpdateMetadataRequest(*head(), (), ()))
+    method = "/barnabas.control.BrokerControl/UpdateMetadata"
+    async with serving(access_by(super_users=frozenset({ANONYMOUS}))) as peers:
+        answer = await peers.call(method, message, control_pb2.UpdateMetadataResponse)
+        assert answer.error_code == ErrorCode.STALE_BROKER_EPOCH
+        stream = fetch_stream(peers)
+        await stream.write(replication_pb2.FetchRequest(replica_id=5))
+        assert (await stream.read()).error_code == 5
+        stream.cancel()
+    async with serving(access_by()) as peers:
+        with pytest.raises(grpc.aio.AioRpcError) as ended:
+            await peers.call(method, message, control_pb2.UpdateMetadataResponse)
+        assert ended.value.code() is grpc.StatusCode.PERMISSION_DENIED
+        assert "User:ANONYMOUS must have ClusterAction" in ended.value.details()
+        assert await fetch_stream(peers).code() is grpc.StatusCode.PERMISSION_DENIED
+        assert peers.leadership.seen == []
 
 
 async def test_a_taken_port_is_named(peers):

@@ -175,6 +175,14 @@ def test_a_denial_overrules_an_allowance_and_denies_no_implied_operation():
     assert authorize(acls, Action(OP.DESCRIBE, TOPIC, "topic"), A, Rules())
 
 
+def test_a_permission_that_is_not_allow_allows_nothing():
+    acls, topic = Acls(), ResourcePattern(TOPIC, "t")
+    acls[topic] = {entry(OP.READ, AclPermission.ANY)}
+    assert not authorize(acls, Action(OP.READ, TOPIC, "t"), A, Rules(allow_if_none=True))
+    acls[topic] = {entry(OP.READ, AclPermission.ANY), entry(OP.READ)}
+    assert not authorize(acls, Action(OP.READ, TOPIC, "t"), A, Rules(allow_if_none=True))
+
+
 @pytest.mark.parametrize("operation", [OP.CREATE, OP.DESCRIBE_CONFIGS, OP.ALTER_CONFIGS])
 def test_describe_is_not_implied_by(operation):
     acls = Acls()
