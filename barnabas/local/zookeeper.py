@@ -70,6 +70,13 @@ _EXCEPTION = re.compile(r"(Caused by: )?[\w.$]+(Exception|Error): .")
 """A line of a Java stack trace that names an exception and its message."""
 
 _ANSWER_S = 2.0
+"""The longest wait for an answer to ``srvr``, in seconds."""
+
+_HANDSHAKE_S = 15.0
+"""The same over TLS: Java's first handshake took over 2 s on two cores with a load of 30."""
+
+_START_S = 60.0
+"""The longest wait for a server that still runs; one that ends is noticed at once."""
 
 _MODE = re.compile(rb"^Mode: (\w+)$", re.MULTILINE)
 
@@ -162,7 +169,7 @@ class EmbeddedZooKeeper:
         """The file with the server's log, standard output and standard error."""
         return self.directory / "zookeeper.log"
 
-    def start(self, timeout_s: float = 20.0) -> None:
+    def start(self, timeout_s: float = _START_S) -> None:
         """Start the server and wait until it answers.
 
         Raises:
@@ -230,7 +237,7 @@ class EmbeddedZooKeeper:
         settings["zookeeper.ssl.enabled.protocols"] = "TLSv1.2,TLSv1.3"
         return ClientTls.of(settings).context()
 
-    def wait_ready(self, timeout_s: float = 20.0) -> None:
+    def wait_ready(self, timeout_s: float = _START_S) -> None:
         """Wait until the launched server serves requests.
 
         Raises:
@@ -392,7 +399,7 @@ def mode_of(host: str, port: int, tls: ssl.SSLContext | None = None) -> str | No
     """Ask a server for its mode with the four-letter word ``srvr``; it names one only while it serves."""
     try:
         with (
-            socket.create_connection((host, port), timeout=_ANSWER_S) as plain,
+            socket.create_connection((host, port), timeout=_HANDSHAKE_S if tls else _ANSWER_S) as plain,
             plain if tls is None else tls.wrap_socket(plain, server_hostname=host) as connection,
         ):
             connection.sendall(b"srvr")
