@@ -10,8 +10,8 @@ from pathlib import Path
 
 import typer
 
-from barnabas.local.cluster import ClusterError
 from barnabas.local.control import BrokerStatus, ClusterStatus, ControlClient
+from barnabas.local.errors import ClusterError
 
 _FOLLOW_EVERY_S = 0.2
 

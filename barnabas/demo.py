@@ -25,7 +25,8 @@ from barnabas.chaos.history import History, save
 from barnabas.chaos.waiting import wait_until
 from barnabas.chaos.workload import Workload, read_back
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
-from barnabas.local.cluster import ClusterError, LocalCluster
+from barnabas.local.cluster import LocalCluster
+from barnabas.local.errors import ClusterError
 from barnabas.local.observe import ClusterView, ControllerEpochs, Observer
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
 from barnabas.picture import Frame, Scene, cluster_picture, failover_picture, verdict_picture

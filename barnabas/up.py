@@ -19,8 +19,9 @@ from typing import TextIO
 
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.local.broker_process import live_process
-from barnabas.local.cluster import READY_TIMEOUT_S, ClusterError, LocalCluster
+from barnabas.local.cluster import READY_TIMEOUT_S, LocalCluster
 from barnabas.local.control import ClusterStatus, ControlClient, NotRunningError, served
+from barnabas.local.errors import ClusterError
 from barnabas.local.forks import Forks
 from barnabas.local.ports import PortError
 from barnabas.local.secured import Secured, described, is_secured, zookeeper_security

@@ -37,8 +37,8 @@ from barnabas.chaos.targets import Targets, node_of
 from barnabas.chaos.traffic import TOPICS
 from barnabas.chaos.txn_log import Txn, TxnLogError, read_txns
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
-from barnabas.local.cluster import ClusterError
 from barnabas.local.ensemble import names_of
+from barnabas.local.errors import ClusterError
 from barnabas.local.ports import PortError
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
 

@@ -28,7 +28,7 @@ from barnabas.chaos.targets import Targets
 from barnabas.chaos.traffic import ClientFailed, Traffic
 from barnabas.chaos.zookeeper_wire import WireError
 from barnabas.cluster.model.ids import BrokerId
-from barnabas.local.cluster import ClusterError
+from barnabas.local.errors import ClusterError
 from barnabas.local.observe import ClusterView, Observer
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
 

@@ -21,8 +21,8 @@ from barnabas.chaos.links import CLIENTS, Links
 from barnabas.chaos.targets import Targets, node_of
 from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.ids import BrokerId
-from barnabas.local.cluster import ClusterError
 from barnabas.local.ensemble import Ensemble
+from barnabas.local.errors import ClusterError
 from barnabas.local.place import Place
 from barnabas.local.ports import any_free
 from barnabas.local.zookeeper import mode_of

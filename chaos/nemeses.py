@@ -13,7 +13,7 @@ from barnabas.chaos.faults import TERMINATE_TIMEOUT_S, InjectedFault, kill, name
 from barnabas.chaos.links import CLIENTS
 from barnabas.chaos.targets import Targets, node_of
 from barnabas.cluster.model.ids import BrokerId
-from barnabas.local.cluster import ClusterError
+from barnabas.local.errors import ClusterError
 
 LOSS = 0.1
 """The fraction of packets that a lossy link drops."""

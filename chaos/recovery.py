@@ -15,7 +15,7 @@ from barnabas.chaos.targets import Brokers
 from barnabas.chaos.waiting import wait_until
 from barnabas.chaos.zookeeper_wire import WireError
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
-from barnabas.local.cluster import ClusterError
+from barnabas.local.errors import ClusterError
 from barnabas.local.observe import ClusterView
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
 

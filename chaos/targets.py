@@ -11,8 +11,8 @@ from typing import Protocol
 from barnabas.chaos.disk import SmallDisk
 from barnabas.chaos.power import PowerDisk
 from barnabas.cluster.model.ids import BrokerId
-from barnabas.local.cluster import ClusterError
 from barnabas.local.ensemble import Ensemble
+from barnabas.local.errors import ClusterError
 
 
 class Broker(Protocol):

@@ -19,6 +19,7 @@ from typing import Self
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.local.broker_process import CONTROLLERS, RUNNING, STATE, BrokerProcess
 from barnabas.local.children import Children
+from barnabas.local.errors import ClusterError
 from barnabas.local.place import HERE, Place
 from barnabas.local.ports import any_free, derived
 from barnabas.local.zookeeper import EmbeddedZooKeeper
@@ -35,10 +36,6 @@ _POLL_S = 0.05
 _LIVE = "barnabas_live_brokers"
 
 
-class ClusterError(Exception):
-    """An error of a cluster; the message says what is wrong, with a line for each broker."""
-
-
 class LocalCluster:
     """ZooKeeper and brokers 1 … n under one directory.
 
@@ -53,6 +50,7 @@ class LocalCluster:
         places: The places of ``zookeeper``, ``broker-1``, ``broker-2``, …, if other than loopback.
         children: The starter of the brokers' processes, which ``stop`` closes; None for one of its own.
         zookeeper_security: Who may connect to the embedded ZooKeeper; brokers get the settings for it.
+        force_sync: Whether the embedded ZooKeeper has a write on the disk before it acknowledges it.
 
     Attributes:
         brokers: The brokers by id.
@@ -72,6 +70,7 @@ class LocalCluster:
         places: Mapping[str, Place] | None = None,
         children: Children | None = None,
         zookeeper_security: ServerSecurity = UNSECURED,
+        force_sync: bool = True,
     ) -> None:
         self.directory = Path(directory).resolve()
         self._children = children or Children()
@@ -95,6 +94,7 @@ class LocalCluster:
                 ports.zookeeper,
                 place=places.get("zookeeper", HERE),
                 security=zookeeper_security,
+                force_sync=force_sync,
             )
             zookeeper = self.zookeeper.address
             self._overrides = self.zookeeper.client_settings | self._overrides

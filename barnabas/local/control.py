@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from barnabas.cluster.model.ids import BrokerId
-from barnabas.local.cluster import ClusterError
+from barnabas.local.errors import ClusterError
 from barnabas.local.zookeeper_jars import ZooKeeperStartError, cache_folder
 
 SOCKET = "control.sock"

@@ -32,7 +32,8 @@ from barnabas.cluster.zk.client_settings import security_of
 from barnabas.cluster.zk.errors import ZooKeeperError
 from barnabas.cluster.zk.security import ZooKeeperSecurity
 from barnabas.local.client_login import MECHANISM, ClientLogin
-from barnabas.local.cluster import ClusterError, LocalCluster
+from barnabas.local.cluster import LocalCluster
+from barnabas.local.errors import ClusterError
 from barnabas.local.secret_files import write_secret
 from barnabas.local.zookeeper_security import ServerSecurity
 

@@ -16,8 +16,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.local.broker_process import BrokerProcess, live_process
-from barnabas.local.cluster import READY_TIMEOUT_S, ClusterError, LocalCluster
+from barnabas.local.cluster import READY_TIMEOUT_S, LocalCluster
 from barnabas.local.control import BrokerState, BrokerStatus, ClusterStatus
+from barnabas.local.errors import ClusterError
 
 RESTARTS = 3
 """Restarts of a process within `RESTARTS_WINDOW_S` before it is given up."""

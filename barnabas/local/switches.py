@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.local.broker_process import BrokerProcess
-from barnabas.local.cluster import ClusterError, LocalCluster
+from barnabas.local.cluster import LocalCluster
+from barnabas.local.errors import ClusterError
 from barnabas.local.links import HEALTHY, Condition, Links
 from barnabas.local.loop_thread import LoopThread
 

@@ -3,7 +3,7 @@
 One directory holds all files: ``zoo.cfg``, ``data/`` (snapshots), ``datalog/`` (the transaction log apart
 from the snapshots, as ZooKeeper's administrator's guide asks) and ``zookeeper.log`` (warnings, errors). The
 server can be stopped, killed and started again on the same directory and port; an acknowledged write
-survives, because ``forceSync`` stays on.
+survives, because ``forceSync`` stays on unless a test does without.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ from typing import IO, Self
 from barnabas.cluster.model.configs_zookeeper import LOGIN_CONFIG
 from barnabas.cluster.zk.client_tls import ClientTls
 from barnabas.local.children import tied_to_parent
+from barnabas.local.class_archive import ClassArchive
 from barnabas.local.java import find_java
 from barnabas.local.place import HERE, Place
 from barnabas.local.ports import free_ports
 from barnabas.local.secret_files import write_secret
-from barnabas.local.zookeeper_jars import ZooKeeperStartError, find_jars
+from barnabas.local.zookeeper_jars import ZooKeeperStartError, cache_folder, find_jars
 from barnabas.local.zookeeper_security import (
     JAAS_FILE,
     UNSECURED,
@@ -78,6 +79,9 @@ _HANDSHAKE_S = 15.0
 _START_S = 60.0
 """The longest wait for a server that still runs; one that ends is noticed at once."""
 
+_ARCHIVE_S = 20.0
+"""Seconds for the end of a server that writes its archive of classes, which happens once."""
+
 _MODE = re.compile(rb"^Mode: (\w+)$", re.MULTILINE)
 
 INIT_LIMIT_TICKS, SYNC_LIMIT_TICKS = 100, 20
@@ -122,6 +126,9 @@ class EmbeddedZooKeeper:
     a thread that lives as long as the server is needed, such as the main thread. It runs in a process session
     of its own: Ctrl-C in the terminal reaches its owner alone, who stops it last.
 
+    Without ``force_sync`` a write is acknowledged before it is on the disk: it survives the end of the
+    process, but not that of the machine.
+
     Attributes:
         directory: Where configuration, data and log lie; created by ``start``.
         port: The TCP port; for 0, any free one, chosen at construction and kept over restarts.
@@ -135,12 +142,15 @@ class EmbeddedZooKeeper:
         *,
         membership: Membership | None = None,
         security: ServerSecurity = UNSECURED,
+        force_sync: bool = True,
     ) -> None:
         self.directory = Path(directory).resolve()
         self.port = port or free_ports(1)[0]
         self._place = place
         self._membership = membership
         self._security = security
+        self._force_sync = force_sync
+        self._archive: ClassArchive | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._log_start = 0
 
@@ -196,7 +206,10 @@ class EmbeddedZooKeeper:
                 (self.directory / name).chmod(0o700)
         class_path = os.pathsep.join(str(jar) for jar in jars)
         started = [*self._write_config(), str(self.directory / "zoo.cfg")]
-        command = [*self._place.enter, java, *_JVM_FLAGS, "-cp", class_path, *started]
+        kind = [*_JVM_FLAGS, _ALONE if self._membership is None else _MEMBER]
+        self._archive = ClassArchive.find(cache_folder(os.environ), java, jars, kind)
+        shared = [] if self._archive is None else self._archive.flags()
+        command = [*self._place.enter, java, *_JVM_FLAGS, *shared, "-cp", class_path, *started]
         with _locked(self.directory / ".lock") as lock, self.log_file.open("ab") as log:
             self._log_start = log.tell()
             self._process = subprocess.Popen(
@@ -212,7 +225,9 @@ class EmbeddedZooKeeper:
     def _write_config(self) -> list[str]:
         """Write the configuration, and return further Java flags and the class to start."""
         secure = self._security.tls is not None
-        settings = render_config(self.directory, self.port, self._place.host, secure=secure)
+        settings = render_config(
+            self.directory, self.port, self._place.host, secure=secure, force_sync=self._force_sync
+        )
         settings += render_security(self._security)
         flags = [_ALONE]
         if self._membership is not None:
@@ -257,21 +272,29 @@ class EmbeddedZooKeeper:
             time.sleep(0.02)
 
     def stop(self, timeout_s: float = 5.0) -> None:
-        """Stop the server with SIGTERM, after ``timeout_s`` with SIGKILL, if it runs."""
+        """Stop the server with SIGTERM, after ``timeout_s`` with SIGKILL, if it runs.
+
+        The first server of its kind takes a second more, because it writes its archive of classes.
+        """
         if self._process is None:
             return
+        is_archiving = self._archive is not None and self._archive.new is not None
         self._process.terminate()
         try:
-            self._process.wait(timeout_s)
+            self._process.wait(max(timeout_s, _ARCHIVE_S) if is_archiving else timeout_s)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        if self._archive is not None:
+            self._archive.keep()
 
     def kill(self) -> None:
         """End the server with SIGKILL."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+        if self._archive is not None:
+            self._archive.keep()
 
     def pause(self) -> None:
         """Pause the server with SIGSTOP, if it runs."""
@@ -342,7 +365,9 @@ def run_in_foreground(directory: Path | str, port: int) -> int:
     return 0
 
 
-def render_config(directory: Path, port: int, host: str, *, secure: bool = False) -> str:
+def render_config(
+    directory: Path, port: int, host: str, *, secure: bool = False, force_sync: bool = True
+) -> str:
     """Return the configuration file of a standalone server with its data below ``directory``.
 
     Args:
@@ -350,6 +375,7 @@ def render_config(directory: Path, port: int, host: str, *, secure: bool = False
         port: The port for clients.
         host: The address to listen on.
         secure: Whether the port has TLS.
+        force_sync: Whether a write is on the disk before it is acknowledged.
     """
     settings = {
         "tickTime": TICK_MS,
@@ -360,7 +386,7 @@ def render_config(directory: Path, port: int, host: str, *, secure: bool = False
         "maxClientCnxns": 0,  # no limit: all brokers of a local cluster come from one address
         "dataDir": directory / "data",
         "dataLogDir": directory / "datalog",
-        "forceSync": "yes",
+        "forceSync": "yes" if force_sync else "no",
         "admin.enableServer": "false",
         "4lw.commands.whitelist": "srvr",
     }

@@ -12,8 +12,8 @@ from barnabas.chaos.expiry import expire_owner
 from barnabas.chaos.zookeeper_wire import WireError
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.zk.schema import paths
-from barnabas.local.cluster import ClusterError
 from barnabas.local.control import BrokerState
+from barnabas.local.errors import ClusterError
 from barnabas.local.supervisor import Supervisor
 from barnabas.local.switches import Switches
 

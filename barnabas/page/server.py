@@ -12,7 +12,7 @@ from typing import Self
 
 import uvicorn
 
-from barnabas.local.cluster import ClusterError
+from barnabas.local.errors import ClusterError
 from barnabas.page.app import create_app
 from barnabas.page.controls import Controls
 from barnabas.page.live import LiveCluster, Source

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from barnabas.local.cluster import ClusterError
+    from barnabas.local.errors import ClusterError
     from barnabas.testing.aio import AsyncCluster
     from barnabas.testing.cluster import Cluster
     from barnabas.testing.errors import (

@@ -6,7 +6,6 @@ after the other or at once.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -64,7 +63,9 @@ class AsyncCluster(Facts):
     async def stop(self) -> None:
         """Stop everything; what does not stop in time is killed."""
         await self._handle.thread.on(self._handle.stop())
-        await asyncio.to_thread(self._handle.close)
+        from asyncio import to_thread
+
+        await to_thread(self._handle.close)
 
     async def controller_id(self, timeout_s: float = WAIT_TIMEOUT_S) -> int:
         """Return the controller's id, once there is one whose process runs.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from barnabas.local.cluster import ClusterError
+from barnabas.local.errors import ClusterError
 
 __all__ = ["ClusterError", "RefusedError", "UnknownBrokerError", "UnknownTopicError", "WaitTimeoutError"]
 

@@ -8,9 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from barnabas.local.cluster import LocalCluster
 from barnabas.local.forks import Forks
-from barnabas.local.loop_thread import LoopThread
 from barnabas.testing.options import Options
 
 if TYPE_CHECKING:
@@ -42,6 +40,8 @@ class Handle:
     """
 
     def __init__(self, running: Running, temporary: tempfile.TemporaryDirectory[str] | None = None) -> None:
+        from barnabas.local.loop_thread import LoopThread
+
         self.running = running
         self.thread = LoopThread("barnabas-cluster")
         self._temporary = temporary
@@ -93,9 +93,13 @@ def on_this_machine(
         directory = temporary.name
     place = Path(directory).resolve()
     place.mkdir(parents=True, exist_ok=True)
+    # The process that forks brokers needs the longest, so it starts before anything else is imported.
     forks = Forks(place)
     forks.warm()
-    local = LocalCluster(place, brokers, overrides=options.all_settings(), children=forks)
+    from barnabas.local.cluster import LocalCluster
+
+    # Nobody pulls the plug in a test, and ZooKeeper writes some dozen times before a cluster serves.
+    local = LocalCluster(place, brokers, overrides=options.all_settings(), children=forks, force_sync=False)
     hands = ThreadPoolExecutor(_HANDS, thread_name_prefix="barnabas-hand")
     assert local.zookeeper is not None
     launched = hands.submit(local.zookeeper.launch)

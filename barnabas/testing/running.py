@@ -30,6 +30,9 @@ CLIENTS = "clients"
 Node = int | str
 """A broker's id, ``"zookeeper"`` or ``"clients"``."""
 
+START_TICK_S = 0.02
+"""Seconds between two looks at brokers that start, because a start is the wait of every test run."""
+
 LOOK_S = 2.0
 """Seconds in which ZooKeeper must answer to be described."""
 
@@ -199,7 +202,11 @@ class Running(ABC):
     async def all_serve(self, timeout_s: float) -> None:
         """Wait until all brokers serve and know each other."""
         await self.view.wait(
-            self._all_serve, "all brokers serve and know each other", timeout_s, self.standing
+            self._all_serve,
+            "all brokers serve and know each other",
+            timeout_s,
+            self.standing,
+            tick_s=START_TICK_S,
         )
 
     async def _all_serve(self) -> bool | None:
@@ -222,7 +229,9 @@ class Running(ABC):
             answer = await wire.metadata(address)
             return True if broker_id in answer.brokers and answer.controller >= 0 else None
 
-        await self.view.wait(look, f"broker {broker_id} serves", timeout_s, self.standing)
+        await self.view.wait(
+            look, f"broker {broker_id} serves", timeout_s, self.standing, tick_s=START_TICK_S
+        )
 
     @abstractmethod
     def refuse_ends(self, broker_ids: Iterable[int]) -> None:

@@ -1,7 +1,7 @@
 """What ZooKeeper knows of a cluster, and the wait until it knows something else.
 
 A wait is woken by ZooKeeper's watches on everything that was read. It looks again every ``TICK_S`` besides,
-for what has no watch: the end of a process, a broker's metadata.
+or as often as its caller asks, for what has no watch: the end of a process, a broker's metadata.
 """
 
 from __future__ import annotations
@@ -143,6 +143,8 @@ class View:
         what: str,
         timeout_s: float,
         standing: Callable[[], Awaitable[str]],
+        *,
+        tick_s: float = TICK_S,
     ) -> T:
         """Call ``look`` at every change until it returns something, and return that.
 
@@ -152,6 +154,7 @@ class View:
             what: What is awaited, for the error.
             timeout_s: Seconds.
             standing: Describes how things stand, for the error.
+            tick_s: Seconds between two looks without any event.
 
         Raises:
             WaitTimeoutError: The time is over.
@@ -174,7 +177,7 @@ class View:
             if left <= 0:
                 raise WaitTimeoutError(f"{what}: not within {timeout_s:g} s; {await standing()}{trouble}")
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(min(left, TICK_S)):
+                async with asyncio.timeout(min(left, tick_s)):
                     await changed.wait()
 
     async def _connected(self) -> ZooKeeperSession:

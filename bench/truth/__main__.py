@@ -23,7 +23,8 @@ from barnabas.bench.truth.measured import truth_of
 from barnabas.bench.truth.play import Stage, StalledError
 from barnabas.bench.truth.recordings import judged, keep, sentences
 from barnabas.bench.truth.scenarios import draw
-from barnabas.local.cluster import ClusterError, LocalCluster
+from barnabas.local.cluster import LocalCluster
+from barnabas.local.errors import ClusterError
 from barnabas.tools.entry import run_tool
 
 SESSION_S = 3.0

@@ -27,7 +27,8 @@ from barnabas.chaos.zookeeper_wire import Connection
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.zk.schema import paths
 from barnabas.local.broker_process import CONTROLLERS, RUNNING, STATE
-from barnabas.local.cluster import ClusterError, LocalCluster
+from barnabas.local.cluster import LocalCluster
+from barnabas.local.errors import ClusterError
 from barnabas.local.observe import Observer
 
 TOPICS = {"a": (3, 3), "b": (3, 2), "c": (3, 1)}

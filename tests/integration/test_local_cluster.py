@@ -14,8 +14,8 @@ import psutil
 import pytest
 
 from barnabas.cluster.model.properties import parse_properties
-from barnabas.local.cluster import ClusterError
 from barnabas.local.control import ControlClient
+from barnabas.local.errors import ClusterError
 
 UP = [sys.executable, "-P", "-m", "barnabas", "up"]
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.local.zookeeper import EmbeddedZooKeeper
-from barnabas.local.zookeeper_jars import ZooKeeperStartError
+from barnabas.local.zookeeper_jars import ZooKeeperStartError, find_jars
 
 
 def answers(address: str) -> bool:
@@ -47,6 +47,23 @@ def test_restarts_on_the_same_port_after_stop_and_after_kill(tmp_path: Path) -> 
         end()
         assert server.pid is None
         assert not answers(address)
+
+
+def test_the_first_server_of_its_kind_keeps_its_classes_for_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BARNABAS_ZOOKEEPER_JARS", str(find_jars()[0].parent))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    server = EmbeddedZooKeeper(tmp_path / "zk")
+    server.start()
+    server.kill()  # has no time to write it
+    for _ in range(2):
+        with server:
+            assert server.pid is not None
+            options = Path(f"/proc/{server.pid}/cmdline").read_text().split("\0")
+    (archive,) = (tmp_path / "cache" / "barnabas" / "classes").iterdir()
+    assert f"-XX:SharedArchiveFile={archive}" in options
+    assert "warning" not in server.log_file.read_text()
 
 
 def test_held_it_is_silent_and_goes_on_where_it_was(tmp_path: Path) -> None:

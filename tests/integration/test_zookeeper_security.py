@@ -31,7 +31,8 @@ from barnabas.cluster.zk.errors import (
 from barnabas.cluster.zk.schema.znode_acls import OPEN, ZnodeAcl, default_acl
 from barnabas.cluster.zk.security import UNSECURED, Login, ZooKeeperSecurity
 from barnabas.cluster.zk.session import ZooKeeperSession
-from barnabas.local.cluster import ClusterError, LocalCluster
+from barnabas.local.cluster import LocalCluster
+from barnabas.local.errors import ClusterError
 from barnabas.local.zookeeper_security import ServerSecurity, ServerTls
 from barnabas.page.model import ClusterState
 from barnabas.page.observer import Observer

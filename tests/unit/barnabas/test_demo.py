@@ -7,7 +7,7 @@ import pytest
 
 from barnabas import demo
 from barnabas.demo import Watch
-from barnabas.local.cluster import ClusterError
+from barnabas.local.errors import ClusterError
 from barnabas.local.observe import ClusterView
 
 

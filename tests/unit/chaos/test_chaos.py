@@ -14,7 +14,7 @@ from barnabas.chaos.schedule import BY_NAME, Step
 from barnabas.chaos.targets import Targets
 from barnabas.chaos.traffic import ClientFailed
 from barnabas.chaos.zookeeper_wire import WireError
-from barnabas.local.cluster import ClusterError
+from barnabas.local.errors import ClusterError
 from barnabas.local.observe import ClusterView
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
 

@@ -11,7 +11,7 @@ from barnabas.chaos import composed as module
 from barnabas.chaos import links
 from barnabas.chaos.composed import ComposedCluster, composed_targets, why_not
 from barnabas.chaos.links import CLIENTS, NetworkError
-from barnabas.local.cluster import ClusterError
+from barnabas.local.errors import ClusterError
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
 
 NOWHERE = Path("nowhere")

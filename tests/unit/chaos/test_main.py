@@ -14,7 +14,7 @@ from barnabas.chaos.schedule import BY_NAME, KINDS
 from barnabas.chaos.targets import Targets
 from barnabas.chaos.traffic import TOPICS
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.local.cluster import ClusterError
+from barnabas.local.errors import ClusterError
 
 TP = TopicPartition("ledger", 0)
 LASTING = [TopicPartition(topic, n) for topic, (count, _) in TOPICS.items() for n in range(count)]

@@ -8,7 +8,7 @@ from barnabas.chaos.nemeses import inject
 from barnabas.chaos.power import Loss
 from barnabas.chaos.schedule import KINDS, Role
 from barnabas.chaos.targets import Targets
-from barnabas.local.cluster import ClusterError
+from barnabas.local.errors import ClusterError
 
 
 class Log:

@@ -13,7 +13,7 @@ from barnabas.chaos.recovery import (
 )
 from barnabas.chaos.zookeeper_wire import WireError
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.local.cluster import ClusterError
+from barnabas.local.errors import ClusterError
 from barnabas.local.observe import ClusterView, PartitionView
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)

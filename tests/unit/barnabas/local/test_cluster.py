@@ -1,7 +1,8 @@
 import pytest
 
 from barnabas.cluster.model.properties import parse_properties
-from barnabas.local.cluster import ClusterError, LocalCluster
+from barnabas.local.cluster import LocalCluster
+from barnabas.local.errors import ClusterError
 from barnabas.local.place import Place
 from barnabas.local.zookeeper_security import ServerSecurity
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.local.cluster import ClusterError
 from barnabas.local.control import (
     BROKER_COMMANDS,
     BrokerState,
@@ -22,6 +21,7 @@ from barnabas.local.control import (
     served,
     socket_path,
 )
+from barnabas.local.errors import ClusterError
 
 STATUS = ClusterStatus(
     pid=7,

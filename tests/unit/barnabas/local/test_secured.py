@@ -5,7 +5,8 @@ import json
 import pytest
 
 from barnabas.cluster.model.properties import parse_properties
-from barnabas.local.cluster import ClusterError, LocalCluster
+from barnabas.local.cluster import LocalCluster
+from barnabas.local.errors import ClusterError
 from barnabas.local.secured import GRANTS, Secured, described, is_secured, settings_of
 
 

@@ -7,8 +7,8 @@ import signal
 import pytest
 
 from barnabas.local import supervisor as module
-from barnabas.local.cluster import ClusterError
 from barnabas.local.control import BrokerState
+from barnabas.local.errors import ClusterError
 from barnabas.local.supervisor import RESTARTS, RESTARTS_WINDOW_S, Restarts, Supervisor, how
 
 

@@ -6,7 +6,8 @@ import contextlib
 import pytest
 
 from barnabas.cluster.model.ids import BrokerId
-from barnabas.local.cluster import ClusterError, LocalCluster
+from barnabas.local.cluster import LocalCluster
+from barnabas.local.errors import ClusterError
 from barnabas.local.switches import Switches
 
 ONE, TWO, THREE = map(BrokerId, (1, 2, 3))

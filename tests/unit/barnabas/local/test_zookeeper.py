@@ -19,6 +19,10 @@ def test_the_configuration_keeps_every_acknowledged_write(tmp_path: Path) -> Non
     assert (config["minSessionTimeout"], config["maxSessionTimeout"]) == ("1000", "60000")
 
 
+def test_a_test_may_do_without_a_write_to_the_disk_before_each_acknowledgement(tmp_path: Path) -> None:
+    assert "forceSync=no\n" in zookeeper.render_config(tmp_path, 2181, "127.0.0.1", force_sync=False)
+
+
 def test_a_server_with_tls_has_no_other_port(tmp_path: Path) -> None:
     config = zookeeper.render_config(tmp_path, 2281, "127.0.0.1", secure=True)
     assert "secureClientPort=2281\nsecureClientPortAddress=127.0.0.1\n" in config
