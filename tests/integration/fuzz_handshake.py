@@ -19,6 +19,7 @@ from barnabas.broker.server.listener_security import MechanismSettings
 from barnabas.broker.server.mechanisms import LOGIN_MODULES, OAUTHBEARER, PLAIN, mechanisms_of
 from barnabas.broker.server.request_meter import RequestMeter
 from barnabas.broker.server.sasl_gate import FOR_THE_GATE, SaslGate
+from barnabas.broker.wire.apis import APIS
 from barnabas.broker.wire.frames import UnreadableFrameError
 from barnabas.cluster.model.jaas import JaasEntry
 from barnabas.cluster.model.principal import ANONYMOUS
@@ -42,9 +43,37 @@ TOKENS = {
 }
 
 
+FLEXIBLE_SINCE = {18: 3, 36: 2}
+"""The first flexible version of an API (KIP-482); SaslHandshake has none."""
+
+NO_TAGS = b"\0"
+
+
 def request(key, version, body):
-    """A request without a flexible header."""
-    return struct.pack(">hhih", key, version, 7, 1) + b"f" + body
+    """A request, whose header has no tags if it may have some."""
+    tags = NO_TAGS if version >= FLEXIBLE_SINCE.get(key, version + 1) else b""
+    return struct.pack(">hhih", key, version, 7, 1) + b"f" + tags + body
+
+
+def compact(data):
+    """Bytes or a string of a flexible version."""
+    length, size = len(data) + 1, b""
+    while length > 0x7F:
+        size, length = size + bytes((length & 0x7F | 0x80,)), length >> 7
+    return size + bytes((length,)) + data
+
+
+def versions_request(version):
+    """An ApiVersions request."""
+    is_flexible = version >= FLEXIBLE_SINCE[18]
+    return request(18, version, compact(b"fuzz") + compact(b"1.0") + NO_TAGS if is_flexible else b"")
+
+
+def authenticate_request(version, token):
+    """A SaslAuthenticate request."""
+    is_flexible = version >= FLEXIBLE_SINCE[36]
+    body = compact(token) + NO_TAGS if is_flexible else struct.pack(">i", len(token)) + token
+    return request(36, version, body)
 
 
 def template(rng):
@@ -52,10 +81,10 @@ def template(rng):
     mechanism = rng.choice(tuple(TOKENS))
     name = mechanism.encode()
     version = rng.randint(0, 1)
-    frames = [request(18, rng.randint(0, 2), b"")] if rng.random() < 0.7 else []
+    frames = [versions_request(rng.randint(0, APIS[18].max_version))] if rng.random() < 0.7 else []
     frames.append(request(17, version, struct.pack(">h", len(name)) + name))
     for token in TOKENS[mechanism]:
-        framed = request(36, rng.randint(0, 1), struct.pack(">i", len(token)) + token)
+        framed = authenticate_request(rng.randint(0, APIS[36].max_version), token)
         frames.append(framed if version else token)
     return frames
 

@@ -5,14 +5,24 @@ from __future__ import annotations
 import random
 import socket
 import struct
+from itertools import product
 
 import confluent_kafka
 import confluent_kafka.admin
 import pytest
 
+from barnabas.broker.wire.apis import ApiKey
 from barnabas.local.cluster import LocalCluster
-from tests.integration.fuzz_handshake import handshakes
+from tests.integration.fuzz_handshake import (
+    TOKENS,
+    Handshakes,
+    authenticate_request,
+    handshakes,
+    request,
+    versions_request,
+)
 from tests.integration.hostile_requests import LAST, LAST_API_VERSIONS, TOPIC, mutated, sized, well_formed
+from tests.unit.broker.server.gates.rows import versions
 
 SEED = 20_260_101
 MUTATED_FRAMES = 10_000
@@ -110,6 +120,18 @@ def test_ten_thousand_mutated_requests_do_not_stop_a_broker(broker, client):
     assert broker.pid == pid
     assert serves(broker)
     assert "a request handler failed" not in (broker.dir / "logs" / "server.log").read_text()
+
+
+async def test_unmutated_handshakes_of_every_version_authenticate():
+    fed = Handshakes()
+    for of_versions, of_tokens in product(versions(ApiKey.API_VERSIONS), versions(ApiKey.SASL_AUTHENTICATE)):
+        frames = [
+            versions_request(of_versions),
+            request(ApiKey.SASL_HANDSHAKE, 1, b"\0\5PLAIN"),
+            authenticate_request(of_tokens, TOKENS["PLAIN"][0]),
+        ]
+        assert fed.session(frames) == (3, False)
+        assert fed.session([*frames[:2], authenticate_request(of_tokens, b"\0alice\0" + bytes(200))])[1]
 
 
 def test_ten_thousand_mutated_handshakes_find_nothing():

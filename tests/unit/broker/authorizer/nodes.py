@@ -70,9 +70,10 @@ def allow(operation, principal="User:ANONYMOUS", host="*"):
     return AccessControlEntry(principal, host, operation, AclPermission.ALLOW)
 
 
-def grant(nodes, *grants):
-    """Store ACLs that allow ANONYMOUS each (operation, type, name)."""
+def grant(nodes, *grants, principal="User:ANONYMOUS", permission=AclPermission.ALLOW):
+    """Store ACLs that allow a principal each (operation, type, name), or deny it."""
     for operation, type_, name in grants:
         resource = ResourcePattern(type_, name)
         before = nodes.stored.get(resource, StoredAcls(frozenset(), None)).entries
-        nodes.stored[resource] = StoredAcls(before | {allow(AclOperation(operation))}, 0)
+        entry = AccessControlEntry(principal, "*", AclOperation(operation), permission)
+        nodes.stored[resource] = StoredAcls(before | {entry}, 0)

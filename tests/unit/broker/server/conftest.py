@@ -13,6 +13,8 @@ from barnabas.broker.coordinator.offsets_topic import OffsetsTopic
 from barnabas.broker.coordinator.settings import GroupSettings
 from barnabas.broker.core.connection_quotas import ConnectionLimits
 from barnabas.broker.core.metadata_cache import MetadataCache
+from barnabas.broker.core.sasl.authentication import Mechanism
+from barnabas.broker.core.sasl.plain import PlainSaslServer
 from barnabas.broker.replicas.interface import Appended, Deleted, EpochEnd, Fetched, ListedOffset
 from barnabas.broker.server.acceptor import ConnectionQuotas
 from barnabas.broker.server.clients import ClientListener
@@ -36,6 +38,7 @@ from barnabas.cluster.model.requests import UpdateMetadataPartition, UpdateMetad
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.zk.store_configs import ResourceConfigs
 from tests.unit.broker.server.raw_client import Client
+from tests.unit.broker.server.sasl_client import Raw
 
 
 class FakeAppends:
@@ -423,4 +426,29 @@ async def connect(broker, schema):
     for writer in writers:
         writer.close()
     for listener, _ in listeners:
+        await listener.stop()
+
+
+@pytest.fixture
+async def connect_to(broker, schema):
+    """Connects to a SASL listener whose sessions last as long as it is told."""
+    listeners, writers = [], []
+
+    async def to(max_reauth_ms=0):
+        mechanism = Mechanism(lambda: PlainSaslServer({"alice": "secret"}), max_reauth_ms)
+        quotas = ConnectionQuotas(lambda: ConnectionLimits(10_000), 10_000)
+        listener = ClientListener(broker.context, quotas, "SASL_PLAINTEXT", mechanisms={"PLAIN": mechanism})
+        bound = socket.create_server(("127.0.0.1", 0))
+        bound.settimeout(0)
+        port = bound.getsockname()[1]
+        listener.start_on(bound)
+        listeners.append(listener)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writers.append(writer)
+        return Raw(schema, reader, writer)
+
+    yield to
+    for writer in writers:
+        writer.close()
+    for listener in listeners:
         await listener.stop()

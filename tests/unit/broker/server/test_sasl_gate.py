@@ -5,86 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import dataclasses
-import socket
 import struct
 
 import pytest
-from kio.serial import entity_reader
 
-from barnabas.broker.core.connection_quotas import ConnectionLimits
-from barnabas.broker.core.sasl.authentication import Mechanism
-from barnabas.broker.core.sasl.plain import PlainSaslServer
 from barnabas.broker.server import clients, sasl_gate
-from barnabas.broker.server.acceptor import ConnectionQuotas
-from barnabas.broker.server.clients import ClientListener
-from barnabas.broker.wire.schemas import RESPONSE, load_schema
 from barnabas.cluster.model.errors import ErrorCode
-from tests.unit.broker.server.raw_client import Client, framed, sized
-
-GOOD, BAD = b"\0alice\0secret", b"\0alice\0wrong"
-
-
-class Raw:
-    """A raw client that reads answers."""
-
-    def __init__(self, schema, reader, writer):
-        self.schema, self.reader, self.writer = schema, reader, writer
-        self.plain = Client(schema, reader, writer)
-
-    def send(self, *frames):
-        self.writer.write(b"".join(frames))
-
-    async def frame(self):
-        async with asyncio.timeout(60):
-            (size,) = struct.unpack(">i", await self.reader.readexactly(4))
-            return await self.reader.readexactly(size)
-
-    async def answer(self, key, version):
-        schema = load_schema(key, version, RESPONSE)
-        data = memoryview(await self.frame())
-        _, at = entity_reader(schema.__header_schema__)(data, 0)
-        return entity_reader(schema)(data, at)[0]
-
-    async def is_closed(self):
-        async with asyncio.timeout(60):
-            return await self.reader.read() == b""
-
-    def handshake(self, version=1, mechanism="PLAIN"):
-        self.send(framed(self.schema(17, version).request(mechanism=mechanism), 1))
-
-    def token(self, token, version=2):
-        self.send(framed(self.schema(36, version).request(auth_bytes=token), 2))
-
-    async def log_in(self):
-        self.handshake()
-        await self.answer(17, 1)
-        self.token(GOOD)
-        return await self.answer(36, 2)
-
-
-@pytest.fixture
-async def connect_to(broker, schema):
-    """Connects to a SASL listener whose sessions last as long as it is told."""
-    listeners, writers = [], []
-
-    async def to(max_reauth_ms=0):
-        mechanism = Mechanism(lambda: PlainSaslServer({"alice": "secret"}), max_reauth_ms)
-        quotas = ConnectionQuotas(lambda: ConnectionLimits(10_000), 10_000)
-        listener = ClientListener(broker.context, quotas, "SASL_PLAINTEXT", mechanisms={"PLAIN": mechanism})
-        bound = socket.create_server(("127.0.0.1", 0))
-        bound.settimeout(0)
-        port = bound.getsockname()[1]
-        listener.start_on(bound)
-        listeners.append(listener)
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        writers.append(writer)
-        return Raw(schema, reader, writer)
-
-    yield to
-    for writer in writers:
-        writer.close()
-    for listener in listeners:
-        await listener.stop()
+from tests.unit.broker.server.raw_client import sized
+from tests.unit.broker.server.sasl_client import BAD, GOOD
 
 
 async def test_a_client_logs_in_and_is_served(connect_to):
