@@ -100,6 +100,7 @@ COLUMNS: tuple[Column, ...] = (
     _int("error_code", "The first error code of a response that is not 0; 0 if all are 0."),
     _text("error", "The error's name or text, if the line itself contains one."),
     _text("topic_id", "The topic id."),
+    _text("election", "How a leader was elected, if the line says so (Election)."),
     _int("subject", "The broker that a line of BrokerKind is about; its own id in a line about itself."),
     _ids("added_brokers", "The brokers that joined the cluster, in a controller's line."),
     _ids("lost_brokers", "The brokers that left the cluster, in a controller's line."),

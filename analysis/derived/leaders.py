@@ -26,7 +26,8 @@ def leaders(states: DataFrame, lives: DataFrame) -> DataFrame:
     ``until`` (null while it lasts), ``why`` (the reason for its begin) and ``ended`` (the reason for its end;
     null while it lasts), both constants of this module; ``isr`` (at its begin), ``last_isr`` (at its end),
     ``version`` and ``last_version`` (zkVersion at begin and end), ``previous_leader`` (the latest leader
-    before, never -1), ``previous_isr``, ``previous_version``, ``replicas`` (assigned), ``raw``.
+    before, never -1), ``previous_isr``, ``previous_version``, ``replicas`` (assigned), ``election`` (as in
+    ``states``), ``raw``.
     """
     order = Window.partitionBy(*LIFE).orderBy("leader_epoch", "version", "since")
     before = order.rowsBetween(Window.unboundedPreceding, -1)
@@ -53,7 +54,7 @@ def leaders(states: DataFrame, lives: DataFrame) -> DataFrame:
         .select(
             *LIFE, "leader", "leader_epoch", "controller_epoch", "controller", "since", "led_at", "until",
             "why", "ended", "isr", "last_isr", "version", "last_version", "previous_leader", "previous_isr",
-            "previous_version", "replicas", "raw",
+            "previous_version", "replicas", "election", "raw",
         )
     )  # fmt: skip
 
@@ -76,6 +77,7 @@ def _leaderships(states: DataFrame) -> DataFrame:
             sf.min_by("controller", by_version).alias("controller"),
             sf.min("from").alias("from"),
             sf.max("replicas").alias("replicas"),
+            sf.max("election").alias("election"),
             sf.min_by("raw", by_version).alias("raw"),
         )
         .drop("moment")

@@ -29,14 +29,16 @@ DERIVED_ARROW: dict[str, pa.Schema] = {
         ("topic", _TEXT), ("partition", _INT), ("life", _INT), ("leader_epoch", _INT), ("version", _INT),
         ("leader", _INT), ("isr", _INTS), ("replicas", _INTS), ("controller_epoch", _INT),
         ("controller", _INT), ("decided", _TIME), ("first_logged", _TIME), ("led_at", _TIME), ("from", _TEXT),
-        ("removed", _INT), ("raw", _TEXT), ("source", _TEXT), ("block", _LONG), ("line", _LONG),
+        ("removed", _INT), ("election", _TEXT), ("raw", _TEXT), ("source", _TEXT), ("block", _LONG),
+        ("line", _LONG),
     ]),
     "leaders": pa.schema([
         ("topic", _TEXT), ("partition", _INT), ("life", _INT), ("leader", _INT), ("leader_epoch", _INT),
         ("controller_epoch", _INT), ("controller", _INT), ("since", _TIME), ("led_at", _TIME),
         ("until", _TIME), ("why", _TEXT), ("ended", _TEXT), ("isr", _INTS), ("last_isr", _INTS),
         ("version", _INT), ("last_version", _INT), ("previous_leader", _INT), ("previous_isr", _INTS),
-        ("previous_version", _INT), ("replicas", _INTS), ("raw", _TEXT),
+        ("previous_version", _INT), ("replicas", _INTS), ("election", _TEXT),
+        ("raw", _TEXT),
     ]),
     "isr": pa.schema([
         ("topic", _TEXT), ("partition", _INT), ("life", _INT), ("leader", _INT), ("leader_epoch", _INT),

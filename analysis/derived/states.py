@@ -43,8 +43,9 @@ def states(events: DataFrame) -> DataFrame:
     ``isr`` (null if no line gives it), ``replicas`` (assigned), ``controller_epoch`` and ``controller`` (of
     the controller that wrote it), ``decided`` (when that controller logged it), ``first_logged`` (the first
     line about it in any log), ``led_at`` (when the leader logged that it leads), ``from`` (the partition's
-    state before), ``removed`` (the replica that a controller removed from the ISR), ``raw`` (the most
-    informative line), ``source``, ``block`` and ``line`` (its place).
+    state before), ``removed`` (the replica that a controller removed from the ISR), ``election`` (how its
+    leader was elected, as a value of ``Election``; null if no line says so), ``raw`` (the most informative
+    line), ``source``, ``block`` and ``line`` (its place).
     """
     lines = with_life(events.where(is_kind(*_TELLING) & sf.col("topic").isNotNull()), events)
     lines = lines.withColumns(
@@ -63,8 +64,8 @@ def states(events: DataFrame) -> DataFrame:
         .where("leader_epoch is not null or not any_epoch")
         .select(
             *LIFE, "leader_epoch", "version", "leader", "isr", "replicas", "controller_epoch", "controller",
-            "decided", "first_logged", "led_at", "from", "removed", "raw",
-            *PLACE,
+            "decided", "first_logged", "led_at", "from", "removed", "election",
+            "raw", *PLACE,
         )
     )  # fmt: skip
 
@@ -89,6 +90,7 @@ def _deduplicated(lines: DataFrame) -> DataFrame:
         sf.min_by("isr", sf.struct(rank, "time")).alias("isr"),
         sf.min_by("from", sf.when(is_kind(Kind.PARTITION_ONLINE), sf.col("time"))).alias("from"),
         sf.min_by("replica", sf.when(is_kind(Kind.ISR_REMOVAL), sf.col("time"))).alias("removed"),
+        sf.max("election").alias("election"),
         *(sf.min_by(name, sf.struct(rank, "time", *PLACE)).alias(name) for name in ("raw", *PLACE)),
         sf.min(rank).alias("rank"),
         sf.max(is_kind(CompanionKind.ISR_UPDATED)).alias("is_own"),
@@ -142,5 +144,6 @@ def _merged(lines: DataFrame) -> DataFrame:
         sf.min_by("isr", best).alias("isr"),
         sf.min("from").alias("from"),
         sf.min("removed").alias("removed"),
+        sf.max("election").alias("election"),
         *(sf.min_by(name, best).alias(name) for name in ("raw", *PLACE)),
     )

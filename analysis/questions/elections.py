@@ -26,18 +26,23 @@ def failed_elections(events: DataFrame) -> DataFrame:
 
 
 def unclean_elections(leaders: DataFrame) -> DataFrame:
-    """List the leaders that were elected from outside the ISR: records may have been lost.
+    """List the leaders that were elected uncleanly: records may have been lost.
 
-    Only elections whose zkVersion follows that of the known ISR are listed. If versions are missing in
-    between, the ISR may have grown there, and nothing is known.
+    KRaft's controller says how it elected a leader. A ZooKeeper controller's elections are listed if the
+    leader was not in the ISR and the zkVersion follows that of the known ISR: if versions are missing in
+    between, the ISR may have grown there, and nothing is known. Lines of KRaft brokers alone prove nothing: a
+    leader from outside the ISR may come from the eligible leader replicas (KIP-966).
 
     Columns: ``topic``, ``partition``, ``leader``, ``leader_epoch``, ``since``, ``previous_leader``,
     ``previous_isr``, ``isr``, ``raw``. Ordered by time.
     """
     return (
         leaders.where(sf.col("leader") > NO_LEADER)
-        .where("size(previous_isr) > 0 and not array_contains(previous_isr, leader)")
-        .where("version = previous_version + 1")
+        .where(
+            "election = 'unclean' or (election is null and controller_epoch is not null "
+            "and size(previous_isr) > 0 and not array_contains(previous_isr, leader) "
+            "and version = previous_version + 1)"
+        )
         .select(
             "topic", "partition", "leader", "leader_epoch", "since", "previous_leader", "previous_isr", "isr",
             "raw",

@@ -102,11 +102,12 @@ def _epochless(events: DataFrame) -> DataFrame:
                 "first_logged": sf.col("time"),
                 "led_at": missing.cast("timestamp_ntz"),
                 "removed": missing.cast("int"),
+                "election": missing.cast("string"),
             }
         )
         .select(
             *LIFE, "leader_epoch", "version", "leader", "isr", "replicas", "controller_epoch", "decided",
-            "first_logged", "led_at", "from", "removed", "source", "block", "line", "raw",
+            "first_logged", "led_at", "from", "removed", "election", "source", "block", "line", "raw",
         )
         .orderBy("first_logged", "source", "block", "line")
     )  # fmt: skip

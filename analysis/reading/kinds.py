@@ -5,6 +5,17 @@ from __future__ import annotations
 from enum import StrEnum
 
 
+class Election(StrEnum):
+    """How a leader was elected, by its value in the column ``election``; only KRaft's controller says so."""
+
+    CLEAN = "clean"
+    """From the ISR."""
+    ELIGIBLE = "eligible"
+    """From the eligible leader replicas (ELR, KIP-966), which have all committed records."""
+    UNCLEAN = "unclean"
+    """From neither, so that committed records may be lost; the leader is marked as recovering (KIP-704)."""
+
+
 class OtherKind(StrEnum):
     """The kinds of line in addition to ``cluster.model.statechange.Kind``; both fill the column ``kind``."""
 

@@ -14,6 +14,7 @@ from enum import StrEnum
 from functools import partial
 from itertools import groupby, pairwise
 
+from barnabas.analysis.reading.kinds import Election
 from barnabas.analysis.story.brokers import absences, begin_of
 from barnabas.analysis.story.certainty import Bound, Fact, Instant, Line, Lines, Unknown, between, latest
 from barnabas.analysis.story.observed import NO_LEADER, Controller, Observed, State
@@ -208,26 +209,45 @@ def _of_short(
 
 
 def _unclean(states: Iterable[State]) -> Iterator[Episode]:
-    """Yield the elections of a leader from outside the ISR, where versions show that nothing lies between."""
-    for before, after in _consecutive(states):
-        if not before.isr or after.leader == NO_LEADER or after.leader in before.isr:
+    """Yield the unclean elections of leaders.
+
+    These are those that KRaft's controller calls so, and those from outside the ISR by a ZooKeeper
+    controller, where versions show that nothing lies between. A KRaft leader from outside the ISR may come
+    from the eligible leader replicas (KIP-966), of which the brokers' lines say nothing. They lack the
+    controller epoch, which ZooKeeper controllers' requests have.
+    """
+    for before, after in _versions(states):
+        if after.leader == NO_LEADER or (after.election or Election.UNCLEAN) != Election.UNCLEAN:
+            continue
+        isr = () if before is None else before.isr or ()
+        is_outside = bool(isr) and after.leader not in isr
+        if after.election is None and (after.controller_epoch is None or not is_outside):
             continue
         when: Instant = Bound(None, after.first_logged) if after.decided is None else Fact(after.decided)
         name = f"{after.topic}-{after.partition}"
+        how = f"although it was not in the ISR {list(isr)}" if is_outside else "uncleanly"
         text = (
-            f"Broker {after.leader} was elected leader of {name} {at(when)} although it was not in the ISR "
-            f"{list(before.isr)}: acknowledged records may be lost."
+            f"Broker {after.leader} was elected leader of {name} {at(when)} {how}: "
+            "acknowledged records may be lost."
         )
         yield Episode(
             AlertKind.UNCLEAN_ELECTION,
             f"{_subject((after.topic, after.partition, after.life))} leader epoch {after.leader_epoch}",
             when, when, lasts=False, is_event=True, brokers=(after.leader,), topic=after.topic,
-            partition=after.partition, text=text, lines=(after.line, before.line),
+            partition=after.partition, text=text,
+            lines=(after.line,) if before is None else (after.line, before.line),
         )  # fmt: skip
 
 
 def _consecutive(states: Iterable[State]) -> Iterator[tuple[State, State]]:
     """Yield the pairs of states of one partition whose versions (zkVersion) follow each other."""
+    for before, after in _versions(states):
+        if before is not None:
+            yield before, after
+
+
+def _versions(states: Iterable[State]) -> Iterator[tuple[State | None, State]]:
+    """Yield each version's state after that of the version before; None if no line shows that one."""
     by_version: dict[tuple[str, int, int], dict[int, State]] = {}
     for state in states:
         if state.version is None or state.isr is None:
@@ -238,8 +258,7 @@ def _consecutive(states: Iterable[State]) -> Iterator[tuple[State, State]]:
             known[state.version] = state
     for known in by_version.values():
         for version in sorted(known):
-            if version - 1 in known:
-                yield known[version - 1], known[version]
+            yield known.get(version - 1), known[version]
 
 
 def _flapping(observed: Observed) -> Iterator[Episode]:

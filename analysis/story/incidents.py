@@ -160,14 +160,20 @@ def _charged_to(outage: Outage, found: Sequence[Absence]) -> int | None:
 
 
 def _covers(absence: Absence, time: datetime) -> bool:
-    begin = earliest(absence.gone) or absence.stopping or begin_of(absence)
+    # A broker that stops loses its leaders before its process ends.
+    known = [each for each in (absence.stopping, earliest(absence.gone)) if each is not None]
+    begin = min(known, default=begin_of(absence))
     end = latest(absence.returned)
     return begin - CLOCKS <= time and (end is None or time <= end + CLOCKS)
 
 
 def _refined(outage: Outage, absence: Absence) -> Outage:
-    """Bound the begin of an outage by the end of its leader."""
-    known = latest(outage.begin)
+    """Bound the begin of an outage by the end of its leader, and its end by that leader's next start."""
+    known, led = latest(outage.begin), latest(outage.end)
+    is_same = outage.leader_after == absence.broker and absence.started is not None
+    if is_same and led is not None and earliest(outage.end) is None:
+        # A broker that is starting does not lead.
+        outage = replace(outage, end=moment(absence.started, led, outage.end.lines, ""))
     if absence.cause is Cause.PLANNED:
         begin = moment(absence.stopping, known, outage.begin.lines, "")
         return replace(outage, begin=begin)

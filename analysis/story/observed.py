@@ -46,6 +46,7 @@ class State(NamedTuple):
 
     Attributes:
         removed: The replica whose removal from the ISR led to the state; None if no line says so.
+        election: How its leader was elected, a value of ``Election``; None if no line says so.
     """
 
     topic: str
@@ -63,6 +64,7 @@ class State(NamedTuple):
     was: str | None
     removed: int | None
     line: Line
+    election: str | None = None
 
 
 class Mark(NamedTuple):
@@ -159,7 +161,7 @@ def state(row: Row) -> State:
         row["topic"], row["partition"], row["life"], row["leader_epoch"], row["version"], row["leader"],
         None if isr is None else tuple(isr), None if replicas is None else tuple(replicas),
         row["controller_epoch"], row["decided"], row["first_logged"], row["led_at"], row["from"],
-        row["removed"], line_of(row),
+        row["removed"], line_of(row), row["election"],
     )  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from barnabas.analysis.reading.companions import CompanionKind
 from barnabas.analysis.reading.encodings import DamagedError
 from barnabas.analysis.reading.entries import Entry
 from barnabas.analysis.reading.fields import Row
+from barnabas.analysis.reading.kinds import Election
 from barnabas.analysis.reading.metadata.schemas import Cursor, MetadataError, decode
 from barnabas.analysis.reading.metadata.segments import Record, batches, records, segments_of, snapshot_of
 from barnabas.cluster.model.statechange import Kind
@@ -26,6 +27,7 @@ from barnabas.cluster.model.statechange import Kind
 _LEADER_CHANGE = 2
 _NOBODY = -1
 _YES, _NO = 1, -1
+_RECOVERING = 1
 _ENTRIES = 10_000
 _BROKER_SETTINGS, _TOPIC_SETTINGS = 4, 2
 
@@ -37,6 +39,7 @@ class _Partition:
     version: int
     isr: tuple[int, ...]
     replicas: tuple[int, ...]
+    eligible: tuple[int, ...]
 
     def columns(self) -> Row:
         return {
@@ -128,7 +131,7 @@ class History:
         is_new = place not in self._partitions
         state = _Partition(
             fields["leader"], fields["leaderEpoch"], fields["partitionEpoch"], tuple(fields["isr"] or ()),
-            tuple(fields["replicas"] or ()),
+            tuple(fields["replicas"] or ()), tuple(fields.get("eligibleLeaderReplicas") or ()),
         )  # fmt: skip
         self._partitions[place] = state
         where = self._where(*place)
@@ -148,6 +151,7 @@ class History:
             # The record that created it is older than the files; a change alone is no state.
             return
         isr, replicas = fields.get("isr"), fields.get("replicas")
+        eligible = fields.get("eligibleLeaderReplicas")
         state = replace(
             before,
             leader=fields.get("leader", before.leader),
@@ -155,11 +159,12 @@ class History:
             version=before.version + 1,
             isr=before.isr if isr is None else tuple(isr),
             replicas=before.replicas if replicas is None else tuple(replicas),
+            eligible=before.eligible if eligible is None else tuple(eligible),
         )
         self._partitions[place] = state
         if "leader" in fields:
             was = "OfflinePartition" if before.leader == _NOBODY else "OnlinePartition"
-            yield where | state.columns() | _decision(state, was)
+            yield where | state.columns() | _decision(state, was) | _election(before, state.leader, fields)
         else:
             yield where | state.columns() | {"kind": CompanionKind.ISR_UPDATED.value}
 
@@ -281,6 +286,18 @@ def _decision(state: _Partition, before: str) -> Row:
     if state.leader == _NOBODY:
         return {"kind": Kind.ISR_REMOVAL.value}
     return {"kind": Kind.PARTITION_ONLINE.value, "from": before, "to": "OnlinePartition"}
+
+
+def _election(before: _Partition, leader: int, fields: dict[str, Any]) -> Row:
+    """Return how a change elects a leader, from the state before it (``PartitionChangeBuilder``)."""
+    if leader == _NOBODY:
+        return {}
+    if fields.get("leaderRecoveryState") == _RECOVERING:
+        return {"election": Election.UNCLEAN.value}
+    if leader in before.isr:
+        return {"election": Election.CLEAN.value}
+    is_eligible = leader in before.eligible
+    return {"election": (Election.ELIGIBLE if is_eligible else Election.UNCLEAN).value}
 
 
 def _setting(fields: dict[str, Any]) -> Iterator[Row]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import pytest
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
 from barnabas.analysis.derived.leaders import leaders
 from barnabas.analysis.derived.lives import lives
@@ -56,3 +56,28 @@ def test_imbalance_is_shown_for_each_minute_in_which_it_changes(story: Mapping[s
         (12, 2, 2, 100.0),
         (14, 2, 1, 50.0),
     ]
+
+
+@pytest.mark.parametrize(
+    ("election", "controller_epoch", "version", "is_unclean"),
+    [
+        (None, 5, 4, True),
+        (None, 5, 6, False),
+        # Brokers alone do not know whether the leader came from the ELR (KIP-966).
+        (None, None, 4, False),
+        ("eligible", 5, 4, False),
+        ("unclean", 5, 6, True),
+        ("unclean", None, 6, True),
+    ],
+)
+def test_what_the_controller_says_of_an_election_counts(
+    spark: SparkSession, election: str | None, controller_epoch: int | None, version: int, is_unclean: bool
+) -> None:
+    columns = (
+        "topic string, partition int, leader int, leader_epoch int, since timestamp_ntz, "
+        "previous_leader int, previous_isr array<int>, isr array<int>, raw string, "
+        "version int, previous_version int, controller_epoch int, election string"
+    )
+    row = ("a", 0, 2, 4, None, 1, [1], [2], "", version, 3, controller_epoch, election)
+    found = unclean_elections(spark.createDataFrame([row], columns)).collect()
+    assert [each["leader"] for each in found] == [2] * is_unclean

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barnabas.analysis.story.certainty import Bound, Fact, Unknown
+from barnabas.analysis.story.certainty import Bound, Fact, Line, Unknown
 from barnabas.analysis.story.episodes import AlertKind, Episode, episodes
-from barnabas.analysis.story.observed import Controller, Observed
+from barnabas.analysis.story.observed import Controller, Observed, State
 from tests.unit.analysis.story.test_truth import SCRIPTS, Cluster, at, contains
 
 NO_TIME, LED = timedelta(0), timedelta(milliseconds=20)
@@ -68,6 +68,38 @@ def test_a_partition_without_a_leader_lasts_until_a_line_shows_one(observe: Obse
     (episode,) = of_kind(controller_log(observe, *logs), AlertKind.NO_LEADER)
     assert not episode.lasts
     assert episode.text == "orders-0 had no leader for at least 1 min 33 s, until broker 1 led it."
+
+
+def state(
+    version: int, leader: int, *isr: int, election: str | None = None, controller_epoch: int | None = 5
+) -> State:
+    time = at(version)
+    return State(
+        "orders", 0, 0, version, version, leader, isr, None, controller_epoch, time, time, None, None, None,
+        Line("log", 0, version, f"version {version}"), election,
+    )  # fmt: skip
+
+
+def unclean(*states: State) -> list[str]:
+    return [each.text for each in of_kind(episodes(Observed(states=states)), AlertKind.UNCLEAN_ELECTION)]
+
+
+def test_an_election_from_the_elr_is_not_unclean() -> None:
+    assert unclean(state(3, 1, 1), state(4, 2, 2, election="eligible")) == []
+    assert unclean(state(3, 1, 1, 2), state(4, 2, 2, election="clean")) == []
+
+
+def test_an_election_that_the_controller_calls_unclean_is_an_event_also_without_the_state_before() -> None:
+    (text,) = unclean(state(3, 1, 1), state(4, 2, 2, election="unclean"))
+    assert "although it was not in the ISR [1]" in text
+    (text,) = unclean(state(1, 1, 1), state(4, 2, 2, election="unclean"))
+    assert "was elected leader of orders-0 at 2026-11-21 10:00:00.004 uncleanly: acknowledged" in text
+
+
+def test_brokers_alone_do_not_prove_an_unclean_election() -> None:
+    """In KRaft mode the leader may come from the ELR, and only the controller knows it."""
+    assert len(unclean(state(3, 1, 1), state(4, 2, 2))) == 1
+    assert unclean(state(3, 1, 1, controller_epoch=None), state(4, 2, 2, controller_epoch=None)) == []
 
 
 def test_where_epochs_jump_nothing_is_an_episode(observe: Observe) -> None:

@@ -68,8 +68,8 @@ def partition(leader: int, *isr: int, epoch: int = 0) -> bytes:
     return value(3, 0, body + struct.pack(">iii", leader, epoch, epoch))
 
 
-def change(**tags: bytes) -> bytes:
-    return value(5, 0, struct.pack(">i", 0) + ID_BYTES, **tags)
+def change(version: int = 0, **tags: bytes) -> bytes:
+    return value(5, version, struct.pack(">i", 0) + ID_BYTES, **tags)
 
 
 def number(each: int) -> bytes:

@@ -61,6 +61,35 @@ def test_a_partition_s_epochs_are_counted(log: Log) -> None:
     assert (rows(segment)[0]["topic"], rows(segment)[0]["topic_id"]) == ("a-b", TOPIC_ID)
 
 
+def test_how_a_leader_was_elected_is_in_the_records(log: Log) -> None:
+    elr = int32s(2, 3)
+    segment = log(
+        batch(
+            0,
+            TOPIC,
+            partition(1, 1, 2),
+            change(2, t0=int32s(2), t1=number(2)),
+            change(2, t0=int32s(), t1=number(-1), t6=elr),
+            change(2, t0=int32s(3), t1=number(3), t6=int32s(2)),
+            change(2, t0=int32s(), t1=number(-1), t6=int32s()),
+            change(2, t0=int32s(1), t1=number(1), t5=b"\1"),
+            change(2, t5=b"\0"),
+            change(2, t0=int32s(2), t1=number(2)),
+        ),
+    )
+    found = [(row["leader"], row.get("election")) for row in rows(segment) if "leader" in row]
+    assert found == [
+        (1, None),  # A new partition's leader is not elected.
+        (2, "clean"),
+        (-1, None),
+        (3, "eligible"),
+        (-1, None),
+        (1, "unclean"),
+        (1, None),
+        (2, "unclean"),
+    ]
+
+
 def test_an_entry_has_its_record_its_place_and_its_controller(log: Log) -> None:
     segment = log(leader_change(0, 3, 5) + batch(1, register(2, 40), epoch=5, time_ms=77))
     elected, registered = [entry for entries in read_log(segment) for entry in entries]
