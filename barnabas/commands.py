@@ -16,7 +16,7 @@ from barnabas.local.errors import ClusterError
 _FOLLOW_EVERY_S = 0.2
 
 _LAST_BYTES = 1_000_000
-"""Bytes at the end of a log in which its last lines are looked for."""
+"""The bytes at the end of a log that are searched for its last lines."""
 
 
 def setting(text: str) -> tuple[str, str]:

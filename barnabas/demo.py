@@ -43,7 +43,7 @@ CALM_S = 3.0
 """The seconds between two kills."""
 
 CLUSTER, REPORT = Path("cluster"), Path("analysis", "report.html")
-"""Folder and file of the demo's directory: all of the cluster, and what is kept of a demo that went well."""
+"""The names of the cluster's folder and of the file that is kept of a demo that went well."""
 
 RECOVERY_TIMEOUT_S = 30.0
 WATCH_EVERY_S = 0.25
@@ -85,7 +85,7 @@ class Watch:
 
     def _run(self) -> None:
         while not self._over.wait(WATCH_EVERY_S):
-            # While brokers die and start none may answer: then the last view stays.
+            # While brokers die and start, none may answer; then the last view stays.
             with contextlib.suppress(confluent_kafka.KafkaException):
                 self.view = self._observer.look(TOPIC, timeout_s=1.0)
             self._on_look()

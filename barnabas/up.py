@@ -1,7 +1,8 @@
 """``barnabas up``: run a local cluster, in the foreground or behind the command.
 
-The process that runs the cluster also serves its control socket and starts again what ended by itself
-(``barnabas.local.supervisor``). In the background, its output is in ``up.log`` in the cluster's directory.
+The process that runs the cluster also serves its control socket, and restarts processes that ended by
+themselves (``barnabas.local.supervisor``). In the background, its output is in ``up.log`` in the cluster's
+directory.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ def run(
             started = [broker.id for broker in cluster.brokers.values() if broker.pid is not None]
             _name_other_brokers(directory, brokers, sys.stdout, started)
             if switches is not None:
-                switches.heal_all()  # a broker that is cut off cannot hand over its leaderships
+                switches.heal_all()  # a broker that is cut off could not hand over its leaderships
             for broker_id in cluster.stop():
                 _say(f"broker {broker_id} did not end in time and was killed")
             if switches is not None:

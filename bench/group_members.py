@@ -93,7 +93,7 @@ class Member:
     Attributes:
         generation: The generation in which it last got an assignment, -1 before.
         assigned_at: When that was, on the clock of `time.perf_counter`.
-        heard_at: When its last heartbeat was sent.
+        heartbeat_at: When its last heartbeat was sent.
         assigned: Set while it has an assignment of the generation that it knows.
 
     Args:
@@ -103,7 +103,7 @@ class Member:
 
     def __init__(self, group: str, heartbeat_s: float) -> None:
         self.generation = -1
-        self.assigned_at = self.heard_at = 0.0
+        self.assigned_at = self.heartbeat_at = 0.0
         self.assigned = asyncio.Event()
         self._group = GroupId(group)
         self._heartbeat_s = heartbeat_s
@@ -137,7 +137,7 @@ class Member:
             error = ErrorCode.none
             while error is ErrorCode.none:
                 await asyncio.sleep(self._heartbeat_s)
-                self.heard_at = time.perf_counter()
+                self.heartbeat_at = time.perf_counter()
                 request = HeartbeatRequest(
                     group_id=self._group, generation_id=i32(self.generation), member_id=self._id
                 )

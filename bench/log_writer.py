@@ -76,7 +76,7 @@ def main(directory: Path) -> None:
     Raises:
         ValueError: The log refused the batch.
     """
-    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # the numbers have stdout
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # the numbers go to stdout
     with ThreadPoolExecutor(max_workers=1) as executor:
         log = open_directory(directory, executor).get_or_create(TP)
         batch = build_batch()

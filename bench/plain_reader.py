@@ -35,14 +35,17 @@ _SPELLINGS = {
 
 
 class Form(NamedTuple):
-    """One form of a line: its text after the first word, and what it always says."""
+    """One form of a line: its text after the first word, and the values that all such lines have."""
 
     pattern: re.Pattern[str]
     constants: dict[str, Any]
 
 
 def _form(kind: str, releases: str, text: str, **constants: str) -> Form:
-    """A form whose text has its values as ``<column>`` or ``<column:spelling>``; ``<_:…>`` has no column."""
+    """Return a form whose text has its values as ``<column>`` or ``<column:spelling>``.
+
+    ``<_:…>`` has no column.
+    """
     pattern, end = "", 0
     for field in _FIELD.finditer(text):
         spelling = _SPELLINGS[field[2]]
@@ -181,7 +184,7 @@ class _Batch:
         self._columns: dict[str, list[Any]] = {name: [] for name in EVENTS_ARROW.names}
 
     def put(self, name: str, value: Any) -> None:
-        """Set a column of the newest row."""
+        """Fill a column of the newest row."""
         column = self._columns[name]
         missing = self.rows - 1 - len(column)
         if missing > 0:

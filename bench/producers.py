@@ -82,7 +82,7 @@ def committed(bootstrap: str, settings: Mapping[str, str] = NO_SETTINGS) -> int:
     """
     admin = AdminClient({**settings, "bootstrap.servers": bootstrap, "log_level": 2})
     partitions = [confluent_kafka.TopicPartition(TOPIC, number) for number in range(PARTITIONS)]
-    specs: Any = OffsetSpec  # whose methods have no annotations
+    specs: Any = OffsetSpec  # the methods have no annotations
     ends, starts = (
         sum(found.result(METADATA_TIMEOUT_S).offset for found in admin.list_offsets(asked).values())
         for asked in (dict.fromkeys(partitions, spec) for spec in (specs.latest(), specs.earliest()))
@@ -142,7 +142,9 @@ class Producers:
         return time.perf_counter() - start
 
     def write(self, records: int) -> float:
-        """As ``warm_up``, and all of them must be committed; the topic is known to all brokers by now.
+        """Write as ``warm_up`` does, and check that all records are committed.
+
+        All brokers know the topic by now.
 
         Raises:
             LostRecordsError: Some are not committed.

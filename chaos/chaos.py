@@ -127,7 +127,7 @@ class Chaos:
         self.findings.problems += differing(
             self._targets.log_dirs, self._traffic.partitions, DELETION_TIMEOUT_S
         )
-        if self._is_whole:  # otherwise a broker may be down because of a fault that was not healed
+        if self._is_whole:  # otherwise a broker may still be down because of a fault that was not healed
             self.findings.problems += ended(self._targets.cluster)
 
     def _step(self, step: Step) -> None:
@@ -153,7 +153,7 @@ class Chaos:
 
     def _inject(self, step: Step) -> list[tuple[Kind, InjectedFault]]:
         faults: list[tuple[Kind, InjectedFault]] = []
-        # Two nemeses of a step never share a victim: a broker that was hit is not standing for the next one.
+        # Two nemeses of a step never share a victim: the second chooses among the brokers that still stand.
         hit: set[BrokerId] = set()
         for kind, die in zip(step.kinds, step.dice, strict=True):
             standing = [

@@ -274,8 +274,8 @@ def _missing(
             if value in partition.excused:
                 continue
             # An acknowledged value is lost if some reader of the whole partition did not receive it and got
-            # past its place. It is unread if readers lack it but none got that far, or if there was no such
-            # reader.
+            # past its place. A value is unread if readers lack it but none got that far, or if no reader
+            # read the whole partition.
             lacking = {name: each for name, each in readings.items() if value not in each.values}
             proof = next((name for name, each in lacking.items() if each.proves_missing(offset)), None)
             if proof is not None:
@@ -315,14 +315,15 @@ def _duplicates(tp: TopicPartition, partition: _Partition) -> list[Duplicate]:
 
 
 def _inversions(tp: TopicPartition, partition: _Partition) -> list[Inversion]:
-    """Find each value after one that the same producer sent later, with the latest such value.
+    """Find values that follow, in the log, a value that their producer sent later.
 
-    Only the first offset of a duplicated value counts: its second is a duplicate, not a reordering.
+    Each is paired with the latest-sent value before it. Of a duplicated value only the first offset counts:
+    the second is a duplicate, not a reordering.
     """
     inversions = []
     latest: dict[str, tuple[int, str, int]] = {}  # producer -> highest sequence number so far, value, offset
-    # Walk through the log by offset. A value with a lower sequence number than one already seen from its
-    # producer was overtaken by it.
+    # Walk through the log by offset. A value whose sequence number is lower than one seen before from the
+    # same producer was overtaken.
     places = sorted((min(offsets), value) for value, offsets in partition.where.items())
     for offset, value in places:
         if value not in partition.sent:

@@ -156,11 +156,11 @@ class ConfluentProducer:
                 return
 
     def poll(self) -> None:
-        """As the protocol says."""
+        """Report the outcomes that have arrived."""
         self._client.poll(0)
 
     def close(self, timeout_s: float) -> None:
-        """As the protocol says."""
+        """Wait for outcomes, then close the client."""
         self._client.flush(timeout_s)
 
 
@@ -204,7 +204,7 @@ class KafkaPythonProducer:
         """Do nothing: the client reports outcomes from a thread of its own."""
 
     def close(self, timeout_s: float) -> None:
-        """As the protocol says."""
+        """Wait for outcomes, then close the client."""
         self._client.close(timeout=timeout_s)
 
 
@@ -244,11 +244,11 @@ class ConfluentReader:
         return records
 
     def position(self, partition: TopicPartition) -> int:
-        """As the protocol says."""
+        """Return the next offset to read."""
         return self._positions[partition]
 
     def end(self, partition: TopicPartition) -> int | None:
-        """As the protocol says."""
+        """Ask the partition's leader for the high watermark; None if no broker answers."""
         try:
             _, end = self._client.get_watermark_offsets(
                 confluent_kafka.TopicPartition(*partition), timeout=self._TIMEOUT_S
@@ -258,7 +258,7 @@ class ConfluentReader:
         return int(end)
 
     def close(self) -> None:
-        """As the protocol says."""
+        """Close the connections."""
         self._client.close()
 
 
@@ -278,7 +278,7 @@ class KafkaPythonReader:
             self._client.seek(tp, 0)
 
     def poll(self) -> Iterable[tuple[TopicPartition, int, bytes]]:
-        """As the protocol says."""
+        """Return the records that arrived; empty if none came for a moment."""
         return [
             (TopicPartition(tp.topic, tp.partition), record.offset, record.value)
             for tp, records in self._client.poll(timeout_ms=200, max_records=1000).items()
@@ -286,11 +286,11 @@ class KafkaPythonReader:
         ]
 
     def position(self, partition: TopicPartition) -> int:
-        """As the protocol says."""
+        """Return the next offset to read."""
         return int(self._client.position(kafka.TopicPartition(*partition)))
 
     def end(self, partition: TopicPartition) -> int | None:
-        """As the protocol says."""
+        """Ask the partition's leader for the high watermark; None if no broker answers."""
         asked = kafka.TopicPartition(*partition)
         try:
             return int(self._client.end_offsets([asked])[asked])
@@ -298,7 +298,7 @@ class KafkaPythonReader:
             return None
 
     def close(self) -> None:
-        """As the protocol says."""
+        """Close the connections."""
         self._client.close()
 
 

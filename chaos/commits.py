@@ -1,9 +1,9 @@
 """Committed offsets must not go back: the check of a history's commits. Pure.
 
-A commit was asked for and acknowledged. A later one of the same group, asked for after that acknowledgement,
-must not be lower: its member got the position that the group had committed, or read on from there, and a
-member that the group has replaced must be refused. What the group has committed when the run ends must not be
-lower than any acknowledged commit either.
+A commit that is requested after the acknowledgement of another one must not be lower: its member started
+from the group's committed offset and read on from there, and a member that the group has replaced must be
+refused. The offset that is committed at the end of the run must not be lower than any acknowledged one
+either.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class WentBack:
     """A committed offset that is lower than one that had been acknowledged before.
 
     Attributes:
-        process: The member that committed it, or the client that was told it.
+        process: The member that committed it, or the client that fetched it.
         offset: The lower offset; None if the group has no commit at all.
         acknowledged: The highest one that had been acknowledged before.
     """

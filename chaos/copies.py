@@ -28,7 +28,7 @@ META_PROPERTIES = "meta.properties"
 
 
 def power_cut(targets: Targets, victims: tuple[BrokerId, ...]) -> InjectedFault:
-    """Kill brokers whose machines lose what was not synced, if other replicas have all that was promised."""
+    """Kill brokers and lose what they had not synced, if other replicas have all acknowledged records."""
     fault = kill(targets, victims)
     alone = _only_in_sync(targets, victims)
     return replace(fault, missed=alone) if alone else _cut(targets, victims, fault)

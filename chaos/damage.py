@@ -45,7 +45,7 @@ class Damage:
         return f"{self.harm} in sealed segments of broker {self.broker}: {where}"
 
     def lacking(self, log_dirs: Mapping[BrokerId, Sequence[Path]]) -> str:
-        """Return what is still damaged or differs between brokers, from the files; empty if nothing is."""
+        """Return a text about damage and differences that are left in the files; empty if there are none."""
         lines = [
             f"{tp}: {line}"
             for tp, (start, end) in self.ranges.items()

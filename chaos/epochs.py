@@ -14,8 +14,7 @@ Rules for the state-change logs:
 * a broker that logs as the controller of an epoch is the one that won it;
 * a broker that starts to lead a partition in a leader epoch is the leader in ZooKeeper in that epoch.
 
-It is a problem, too, if ZooKeeper's history has no election or the logs no action, because that proves
-nothing.
+A history without an election, or logs without an action, are a problem too, because they prove nothing.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ def acts_of(log: BrokerId, lines: Iterable[str]) -> set[Act]:
     """Return the distinct acts in a broker's state-change.log."""
     found: set[Act] = set()
     for line in lines:
-        # A killed broker leaves half a line, and its next process appends to that.
+        # A killed broker leaves half a line, to which the next process appends.
         spoke = _CONTROLLER.findall(line)
         found |= {
             ActedAsController(log, BrokerId(int(who)), ControllerEpoch(int(epoch))) for who, epoch in spoke
@@ -146,8 +145,8 @@ def _apply(tree: _Tree, txn: Txn) -> Iterator[str]:
         if change.change is Change.DELETE:
             if txn.session != tree.session:
                 yield f"{_at(txn)}: the state of {tp} was deleted in session {_session(tree, txn.session)}"
-            # Its leaders are kept, because log lines do not distinguish a topic from an earlier one of the
-            # same name.
+            # The leaders of a deleted topic are kept, because log lines do not distinguish topics of one
+            # name.
             tree.states.pop(tp, None)
         else:
             yield from _apply_state(tree, txn, tp, decode_state(tp, change.data, 0))

@@ -51,7 +51,7 @@ def kill(targets: Targets, victims: tuple[BrokerId, ...]) -> InjectedFault:
     for broker in victims:
         targets.cluster.brokers[broker].signal(signal.SIGKILL)
     for broker in victims:
-        targets.cluster.kill(broker)  # waits for the end of the process
+        targets.cluster.kill(broker)  # this waits for the end of the process
 
     return InjectedFault(f"SIGKILL {names(victims)}", lambda: restart(targets, victims))
 

@@ -26,7 +26,7 @@ SETTINGS = {
     "zookeeper.session.timeout.ms": "6000",
     "log.segment.bytes": str(1 << 20),  # short segments, so that recovery finds several
     "auto.create.topics.enable": "false",
-    "min.insync.replicas": "2",  # for the topic of the groups, which has no settings of its own
+    "min.insync.replicas": "2",  # these are for the topic of the groups, which has no settings of its own
     "offsets.topic.num.partitions": "5",
     # Damage is found within a minute; checking small batches leaves most of the CPU to the cluster.
     "log.scrub.interval.ms": "2000",

@@ -178,7 +178,7 @@ def _disk_full(targets: Targets, victims: tuple[BrokerId, ...]) -> InjectedFault
     def heal() -> None:
         for broker in victims:
             targets.disks[broker].free()
-        restart(targets, victims)  # a log directory that failed comes back with its broker
+        restart(targets, victims)  # a failed log directory returns with the restart of its broker
 
     return InjectedFault(f"a disk of {names(victims)} is full", heal, deadly=victims)
 

@@ -4,9 +4,10 @@ A server logs a leader's proposal before it acknowledges it, and a proposal that
 committed. So a committed transaction is in the logs of a majority. A transaction in fewer logs was proposed
 by a leader that lost its followers, and was not committed.
 
-A former leader's last proposals stay in its log, because a log is not truncated across the begin of an epoch;
-the server receives a snapshot instead. Its log then lacks the transactions of the time it was away, which the
-logs of other servers have. Source: ZooKeeper Internals, "Zab"; ``LearnerHandler.syncFollower`` of 3.9.
+A former leader's last proposals stay in its log, because a log is not truncated across the begin of an
+epoch; the server receives a snapshot instead. The server's log then lacks the transactions during its
+absence, which the logs of other servers have.
+Source: ZooKeeper Internals, "Zab"; ``LearnerHandler.syncFollower`` of 3.9.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from barnabas.cluster.model.ids import TopicPartition
 
 @dataclass(frozen=True, slots=True)
 class StaleRead:
-    """A stale read: the end that a reader was given is before what had been promised when it asked.
+    """A stale read: the answered end lies before an offset that was known when the reader asked.
 
     Attributes:
         end: The high watermark in the answer.

@@ -97,7 +97,7 @@ class Summary:
             },
             "commits": {"acknowledged": self.commits, "went_back": len(self.backward)},
             "epochs": {
-                "reigns": epochs.controllers,
+                "controllers": epochs.controllers,
                 "elections": epochs.elections,
                 "broken": len(epochs.problems),
             },
@@ -110,7 +110,7 @@ class Summary:
             },
             "nemeses": {
                 row.nemesis: {
-                    "strikes": row.injections,
+                    "injections": row.injections,
                     "longest_write_stall_s": 0.0 if row.stall is None else row.stall.seconds,
                     "slowest_recovery_s": row.recovery_s,
                 }

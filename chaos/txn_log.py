@@ -1,8 +1,9 @@
 """The reader of ZooKeeper's transaction log: every change of every znode, in order. Pure.
 
 A log file is a header (``ZKLG``, version 2, database id) and records: checksum (Adler-32, 8 bytes), length,
-body, ``B``; zeros, which the server allocates ahead, end it. A body is a header (session, cxid, zxid, time in
-ms, type) and what the type says; integers are big-endian, texts and buffers have their length before them.
+body, ``B``; zeros, which the server allocates ahead, end it. A body is a header (session, cxid, zxid, time
+in ms, type) and content that depends on the type; integers are big-endian, texts and buffers have their
+length before them.
 Source: ``zookeeper.jute`` and ``FileTxnLog`` of ZooKeeper 3.9.
 """
 

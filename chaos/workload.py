@@ -197,24 +197,24 @@ def read_back(
     partitions = tuple(partitions)
     promised = promised_ends(history)
     deadline = time.monotonic() + timeout_s
-    last_news = time.monotonic()
+    last_read = time.monotonic()
     ends: dict[TopicPartition, int | None] = dict.fromkeys(partitions)
     while True:
-        news = False
+        has_read = False
         for tp, offset, value in reader.poll():
             history.add(Read(history.now(), process, tp, offset, value.decode(errors="replace")))
-            news = True
+            has_read = True
         now = time.monotonic()
         if now > deadline:
             break
-        if news:
-            last_news = now
+        if has_read:
+            last_read = now
             continue
         ends = {tp: reader.end(tp) for tp in partitions}
         positions = {tp: reader.position(tp) for tp in partitions}
         at_end = all((end := ends[tp]) is not None and positions[tp] >= end for tp in partitions)
         kept = all(positions[tp] >= promised.get(tp, 0) for tp in partitions)
-        if at_end and (kept or now - last_news > settle_s):
+        if at_end and (kept or now - last_read > settle_s):
             break
     for tp in partitions:
         history.add(Tail(history.now(), process, tp, reader.position(tp), ends[tp]))

@@ -16,7 +16,7 @@ LEADER_OFFLINE = "its leader went offline"
 BOTH_OFFLINE = "its leader, the controller, went offline"
 NOBODY_IN_SYNC = "no replica in sync was alive"
 NEVER_LED = "no replica was alive when it was created"
-TOLD_ONLY = "brokers were told that it has no leader"
+NOTIFIED_ONLY = "brokers were notified that it has no leader"
 UNSEEN = "it is not known who led it before"
 
 _TAKEOVER = timedelta(seconds=10)
@@ -168,7 +168,7 @@ def _cause() -> Column:
         sf.when(sf.col("leader_before").isNull() & sf.col("newborn"), NEVER_LED)
         .when(sf.col("failed") > 0, NOBODY_IN_SYNC)
         .when((sf.col("leader_before") == sf.col("previous_controller")) & at_begin, BOTH_OFFLINE)
-        .when(sf.col("controller_epoch").isNull(), TOLD_ONLY)
+        .when(sf.col("controller_epoch").isNull(), NOTIFIED_ONLY)
         .when(sf.col("leader_before").isNull(), UNSEEN)
         .otherwise(LEADER_OFFLINE)
     )

@@ -21,7 +21,7 @@ from barnabas.local.place import HERE, Place
 from barnabas.local.ports import BrokerPorts
 
 SESSION_TIMEOUT_MS = 4000
-"""The session timeout on a laptop: dead brokers are noticed soon, and busy ones keep their sessions."""
+"""The ZooKeeper session timeout on a laptop: short, so that deaths are noticed, and safe for busy brokers."""
 
 PID_FILE = "broker.pid"
 """The file in a broker's directory that holds the id of its process."""
@@ -41,8 +41,9 @@ CONTROLLERS = "kafka_controller_KafkaController_ActiveControllerCount"
 def live_process(directory: Path) -> int | None:
     """Return the id of the process that runs the broker in ``directory``, or None if there is none.
 
-    The id is that of its ``broker.pid``. A broker that was killed leaves the file behind, so the process must
-    be alive and must be a broker's: where ``/proc`` tells, its command line must name ``barnabas.broker``.
+    The id is that of its ``broker.pid``. A broker that was killed leaves the file behind, so the process
+    must be alive and must be a broker's: where there is a ``/proc``, its command line must name
+    ``barnabas.broker``.
     """
     try:
         pid = int((directory / PID_FILE).read_text(encoding="ascii"))
@@ -130,7 +131,7 @@ class BrokerProcess:
     def write_properties(self, zookeeper: str, brokers: int, overrides: Mapping[str, str]) -> None:
         """Write server.properties for a cluster of ``brokers`` brokers.
 
-        ``overrides`` win over what is written anyway, and this broker's ``own_settings`` over them.
+        ``overrides`` replace defaults, and this broker's ``own_settings`` replace both.
         """
         settings = {
             "broker.id": str(self.id),
@@ -235,7 +236,7 @@ class BrokerProcess:
         return self.console.read_text(encoding="utf-8", errors="replace")
 
     def last_words(self) -> str:
-        """Return the last line that the process printed, for error messages."""
+        """Return the last line that the process printed, which error messages quote."""
         lines = reversed(self.said().splitlines()) if self.console.exists() else ()
         return next((line for line in lines if line.strip()), "it printed nothing")
 

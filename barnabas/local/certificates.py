@@ -22,7 +22,7 @@ VALID_DAYS = 3650
 """Days for which certificates are valid: local clusters have nobody who renews them."""
 
 _SKEW = dt.timedelta(hours=1)
-"""How far clocks of clients may be behind."""
+"""The tolerance for clients' clocks that are behind: certificates are valid from this long ago."""
 
 
 class Authority(NamedTuple):

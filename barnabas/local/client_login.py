@@ -17,7 +17,7 @@ _PROTOCOL = "SASL_SSL"
 
 @dataclass(frozen=True, slots=True)
 class ClientLogin:
-    """A user of a cluster whose listener for clients is SASL_SSL. It does not show its password.
+    """A user of a cluster whose listener for clients is SASL_SSL; the text does not show the password.
 
     Attributes:
         user: The user.

@@ -189,7 +189,7 @@ class LocalCluster:
 
     @staticmethod
     def _ends(brokers: Iterable[BrokerProcess]) -> str:
-        """Describe how brokers ended, each with the end of its output."""
+        """Describe the end of brokers, each with the last lines of its output."""
         return "\n".join(
             f"broker {broker.id} ended with status {broker.exit_status}: {broker.last_words()} "
             f"(see {broker.console})"

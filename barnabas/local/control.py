@@ -1,4 +1,4 @@
-"""The control socket of a running cluster: what ``barnabas kill``, ``status``, ``down`` and others speak.
+"""The control socket of a running cluster, which ``barnabas kill``, ``status``, ``down`` and others use.
 
 The supervisor listens on a Unix socket in the cluster's directory, which only its user can open. A request is
 a line of JSON, ``{"command": "kill", "broker": 2}``, and so is its answer, ``{"result": …}`` or
@@ -109,7 +109,7 @@ class ClusterControl(Protocol):
     """
 
     def status(self) -> ClusterStatus:
-        """Return how everything is."""
+        """Return the state of the cluster's processes."""
         ...
 
     def kill(self, broker_id: BrokerId) -> None:
@@ -194,7 +194,7 @@ class _Handler(socketserver.StreamRequestHandler):
         line = self.rfile.readline()
         if line:
             answer = json.dumps(answer_to(self.server.control, line)) + "\n"
-            with contextlib.suppress(OSError):  # whoever asked does not wait any more
+            with contextlib.suppress(OSError):  # the client may have gone
                 self.wfile.write(answer.encode())
 
 
@@ -236,7 +236,7 @@ class ControlClient:
         self._directory = directory
 
     def status(self) -> ClusterStatus:
-        """Return how everything is."""
+        """Return the state of the cluster's processes."""
         found = self._ask("status")
         brokers = tuple(
             BrokerStatus(**{**broker, "state": BrokerState(broker["state"])}) for broker in found["brokers"]

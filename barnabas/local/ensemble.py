@@ -144,7 +144,7 @@ def local_ensemble(
 ) -> Ensemble:
     """Create embedded servers ``zookeeper-1`` … ``zookeeper-n``, each in a folder below ``directory``.
 
-    What holds for an ``EmbeddedZooKeeper`` holds for each of them.
+    The rules of ``EmbeddedZooKeeper`` apply to each of them.
 
     Args:
         directory: The parent folder, which is created if it does not exist.

@@ -60,7 +60,7 @@ class ForkedProcess:
             try:
                 os.kill(self.pid, sig)
             except ProcessLookupError:
-                self._ended.wait(1.0)  # it has just ended, and the report is on its way
+                self._ended.wait(1.0)  # the process has just ended, and the report is on its way
 
 
 class _Server:
@@ -105,7 +105,7 @@ class _Server:
         self._reader.join()
         for stream in (self._process.stdin, self._process.stdout):
             if stream is not None:
-                with contextlib.suppress(OSError):  # a request that it never read
+                with contextlib.suppress(OSError):  # a request that the process never read
                     stream.close()
 
     def _read(self) -> None:

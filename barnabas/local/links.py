@@ -1,11 +1,10 @@
 """Links between nodes that can be cut, refused, delayed and slowed without root.
 
 A node is a broker (``1``), ``zookeeper`` or ``clients``. Each node reaches each server by an address of its
-own, which is a TCP proxy here; so every connection says whose it is. What flows from a to b flows over the
-connections that a opened to b, and over those that b opened to a: both belong to the *way* from a to b.
-
-A cut way is silent, as a network that drops packets: nothing is refused, connections stay open, and what was
-sent arrives after the way is healed, as TCP sends it again.
+own, which is a TCP proxy here; so the address of a connection identifies its node. Data from a to b travels
+over connections that a opened to b, and over connections that b opened to a; both belong to the *way* from
+a to b. A cut way is silent, as a network that drops packets: nothing is refused, connections stay open, and
+data arrives after the way is healed, because TCP sends it again.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from barnabas.local.ports import HOST
 
 _CHUNK = 64 * 1024
 _IN_FLIGHT = 256
-"""The most chunks of a connection and direction that are delayed; then the sender is stopped."""
+"""The most delayed chunks of one direction of a connection; beyond it the sender is stopped."""
 
 _RETRY_S = 0.01
 
@@ -45,7 +44,7 @@ HEALTHY = Condition()
 
 
 class Way:
-    """What flows from one node to another, over all of their connections."""
+    """The data from one node to another, over all of their connections."""
 
     def __init__(self) -> None:
         self._condition = HEALTHY
@@ -59,7 +58,7 @@ class Way:
         return self._condition
 
     def change(self, condition: Condition) -> None:
-        """Set the condition; must be called on the loop."""
+        """Change the condition; must be called on the loop."""
         self._condition = condition
         if condition.is_cut:
             self._open.clear()
@@ -137,7 +136,7 @@ class Switch:
     async def _join(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._there.condition.is_refused or self._back.condition.is_refused:
             return
-        # The handshake needs both ways.
+        # TCP's handshake needs both ways.
         await self._there.until_open()
         await self._back.until_open()
         far = await self._connect()
@@ -150,7 +149,7 @@ class Switch:
                 both.create_task(_carry(reader, far_writer, self._there))
                 both.create_task(_carry(far_reader, writer, self._back))
         except* OSError:
-            pass  # one side is gone: the other is reset
+            pass  # one side is gone, so the other is reset
         finally:
             self._connections.discard(far_writer)
             far_writer.transport.abort()
@@ -177,7 +176,7 @@ async def _carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, way
                 await asyncio.sleep(due - loop.time())
             await way.until_open()
             if not data:
-                with contextlib.suppress(RuntimeError):  # the transport is closed already
+                with contextlib.suppress(RuntimeError):  # the transport has been closed
                     writer.write_eof()
                 return
             writer.write(data)
@@ -222,7 +221,7 @@ class Links:
         return switch.address
 
     def change(self, source: str, target: str, condition: Condition) -> None:
-        """Set the condition of what flows from ``source`` to ``target``."""
+        """Change the condition of the way from ``source`` to ``target``."""
         self._ways[source, target].change(condition)
         if condition.is_refused:
             for ends in ((source, target), (target, source)):

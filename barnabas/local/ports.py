@@ -51,7 +51,7 @@ class ClusterPorts:
 
 @dataclass(slots=True)
 class _Cursor:
-    """What `free_ports` remembers in this process.
+    """The memory of `free_ports` in this process.
 
     Attributes:
         next: The port after the last one that was returned; None before the first call.

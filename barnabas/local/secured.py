@@ -44,7 +44,7 @@ FOLDER = "secure"
 """The folder in a cluster's directory that makes it a secured one. Its owner alone may open it."""
 
 ADMIN, CLIENT = "admin", "client"
-"""The users of clients."""
+"""The names of the users for clients."""
 
 HOSTS = ("localhost", "127.0.0.1", "::1")
 """The names in the brokers' certificates."""
@@ -75,7 +75,7 @@ def _entries(permission: AclPermission, *operations: AclOperation) -> frozenset[
 
 GRANTS: Mapping[ResourcePattern, frozenset[AccessControlEntry]] = {
     ResourcePattern(ResourceType.TOPIC, WILDCARD): _entries(AclPermission.ALLOW, *_TOPIC_OPERATIONS),
-    # Who reads the topics of offsets knows what all groups read.
+    # A reader of the topic of offsets learns what all groups read.
     ResourcePattern(ResourceType.TOPIC, "__", PatternType.PREFIXED): _entries(
         AclPermission.DENY, AclOperation.ALL
     ),
@@ -176,13 +176,13 @@ class Secured:
         if not certificate.exists():
             made = make_authority("barnabas")
             for store in self.folder.glob("broker-*.pem"):
-                store.unlink()  # of another authority, which the next one does not trust
+                store.unlink()  # it comes from another authority, which the next broker would not trust
             write_secret(key, made.key)
             write_secret(certificate, made.certificate)
         authority = Authority(key.read_text(encoding="ascii"), certificate.read_text(encoding="ascii"))
         for number in range(1, brokers + 1):
             own = directory / f"broker-{number}"
-            own.mkdir(mode=0o700, exist_ok=True)  # its data and logs are for their owner, too
+            own.mkdir(mode=0o700, exist_ok=True)  # its data and logs are only for their owner, too
             if not self.store(number).exists():
                 names = (*HOSTS, *self._hosts(number))
                 write_secret(self.store(number), issue(authority, principal_of(number), names))

@@ -1,8 +1,8 @@
-"""A supervisor of a local cluster: performs commands, and starts again what ended without one.
+"""A supervisor of a local cluster: performs commands, and restarts processes that ended by themselves.
 
 A broker that a command killed or stopped stays down until it is started. A broker that ended otherwise is
 started again, and so is ZooKeeper, as `docker compose` does with ``restart: unless-stopped``. A broker that
-keeps ending is left dead; a ZooKeeper that does ends the cluster.
+keeps ending stays down; a ZooKeeper that keeps ending ends the cluster.
 """
 
 from __future__ import annotations
@@ -74,14 +74,14 @@ class Supervisor:
         self._clock = clock
         self._lock = threading.Lock()
         self._held: dict[BrokerId, BrokerState] = {}
-        """Brokers that stay as a command put them, or that were given up."""
+        """The brokers that stay as a command left them, or that were given up."""
         self._restarts = Restarts()
         self._elsewhere: set[int] = set()
         self.down_requested = threading.Event()
         self.page = ""
 
     def status(self) -> ClusterStatus:
-        """Return how everything is; brokers are asked at the same time, for 2 s at most."""
+        """Return the state of all processes; brokers are asked at the same time, for 2 s at most."""
         brokers = list(self._cluster.brokers.values())
         with ThreadPoolExecutor(min(len(brokers), 16), thread_name_prefix="status") as threads:
             found = tuple(threads.map(self._status_of, brokers))
@@ -198,7 +198,7 @@ class Supervisor:
         return os.getpid()
 
     def look_after(self) -> None:
-        """Start what ended without a command. Call this a few times a second.
+        """Start the processes that ended without a command. Call this a few times a second.
 
         Raises:
             ClusterError: ZooKeeper keeps ending.

@@ -46,7 +46,7 @@ async def detours(
 class Switches:
     """The switches of a cluster with an embedded ZooKeeper, on a thread of their own.
 
-    Brokers that are started after this go through them. The settings are those of the processes alone: a
+    Brokers that are started later connect through them. The settings are those of the processes alone: a
     broker that is started by hand from its server.properties goes past the switches.
 
     Args:

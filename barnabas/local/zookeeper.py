@@ -95,8 +95,8 @@ _ALONE, _MEMBER = (
 )
 
 _MEMBER_FLAGS = (
-    "-Dzookeeper.cnxTimeout=2000",  # ms to connect to another member; the default of 5 s delays elections
-    # A member that lags by fewer transactions gets these. A snapshot would leave a gap in its log.
+    "-Dzookeeper.cnxTimeout=2000",  # ms to connect to another member; the default of 5 s slows elections
+    # A member that lags by fewer transactions receives them. A snapshot would leave a gap in its log.
     "-Dzookeeper.commitLogCount=100000",
 )
 

@@ -88,7 +88,7 @@ def find_jars(*, secure: bool = False) -> tuple[Path, ...]:
 
 
 def wanted() -> tuple[str, tuple[Jar, ...]]:
-    """Return the address of the repository, and all that a server may load."""
+    """Return the address of the repository, and all jars that a server may load."""
     text = importlib.resources.files(__package__).joinpath("zookeeper_jars.toml").read_text(encoding="utf-8")
     table = tomllib.loads(text)
     return table["repository"], tuple(Jar(**entry) for entry in table["jar"])

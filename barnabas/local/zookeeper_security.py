@@ -1,4 +1,4 @@
-"""The security of an embedded ZooKeeper: who may connect, and what its files say of that."""
+"""The security of an embedded ZooKeeper: its users and TLS, and their form in its files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _CLIENT_SOCKET = "org.apache.zookeeper.ClientCnxnSocketNetty"
 
 @dataclass(frozen=True, slots=True)
 class ServerTls:
-    """The TLS of a server. It then has no port without TLS.
+    """The TLS of a server, which then has no port without TLS.
 
     Attributes:
         keystore: The server's key and certificates, ``.pem`` or ``.p12``. The extension matters.
@@ -56,7 +56,7 @@ class ServerSecurity:
 
 
 UNSECURED = ServerSecurity()
-"""Everybody may connect, and do what znodes' ACLs permit."""
+"""The security with which everybody may connect, and do what znodes' ACLs permit."""
 
 
 def render_security(security: ServerSecurity) -> str:
@@ -82,7 +82,7 @@ def render_security(security: ServerSecurity) -> str:
 
 
 def client_settings(security: ServerSecurity, jaas_file: Path) -> dict[str, str]:
-    """Return the settings with which brokers reach a server, and secure their nodes if it can know them.
+    """Return the settings with which brokers connect to a server, and secure their nodes if they log in.
 
     Brokers get the server's own certificate, unless other settings name another.
     """

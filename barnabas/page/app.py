@@ -173,7 +173,7 @@ class _Page:
         )
 
     async def failover(self, _request: Request) -> Response:
-        """Return the last failover."""
+        """Return the last failover and its steps."""
         return JSONResponse(self._live.failover())
 
     async def lines(self, request: Request) -> Response:
@@ -242,7 +242,7 @@ class _Page:
         return JSONResponse(self._report.json())
 
     async def report_state(self, _request: Request) -> Response:
-        """Return how the report stands."""
+        """Return the state of the report."""
         return JSONResponse(self._report.json())
 
     async def report_file(self, request: Request) -> Response:

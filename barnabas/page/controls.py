@@ -1,4 +1,4 @@
-"""What the buttons of the page can do to a cluster."""
+"""The actions of the page's buttons on a cluster."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ WORDS = {
     Action.CUT: "Broker {} is cut off from ZooKeeper and the other brokers",
     Action.HEAL: "Broker {} is connected again",
 }
-"""What the history says of an action."""
+"""The words about an action in the history."""
 
 
 class ControlError(Exception):
-    """An error of an action; the message names the broker and what stands in the way."""
+    """An error of an action; the message names the broker and the obstacle."""
 
 
 class Controls(Protocol):
@@ -69,7 +69,7 @@ class Controls(Protocol):
 
 
 class NoControls:
-    """A page that only watches."""
+    """The controls of a page that only watches."""
 
     def processes(self) -> Mapping[int, BrokerState]:
         """Return nothing: the processes belong to others."""

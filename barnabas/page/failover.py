@@ -11,10 +11,10 @@ from barnabas.page.history import Entry
 from barnabas.page.model import Json
 
 TOGETHER_MS = 30_000
-"""Brokers that are lost within this time belong to one failover."""
+"""The time, in ms, within which lost brokers belong to one failover."""
 
 CAUSE_MS = 60_000
-"""What was done to a broker counts as the cause if its loss follows within this time."""
+"""The time, in ms, from an action on a broker to its loss within which the action counts as the cause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class _Moved(NamedTuple):
 
 
 def last_failover(base: Json, entries: Sequence[Entry]) -> Failover | None:
-    """Tell the last failover; None if no broker was lost.
+    """Describe the last failover; None if no broker was lost.
 
     Args:
         base: The snapshot before the first entry.
@@ -128,7 +128,7 @@ def last_failover(base: Json, entries: Sequence[Entry]) -> Failover | None:
     partitions = _Partitions.of(base)
     for entry in entries[:start]:
         partitions.apply(entry)
-    return _told(partitions, entries[start:], list(dict.fromkeys(lost)))
+    return _described(partitions, entries[start:], list(dict.fromkeys(lost)))
 
 
 def _lost(entry: Entry) -> int | None:
@@ -161,7 +161,7 @@ def _cause(entries: Sequence[Entry], loss: int, broker: int) -> int:
     return start
 
 
-def _told(before: _Partitions, entries: Sequence[Entry], lost: list[int]) -> Failover:
+def _described(before: _Partitions, entries: Sequence[Entry], lost: list[int]) -> Failover:
     leaders = dict(before.leaders)
     isr = {tp: set(members) for tp, members in before.isr.items()}
     moving = {tp for tp, leader in leaders.items() if leader in lost}

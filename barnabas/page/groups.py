@@ -1,4 +1,4 @@
-"""Consumer groups and their lag, asked of the brokers only while somebody looks at the page."""
+"""Consumer groups and their lag, requested from brokers only while somebody looks at the page."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _TIMEOUT_MS = 5_000
 class GroupReader:
     """Reads the groups of a cluster.
 
-    It does so with kafka-python: librdkafka's admin client may end the process if a group's coordinator dies
-    or moves (docs/compatibility.md), and the page is there to watch brokers die.
+    The client is kafka-python's: librdkafka's admin client may end the process if a group's coordinator
+    dies or moves (docs/compatibility.md), and the page is there to watch brokers die.
 
     Args:
         bootstrap: ``bootstrap.servers``.
@@ -32,7 +32,7 @@ class GroupReader:
         self._bootstrap = bootstrap
         self._login = login
         self._admin: Any = None
-        logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)  # the page itself tells of dead brokers
+        logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)  # the page itself shows dead brokers
 
     def read(self, end_offsets: Mapping[TopicPartition, int]) -> list[Json]:
         """Return each group with its state, members and lag, by name; blocks for some seconds at most.

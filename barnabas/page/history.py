@@ -1,4 +1,4 @@
-"""The changes of a cluster since the page began, in order, bounded. Pure."""
+"""The changes of a cluster since the page began, in order, limited in number. Pure."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class History:
 
 
 def empty() -> Json:
-    """Return the snapshot of which nothing is known yet."""
+    """Return the snapshot before anything is known."""
     return {"brokers": {}, "processes": {}, "cut": {}, "controller": None, "epoch": 0, "partitions": {}}
 
 

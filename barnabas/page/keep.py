@@ -19,7 +19,7 @@ _log = logging.getLogger(__name__)
 
 
 class HistoryFile:
-    """A file that keeps a history; it is an error of no request if the disk refuses it.
+    """A file that keeps a history; errors of the disk fail no request.
 
     Args:
         path: The file; its folder must exist.

@@ -1,4 +1,4 @@
-"""The page's view of a cluster: the history that grows, and the figures while somebody looks."""
+"""The page's view of a cluster: its history, and its figures while somebody looks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FIGURES_S = 1.0
 """Seconds between two readings of metrics and groups."""
 
 _MOST_WAITING = 1_000
-"""Messages that a slow browser may be behind before it must read the history again."""
+"""The most messages that a slow browser may lag behind; beyond it the browser must read the history again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,7 @@ class LiveCluster:
         """
         at_ms = _now_ms()
         acting = asyncio.ensure_future(self._controls.act(action, broker))
-        # What is refused at once is no part of the history; what takes its time stands before its effects.
+        # A refused action is not part of the history; a slow action is recorded before its effects.
         await asyncio.wait([acting], timeout=PROCESS_POLL_S / 4)
         if not acting.done() or acting.exception() is None:
             self._add(
@@ -177,7 +177,7 @@ class LiveCluster:
         await acting
 
     def snapshot(self) -> Json:
-        """Return the history and what the page may do."""
+        """Return the history and the actions that the page offers."""
         return {
             **self.history.json(),
             "now": _now_ms(),
@@ -193,7 +193,7 @@ class LiveCluster:
         return None if failover is None else failover.json()
 
     async def follow(self, after: int) -> AsyncGenerator[Message | None]:
-        """Yield what comes after an entry of the history; None if the history must be read again."""
+        """Yield the messages after an entry of the history; None if the history must be read again."""
         missed = self.history.after(after)
         if missed is None:
             yield None

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 AROUND_S = 3.0
-"""Lines this many seconds before and after a change may be about it."""
+"""The seconds before and after a change within which lines may be about it."""
 
 MOST_LINES = 60
 """The most lines of an answer."""
 
 TAIL_BYTES = 4 << 20
-"""The end of each log that is searched."""
+"""The bytes at the end of each log that are searched."""
 
 _FILES = ("state-change.log", "server.log", "controller.log")
 _MOST_CHARACTERS = 2_000

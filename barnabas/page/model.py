@@ -70,7 +70,7 @@ class ClusterState:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change, in words and as data.
+    """A change, in words and as data.
 
     Attributes:
         kind: ``broker``, ``controller``, ``partition``, ``process``, ``action``, ``zookeeper``, or ``start``

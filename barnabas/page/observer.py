@@ -1,4 +1,4 @@
-"""What ZooKeeper holds of a cluster, followed by watches, so that an idle cluster costs nothing."""
+"""The observer of a cluster in ZooKeeper, which uses watches, so that an idle cluster costs nothing."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _PEER_LISTENER = "GRPC"
 """The listener between brokers, which is no address for clients."""
 
 OnState = Callable[[ClusterState, int], None]
-"""Receives the new state and the time in milliseconds since 1970."""
+"""A callback that gets the new state and the time in milliseconds since 1970."""
 
 
 class Connection(Enum):
-    """Whether ZooKeeper answers."""
+    """The states of the connection to ZooKeeper."""
 
     MADE = auto()
     LOST = auto()
@@ -90,7 +90,7 @@ class Observer:
         try:
             await session.open(_SESSION_TIMEOUT_MS)
             self._dirty = {paths.CONTROLLER, paths.BROKER_IDS, paths.TOPICS}
-            # What was read in a former session has no watch in this one.
+            # Nodes that were read in a former session have no watch in this one.
             self._dirty |= {paths.broker(BrokerId(broker)) for broker in self._state.brokers}
             self._assignments.clear()
             while not self._is_over:
@@ -187,7 +187,7 @@ class Observer:
         """Read a topic's assignment; partitions that are new in it join ``stale``."""
         try:
             read = await TopicStore(session).read([topic], watch=True)
-        except ZnodeDecodeError:  # the brokers say so in their logs; the page leaves the topic out
+        except ZnodeDecodeError:  # the brokers log the error; the page leaves the topic out
             read = {}
         before = self._assignments.get(topic, {})
         after = dict(read[topic].partitions) if topic in read else {}

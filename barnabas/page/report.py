@@ -13,13 +13,13 @@ from pathlib import Path
 from barnabas.page.model import Json
 
 WITHOUT_SPARK = "A report of the logs needs Spark: pip install 'barnabas[spark]'"
-"""What the page says where Spark is not installed."""
+"""The text on the page where Spark is not installed."""
 
 _MOST_WORDS = 2_000
 
 
 class ReportState(StrEnum):
-    """How the report stands."""
+    """The states of the report."""
 
     NONE = "none"
     RUNNING = "running"
@@ -73,7 +73,7 @@ class Report:
     def file(self, path: str) -> Path | None:
         """Return a file of the report that is ready; None if there is no such file."""
         if "\0" in path:
-            return None  # no file of any system
+            return None  # no system has a file of such a name
         file = (self._out / path).resolve()
         is_inside = file.is_relative_to(self._out.resolve())
         return file if self._state is ReportState.READY and is_inside and file.is_file() else None

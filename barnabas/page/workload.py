@@ -27,7 +27,7 @@ _LAST_READ_S = 30.0
 
 @dataclass(slots=True)
 class Counts:
-    """What became of the records so far.
+    """The counts of records so far.
 
     Attributes:
         sent: Handed to the producer.
@@ -70,7 +70,7 @@ class Workload:
 
     @property
     def is_running(self) -> bool:
-        """Return whether it writes."""
+        """Return whether the producer or the reader runs."""
         return any(thread.is_alive() for thread in self._threads)
 
     def start(self) -> None:
@@ -88,7 +88,7 @@ class Workload:
             thread.start()
 
     def stop(self) -> None:
-        """Stop; what was sent is still waited for, on its thread."""
+        """Stop writing; records that were sent are still awaited, on their own thread."""
         self._stopping.set()
 
     def json(self) -> Json:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Self
 from barnabas.testing.aio import AsyncCluster
 from barnabas.testing.handle import READY_TIMEOUT_S, WAIT_TIMEOUT_S, Facts, Handle, on_this_machine
 
-if TYPE_CHECKING:  # what these import takes longer than the start of the processes
+if TYPE_CHECKING:  # these imports take longer than the start of the processes
     from barnabas.testing.running import Checkpoint, Node
     from barnabas.testing.view import State
 

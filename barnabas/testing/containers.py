@@ -4,8 +4,8 @@
 ...     with cluster.killed(cluster.leader_of("orders")):
 ...         ...
 
-The image is the one that the Dockerfile builds (``docker build -t barnabas .``). Links cannot be cut and
-disks not be filled here: ``partition``, ``slow`` and ``fill_disk`` are errors. This needs the package
+The image is the one that the Dockerfile builds (``docker build -t barnabas .``). Links cannot be cut here,
+nor disks filled: ``partition``, ``slow`` and ``fill_disk`` are errors. This needs the package
 testcontainers.
 """
 

@@ -1,4 +1,4 @@
-"""What ``Cluster`` and ``AsyncCluster`` share: the running cluster, its loop, and facts that need no wait."""
+"""The common part of ``Cluster`` and ``AsyncCluster``: the cluster, its loop, and facts that need no wait."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def on_this_machine(
 
 
 class Facts:
-    """What is known of a cluster without waiting.
+    """The facts about a cluster that need no wait.
 
     Args:
         handle: The cluster.
@@ -143,7 +143,7 @@ class Facts:
         return self._running.directory
 
     def state_of(self, broker: int) -> str:
-        """Return ``running``, ``paused`` or ``dead``.
+        """Return the state of a broker's process: ``running``, ``paused`` or ``dead``.
 
         Raises:
             UnknownBrokerError: There is no such broker.
@@ -151,7 +151,7 @@ class Facts:
         return self._running.state_of(broker)
 
     def story(self, since: str = "") -> list[str]:
-        """Tell what was done to the cluster, and what became of controllers, leaders and ISRs, a line each.
+        """Return a line for each fault, and for each change of controller, leader or ISR.
 
         Args:
             since: The time from which on, as ``barnabas.testing.story.stamp`` returns it; all by default.

@@ -1,4 +1,4 @@
-"""What a test's cluster is made of. Pure."""
+"""The options of a test's cluster. Pure."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ class Options:
 def settings_for_tests(options: Options) -> dict[str, str]:
     """Return the settings that differ from a broker's defaults unless a test sets them.
 
-    A topic has three replicas and survives the death of one broker; what is slow for the sake of large
-    clusters is not; and what a fault has moved stays where it is, or nobody could say what moved it.
+    A topic has three replicas and survives the death of one broker. Delays that spare large clusters are
+    short. No leader is moved back after a fault, so that every move has a cause that the test knows.
     """
     replicas = min(3, options.brokers)
     return {

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _SINCE = pytest.StashKey[float]()
 
 _FLUSHED_S = 0.25
-"""Seconds after which a line of a broker's log is in its file (``cluster.runtime.statechange_log``)."""
+"""The seconds after which a line of a broker's log is in its file (``cluster.runtime.statechange_log``)."""
 
 _MARKER = (
     "barnabas(brokers=3, settings={}, session_timeout_ms=3000, racks=()): "
@@ -40,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _options(config: pytest.Config, marker: pytest.Mark | None = None) -> dict[str, Any]:
-    """Return the arguments of a cluster: those of the ini file, and of the marker over them.
+    """Return the arguments of a cluster: the options of the ini file, which those of the marker replace.
 
     Raises:
         pytest.UsageError: An option is malformed or not known.
@@ -70,7 +70,7 @@ def _options(config: pytest.Config, marker: pytest.Mark | None = None) -> dict[s
 def barnabas_cluster(
     pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cluster]:
-    """A cluster for the whole run. After each test faults are undone, and its topics and groups deleted."""
+    """Provide the cluster of the whole run; after each test its faults, topics and groups are removed."""
     from barnabas.testing.cluster import Cluster
 
     with Cluster(**_options(pytestconfig), directory=tmp_path_factory.mktemp("barnabas")) as cluster:
@@ -81,7 +81,7 @@ def barnabas_cluster(
 def fresh_barnabas_cluster(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cluster]:
-    """A cluster for one test, as its marker ``barnabas`` says."""
+    """Provide a cluster for one test, with the options of its marker ``barnabas``."""
     from barnabas.testing.cluster import Cluster
 
     options = _options(request.config, request.node.get_closest_marker("barnabas"))
@@ -91,7 +91,7 @@ def fresh_barnabas_cluster(
 
 @pytest.fixture(autouse=True)
 def _barnabas_restored(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Restore the session's cluster after each test that uses it, to what fixtures of wider scope made."""
+    """Restore the session's cluster after a test; what fixtures of a wider scope created stays."""
     if "barnabas_cluster" not in request.fixturenames:
         yield
         return
@@ -119,7 +119,7 @@ def pytest_runtest_makereport(
 
 
 def _sections(since: float) -> list[tuple[str, str]]:
-    """Return the title and the text of each cluster that something happened to."""
+    """Return a title and a text for each cluster with an event during the test."""
     from barnabas.testing.handle import LIVE
     from barnabas.testing.story import stamp
 

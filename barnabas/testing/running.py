@@ -1,7 +1,7 @@
-"""What every cluster for tests shares: the view of ZooKeeper, topics, and the story.
+"""The common part of every cluster for tests: the view of ZooKeeper, topics, and the story.
 
-Every coroutine runs on the loop of one ``LoopThread``. The faces of it are ``Cluster`` and ``AsyncCluster``,
-whose methods describe these here.
+Every coroutine runs on the loop of one ``LoopThread``. Users get a ``Cluster`` or ``AsyncCluster``, whose
+methods document those here.
 """
 
 from __future__ import annotations
@@ -238,7 +238,7 @@ class Running(ABC):
         """Raise ClusterError with the last words of a broker whose process has ended."""
 
     async def standing(self, topics: Collection[str] = ()) -> str:
-        """Describe how things stand, for the error of a wait."""
+        """Describe the present state, for the error of a wait."""
         processes = ", ".join(f"{each} is {self.state_of(each)}" for each in self.ids)
         try:
             async with asyncio.timeout(LOOK_S):
@@ -259,7 +259,7 @@ class Running(ABC):
         await self.topics.delete_all_but(checkpoint.topics, checkpoint.groups, timeout_s)
 
     def story(self, since: str) -> list[str]:
-        """Tell what happened from ``since`` on."""
+        """Return the lines of the story from ``since`` on."""
         return tell(self.deeds, self.logs(), since)
 
     def note(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""The story of a cluster: what was done to it, and what became of controllers, leaders and ISRs. Pure.
+"""The story of a cluster: its faults, and the changes of controllers, leaders and ISRs. Pure.
 
 The changes come from the lines of ``state-change.log`` in which a broker caches a partition's state, at level
 TRACE. Every broker writes each of them; the story tells the first one. A leader that shrinks or expands an
@@ -21,7 +21,7 @@ MOST_LINES = 300
 """The most lines of a story; the first ones are left out."""
 
 _STAMP = slice(1, 24)
-"""Where a line has its time, ``2026-11-21 03:12:45,678``."""
+"""The place of the time in a line, ``2026-11-21 03:12:45,678``."""
 
 _TIME_OF_DAY = slice(11, None)
 
@@ -42,7 +42,7 @@ class Deed:
 
 @dataclass(slots=True)
 class _Known:
-    """What the lines so far have said.
+    """The facts in the lines so far.
 
     Attributes:
         epoch: The highest controller epoch.
@@ -55,7 +55,7 @@ class _Known:
     seen: dict[TopicPartition, set[int | None]] = field(default_factory=dict)
 
     def learn(self, tp: TopicPartition, now: Leadership) -> str | None:
-        """Note a partition's state, and return what is new about it; None if it was known."""
+        """Note a partition's state; return the words about what is new in it, None if nothing is."""
         if now.version in self.seen.setdefault(tp, set()):
             return None
         self.seen[tp].add(now.version)
@@ -78,12 +78,12 @@ def stamp(seconds: float) -> str:
 
 
 def tell(deeds: Iterable[Deed], lines: Iterable[str], since: str) -> list[str]:
-    """Tell what happened from ``since`` on, a line each.
+    """Return a line for each event from ``since`` on.
 
     Args:
         deeds: What was done.
-        lines: The lines of all brokers' state-change.log and server.log, in any order. Earlier ones count as
-            what was before.
+        lines: The lines of all brokers' state-change.log and server.log, in any order. Lines
+            before ``since`` give the state at the begin of the story.
         since: The time at which the story begins, as ``stamp`` returns it.
     """
     known = _Known()
@@ -112,7 +112,7 @@ def _merged(changes: Iterable[_Change]) -> Iterator[str]:
 
 
 def _changes(line: str, known: _Known) -> Iterator[_Change]:
-    """Generate what a line says that was not known."""
+    """Generate the new facts in a line."""
     at = line[_STAMP]
     updated = _updated(line, known)
     if updated is not None:
@@ -134,7 +134,7 @@ def _changes(line: str, known: _Known) -> Iterator[_Change]:
 
 
 def _updated(line: str, known: _Known) -> _Change | None:
-    """Return what a leader says about an ISR that it has written itself, if that is new."""
+    """Return the fact in a leader's line about an ISR that it has written itself, if it is new."""
     found = _ISR_UPDATED.search(line)
     if found is None:
         return None

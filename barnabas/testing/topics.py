@@ -190,7 +190,7 @@ class Topics:
         return True if whole else None
 
     async def groups(self) -> dict[str, list[str]]:
-        """Return the consumer groups by the address of their coordinator."""
+        """Return the consumer groups, by the address of the coordinator of each."""
         addresses = list(self._addresses(reachable=True).values())
         return dict(zip(addresses, await asyncio.gather(*map(wire.groups, addresses)), strict=True))
 

@@ -1,7 +1,8 @@
-"""What ZooKeeper knows of a cluster, and the wait until it knows something else.
+"""The view of a cluster through ZooKeeper, and the wait for a change in it.
 
-A wait is woken by ZooKeeper's watches on everything that was read. It looks again every ``TICK_S`` besides,
-or as often as its caller asks, for what has no watch: the end of a process, a broker's metadata.
+A wait is woken by ZooKeeper's watches on everything that was read. Some facts have no watch, such as the
+end of a process or a broker's metadata; for these the wait also looks every ``TICK_S`` seconds, or as often
+as its caller asks.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What ZooKeeper knows.
+    """The state of a cluster in ZooKeeper.
 
     Attributes:
         brokers: The registered brokers, ascending.

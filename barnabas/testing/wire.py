@@ -25,7 +25,7 @@ _FALSE = b"\0"
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What a broker tells clients.
+    """The metadata of a cluster as a broker answers them.
 
     Attributes:
         brokers: The ids of the brokers.

@@ -130,7 +130,7 @@ OPTIONS = Options(
 )
 
 Entries = Mapping[ResourcePattern, tuple[AccessControlEntry, ...]]
-"""The ACLs of each resource; of a filter of resources where the pattern is ``ANY`` or ``MATCH``."""
+"""The ACLs by resource, or by filter of resources if the pattern is ``ANY`` or ``MATCH``."""
 
 
 def check(given: Given) -> None:
@@ -220,7 +220,7 @@ def resources_of(given: Given) -> list[ResourcePattern]:
     pattern = _pattern_type(given)
 
     def named(option: str) -> list[ResourcePattern]:
-        # Kafka takes a transactional id with its blanks.
+        # As in Kafka, blanks around a transactional id are kept.
         texts = given.texts(option)
         names = texts if option == "transactional-id" else [text.strip() for text in texts]
         return [ResourcePattern(_NAMED[option], name, pattern) for name in names]

@@ -37,7 +37,7 @@ def question(resource: ResourcePattern, entries: Sequence[AccessControlEntry]) -
 def listing(
     acls: Mapping[ResourcePattern, AbstractSet[AccessControlEntry]], principals: Sequence[str] = ()
 ) -> str:
-    """Return the text of ``--list``: all ACLs by resource, or those of each of some principals."""
+    """Return the text of ``--list``: all ACLs by resource, or only those of the given principals."""
     if not principals:
         return "".join(
             f"Current ACLs for resource `{resource}`: \n {_block(acls[resource])} \n\n"

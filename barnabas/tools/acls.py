@@ -46,7 +46,7 @@ def remove(client: AclClient, found: Entries, *, is_forced: bool) -> None:
 
 
 def filters_of(resource: ResourcePattern, entries: Sequence[AccessControlEntry] = ()) -> list[AclFilter]:
-    """Return the filters that find some ACLs of a resource, or without any all of it."""
+    """Return the filters that find the given ACLs of a resource; without ACLs, one that finds all of them."""
     return [
         AclFilter(*resource, each.principal, each.host, each.operation, each.permission) for each in entries
     ] or [AclFilter(*resource)]
@@ -69,7 +69,7 @@ def run(given: Given) -> None:
         CommandConfigError: The client cannot be created with ``--command-config``.
     """
     flags, resources, named = given.values(), resources_of(given), principals(given, "principal")
-    # What is wrong with the options is said before the first connection.
+    # Wrong options are reported before the first connection.
     found = entries_to_add(given) if flags.add else entries_to_remove(given) if flags.remove else {}
     with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
         client = AclClient(admin)

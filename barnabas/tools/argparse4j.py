@@ -1,7 +1,7 @@
 """Command lines as the library argparse4j reads them for Kafka's tools in Java.
 
-Other than in Python's argparse, an error has the exit code 1, and a command line without anything prints the
-help and has the exit code 0. The messages are the same but for their line breaks.
+Unlike in Python's argparse, an error has the exit code 1, and an empty command line prints the help with
+exit code 0. The messages are the same except for their line breaks.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class Parser(argparse.ArgumentParser):
         self._needed: list[str] = []
 
     def need(self, *names: str) -> None:
-        """Require options, which are checked in the given order."""
+        """Declare options as required; they are checked in the given order."""
         self._needed += names
 
     def parse(self, arguments: Sequence[str] | None) -> argparse.Namespace:

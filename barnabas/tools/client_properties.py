@@ -1,8 +1,9 @@
 """Properties of Java's clients as settings of librdkafka, through which tools read and write records.
 
-Most names are the same. What Java's clients need and librdkafka has no use for, such as serializers, is left
-out; what librdkafka does not know is refused by it. Sources: ``ProducerConfig`` and ``ConsumerConfig`` of
-Kafka 2.8, the configuration properties of librdkafka 2.
+Most names are the same. What Java's clients need and librdkafka has no use for, such as serializers, is
+left out; librdkafka refuses properties that it does not know.
+Sources: ``ProducerConfig`` and ``ConsumerConfig`` of Kafka 2.8, the configuration properties of librdkafka
+2.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _VALUES = {
     "auto.offset.reset": {"none": "error"},
     "partition.assignment.strategy": _ASSIGNORS,
 }
-"""The values that librdkafka calls otherwise."""
+"""The values that have another name in librdkafka."""
 
 _BYTES_PER_KB = 1024
 
@@ -78,7 +79,7 @@ def for_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
 def merged(
     properties: Mapping[str, str], given: Mapping[str, str | None], defaults: Mapping[str, str]
 ) -> dict[str, str]:
-    """Merge options into properties: what is given counts first, then the property, then the default.
+    """Merge options into properties: a given option precedes the property, which precedes the default.
 
     Source: ``CommandLineUtils.maybeMergeOptions``.
 

@@ -64,7 +64,7 @@ class ClientTls:
 
 
 def taken(properties: Mapping[str, str]) -> tuple[ClientTls | None, dict[str, str]]:
-    """Take Java's properties of TLS out of others.
+    """Separate Java's properties of TLS from the others.
 
     Returns:
         The TLS, None if there are no such properties; and the other properties.
@@ -77,7 +77,7 @@ def taken(properties: Mapping[str, str]) -> tuple[ClientTls | None, dict[str, st
     if not own:
         return None, others
     values = {name: _CONFIGS[name].parse(text) for name, text in own.items()}
-    # A client without TLS does without the library for it, which takes a while to load.
+    # Without TLS the library for it is not imported, because that takes a while.
     from barnabas.cluster.tls.stores import load_stores  # noqa: PLC0415
 
     given = {name: values.get(name) for name in STORE_CONFIGS if values.get(name) is not None}

@@ -28,7 +28,7 @@ _PYTHON_OBJECTS = frozenset(
         "ssl_context",
     }
 )
-"""Arguments of kafka-python's admin client whose values no text in a file can be."""
+"""The arguments of kafka-python's admin client whose values cannot be given as text."""
 
 
 _RENAMED = {"sasl.username": "sasl_plain_username", "sasl.password": "sasl_plain_password"}

@@ -243,7 +243,7 @@ def work(given: Given) -> int:
     try:
         from_file = properties(flags.consumer_config, "--consumer.config")
         from_options = key_values(flags.consumer_property)
-        number = random.randrange(100_000)  # a name, no secret
+        number = random.randrange(100_000)  # the name of a setting, no secret
         settings = consumer_properties(given, from_file, from_options, number)
     except CommandConfigError as error:
         raise JavaError("java.nio.file.NoSuchFileException", str(error)) from error

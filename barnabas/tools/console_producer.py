@@ -111,7 +111,7 @@ _MERGED = {
 
 
 class LineFormat(NamedTuple):
-    """How a line is read.
+    """The format of an input line.
 
     Attributes:
         has_key: Whether a line has a key before its value.

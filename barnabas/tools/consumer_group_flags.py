@@ -18,7 +18,7 @@ PURPOSE_OF_NOTHING = 'Missing required argument "[bootstrap-server]"'
 
 ACTIONS = ("list", "describe", "delete", "reset-offsets", "delete-offsets")
 SUBACTIONS = ("members", "offsets", "state")
-"""What ``--describe`` shows: one of them."""
+"""The sections of ``--describe``, of which one may be chosen."""
 
 SCENARIOS = (
     "to-offset",
@@ -30,7 +30,7 @@ SCENARIOS = (
     "to-current",
     "from-file",
 )
-"""The options that say to which offsets ``--reset-offsets`` resets: one of them."""
+"""The options that determine the new offsets of ``--reset-offsets``, of which one must be given."""
 
 DRY_RUN_WARNING = (
     "WARN: No action will be performed as the --execute option is missing.In a future major release, the "
@@ -96,7 +96,7 @@ def check(given: Given) -> None:
 
     Raises:
         UsageError: They do not.
-        OptionError: An option was given that goes with another one only.
+        OptionError: An option was given without the option that it requires.
     """
     for name in ("members", "verbose", "offsets"):
         available_if(given, name, "describe")

@@ -105,7 +105,7 @@ def describe(command: Command) -> None:
     elif given.has("state"):
         table = state_table
     else:
-        # All offsets are asked for before anything is printed, so that an error comes alone.
+        # All offsets are requested before anything is printed, so that an error is printed alone.
         tables = {group.name: _offsets_table(requests, group) for group in groups}
         table = lambda group: tables[group.name]  # noqa: E731
     for group in groups:
@@ -240,7 +240,7 @@ def _cut(requests: Requests, wanted: Offsets) -> dict[TopicPartition, int]:
 def _at_time(
     requests: Requests, partitions: Iterable[TopicPartition], timestamp: int
 ) -> dict[TopicPartition, int]:
-    """Return the first offset that is so young, or the end of the log if none is."""
+    """Return the first offset with a record of that time or later, or the end of the log."""
     found = requests.offsets_at(partitions, timestamp)
     ends = requests.offsets_at([tp for tp, offset in found.items() if offset == UNKNOWN_OFFSET], LATEST)
     return {**found, **ends}

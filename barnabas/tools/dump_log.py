@@ -85,7 +85,7 @@ _NOT_SERVED = ("transaction-log-decoder", "cluster-metadata-decoder")
 
 @dataclass(slots=True)
 class Findings:
-    """What is wrong with the files, by their absolute paths.
+    """The errors found in the files, by their absolute paths.
 
     Attributes:
         mismatches: Of offset indexes.

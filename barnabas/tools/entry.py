@@ -27,7 +27,7 @@ KAFKA_RELEASE = "2.8.0"
 def run_tool(main: Callable[[], int]) -> int:
     """Return the exit code of ``main``, which a closed pipe (such as ``| head``) or Ctrl-C ends quietly.
 
-    What cannot be encoded, such as an argument that is not UTF-8, is printed with backslashes.
+    Text that cannot be encoded, such as an argument that is not UTF-8, is printed with backslashes.
     """
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")

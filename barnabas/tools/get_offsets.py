@@ -90,7 +90,7 @@ def select(
 
 
 def lines(offsets: Mapping[TopicPartition, int]) -> list[str]:
-    """Return a line for each partition, with nothing behind the last colon if no record is so young."""
+    """Return a line per partition; the offset is missing if no record is of that time or later."""
     return [
         f"{topic}:{partition}:{'' if offset == UNKNOWN_OFFSET else offset}"
         for (topic, partition), offset in offsets.items()

@@ -248,7 +248,7 @@ def elect(
 
 
 def _said_first(message: str, cause: str) -> CommandFailed:
-    """Print a failure to standard output, too, and return it as an error."""
+    """Print a failure to standard output, as Kafka does, and return it as an error."""
     sys.stdout.write(f"{message}\n")
     return CommandFailed(f"{message}\nCaused by: {cause}")
 

@@ -14,7 +14,7 @@ from barnabas.tools.reassignment_files import LogDirTargets, Replica
 from barnabas.tools.reassignments import LogDirClient, Placement, ReassignCommandError
 
 RETRY_S = 0.1
-"""The pause in seconds before a replica that its broker does not have yet is asked for again."""
+"""The pause in seconds before repeating the request for a replica that its broker does not have yet."""
 
 
 def begin_moves(

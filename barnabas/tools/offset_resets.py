@@ -105,8 +105,8 @@ def parse_plan(text: str, group: str | None) -> Plan:
     """Parse the CSV of ``--from-file``.
 
     Args:
-        text: Lines ``topic,partition,offset`` if only ``group`` is reset, else or
-            ``group,topic,partition,offset``.
+        text: Lines ``topic,partition,offset``, or ``group,topic,partition,offset`` if several groups are
+            reset.
         group: The only group to be reset; None if there are several.
 
     Raises:
@@ -136,7 +136,7 @@ def cut_to_range(
     starts: Mapping[TopicPartition, int],
     ends: Mapping[TopicPartition, int],
 ) -> tuple[dict[TopicPartition, int], list[str]]:
-    """Cut offsets to what each log has (``checkOffsetsRange``); return them, and the warnings."""
+    """Limit offsets to the range of each log (``checkOffsetsRange``); return them, and the warnings."""
     offsets, warnings = {}, []
     for tp, offset in wanted.items():
         offsets[tp] = min(max(offset, starts[tp]), ends[tp])
@@ -168,7 +168,7 @@ def _cut(tp: TopicPartition, offset: int, how: str, bound: int) -> str:
 
 
 def _csv_value(text: str) -> str:
-    """Quote a name that is long or has characters up to the comma, as Jackson does."""
+    """Quote a name that is long, or has a character whose code is not above the comma's, as Jackson does."""
     if len(text) <= _LONGEST_PLAIN and all(each > "," for each in text):
         return text
     return '"' + text.replace('"', '""') + '"'

@@ -219,7 +219,8 @@ class Options:
     def _option(self, name: str, *, whole: bool) -> Option:
         option = self._options.get(name)
         if option is None:
-            # Behind one dash each letter would be an option of its own; none here has such a name.
+            # Behind one dash each letter would be an option of its own; no option here has a name of one
+            # letter.
             raise OptionError(
                 "UnrecognizedOptionException", f"{name if whole else name[:1]} is not a recognized option"
             )

@@ -16,14 +16,14 @@ from barnabas.tools.options import JavaError
 
 MB = 1024 * 1024
 MOST_LATENCIES = 500_000
-"""The most latencies that are kept for the percentiles; of more records some are left out."""
+"""The most latencies that are kept for the percentiles; of a longer run only some are kept."""
 
 PERCENTILES = (0.5, 0.95, 0.99, 0.999)
 MIN_SLEEP_NS = 2_000_000
 
 
 def ratio(part: float, whole: float) -> float:
-    """Divide as Java does, to infinity or no number by 0."""
+    """Divide as Java does: by 0 the result is infinite or not a number."""
     if whole:
         return part / whole
     return math.inf if part else math.nan
@@ -117,7 +117,7 @@ class _Window:
 
 
 class Throttle:
-    """Says how long to sleep so that no more records than wanted are sent in a second.
+    """Computes how long to sleep so that records are sent at the wanted rate.
 
     Args:
         target: Records per second; no limit if it is negative.
@@ -148,7 +148,7 @@ class Throttle:
 
 @dataclass(frozen=True, slots=True)
 class Consumed:
-    """What a consumer has read up to a time.
+    """The progress of a consumer up to a time.
 
     Attributes:
         when_ms: The time.
@@ -171,7 +171,7 @@ def consumer_header(*, is_detailed: bool) -> str:
 
 
 def consumer_total(start_ms: int, end: Consumed, join_ms: int, pattern: str) -> str:
-    """Return the line about all that a consumer has read.
+    """Return the line about all records that a consumer has read.
 
     Args:
         start_ms: When it started.

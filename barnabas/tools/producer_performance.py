@@ -30,7 +30,7 @@ _POLL_S = 0.1
 _ILLEGAL_ARGUMENT = "java.lang.IllegalArgumentException"
 
 DEFAULTS = {"acks": "1", "linger.ms": "0", "batch.size": "16384", "delivery.timeout.ms": "120000"}
-"""The properties for which librdkafka has other defaults than Java's producer of 2.8."""
+"""The properties whose defaults differ between librdkafka and Java's producer of 2.8."""
 
 
 def parser() -> Parser:
@@ -102,7 +102,7 @@ def payloads(flags: argparse.Namespace, chance: random.Random) -> Iterator[bytes
 def send(
     producer: confluent_kafka.Producer, flags: argparse.Namespace, values: Iterator[bytes]
 ) -> Callable[[int], str]:
-    """Send the records, and return what formats the line about all of them."""
+    """Send the records, and return the statistics about all of them."""
     start_ms = _now_ms()
     stats = ProducerStats(flags.num_records, start_ms, INTERVAL_MS)
     throttle = Throttle(flags.throughput, start_ms)
@@ -156,7 +156,7 @@ def _run(flags: argparse.Namespace) -> int:
     settings = producer_properties(
         properties(flags.producer_config, "--producer.config"), flags.producer_props or ()
     )
-    values = payloads(flags, random.Random(0))  # Kafka's seed: the same payloads in each run
+    values = payloads(flags, random.Random(0))  # this is Kafka's seed, so that each run has the same payloads
     try:
         producer = confluent_kafka.Producer({**for_librdkafka(settings), "logger": SILENT})
     except confluent_kafka.KafkaException as error:

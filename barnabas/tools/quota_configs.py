@@ -26,7 +26,7 @@ _EXACT, _DEFAULT, _ANY = 0, 1, 2
 """The way in which the filter of a request matches names."""
 
 Named = Sequence[tuple[str, str | None]]
-"""Types of entity with their names: empty for the default entity, None for all."""
+"""The types of an entity with their names: empty for the default entity, None for all."""
 
 
 def describe_quotas(admin: AdminClient, named: Named) -> list[str]:

@@ -28,7 +28,7 @@ PASSING = frozenset(
         KafkaError.UNKNOWN_TOPIC_OR_PART,
     }
 )
-"""The errors after which a consumer goes on, as Java's does with a warning."""
+"""The errors after which a consumer continues with a warning, as Java's does."""
 
 
 def java_error(error: confluent_kafka.KafkaError) -> JavaError:

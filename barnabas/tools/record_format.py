@@ -39,7 +39,7 @@ class Record(NamedTuple):
 
 
 Deserialize = Callable[[bytes], bytes]
-"""Returns the text of a key, a value or a header."""
+"""The type of functions that return the text of a key, a value or a header."""
 
 
 def _number(name: str, layout: Struct) -> Deserialize:
@@ -75,7 +75,7 @@ _DESERIALIZERS: dict[str, Deserialize] = {
 
 @dataclass(frozen=True, slots=True)
 class RecordFormat:
-    """What is printed of a record, and how.
+    """The layout of a printed record.
 
     Attributes:
         shown: The printed columns, of ``timestamp``, ``partition``, ``offset``, ``headers``, ``key`` and

@@ -40,7 +40,7 @@ EARLIEST = -2
 LATEST = -1
 
 UNKNOWN_OFFSET = -1
-"""The offset in the answer of ListOffsets if no record is as young as was asked for."""
+"""The offset in the answer of ListOffsets if no record has the requested time or a later one."""
 
 _PASSING = frozenset(
     {
@@ -54,7 +54,7 @@ _PASSING = frozenset(
         ErrorCode.UNKNOWN_LEADER_EPOCH,
     }
 )
-"""The errors after which a request is made again."""
+"""The errors after which a request is repeated."""
 
 _CONSUMER = "consumer"
 _GROUP_KEY = 0
@@ -230,7 +230,7 @@ class Requests:
             timestamp: Milliseconds since 1970, ``EARLIEST`` or ``LATEST``.
 
         Returns:
-            The offset of each partition; ``UNKNOWN_OFFSET`` if no record is so young.
+            The offset of each partition; ``UNKNOWN_OFFSET`` if no record is of that time or later.
 
         Raises:
             RequestFailed: A partition does not exist, or has no leader.
@@ -262,7 +262,7 @@ class Requests:
     ) -> dict[TopicPartition, int | RequestFailed]:
         """Delete the records below offsets; return each partition's new start, or its error.
 
-        A partition whose leader is not known within the timeout has the error of the last try.
+        A partition whose leader is not found within the timeout gets the error of the last attempt.
         """
 
         def attempt(tp: TopicPartition) -> int:
@@ -319,7 +319,7 @@ class Requests:
         }
 
     def _persist(self, attempt: Callable[[], T]) -> T:
-        """Repeat ``attempt`` while its error passes, until the timeout."""
+        """Repeat ``attempt`` while its error is temporary, until the timeout."""
         deadline = time.monotonic() + self._timeout_ms / 1000
         while True:
             try:

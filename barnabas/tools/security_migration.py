@@ -67,7 +67,7 @@ _INCORRECT = JavaError("java.lang.IllegalArgumentException", "Incorrect configur
 
 
 class PathsMissing(Exception):
-    """An error if root nodes are missing and the tool was told to end then; it has been reported."""
+    """An error if root nodes are missing and ``--enable.path.check`` is given; it has been reported."""
 
 
 class Migration:

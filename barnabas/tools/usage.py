@@ -1,4 +1,4 @@
-"""What several tools check on a command line, in the words of Kafka 2.8.
+"""The checks of a command line that several tools share, in the words of Kafka 2.8.
 
 Sources: ``kafka.utils.CommandLineUtils``, ``kafka.utils.ToolsUtils``.
 """

@@ -59,7 +59,7 @@ class Consumed(NamedTuple):
 
 
 class Polled(NamedTuple):
-    """What follows from one poll.
+    """The consequences of one poll.
 
     Attributes:
         events: The events to print.
@@ -73,7 +73,7 @@ class Polled(NamedTuple):
 
 
 def polled(records: Sequence[Consumed], left: int | None, *, verbose: bool) -> Polled:
-    """Return what follows from the records of one poll.
+    """Return the consequences of the records of one poll.
 
     Args:
         records: The records.
@@ -94,7 +94,7 @@ def polled(records: Sequence[Consumed], left: int | None, *, verbose: bool) -> P
         offsets[tp] = last + 1
         summaries.append({**tp._asdict(), "count": len(counted), "minOffset": first, "maxOffset": last})
         events += [{"name": "record_data", **each._asdict()} for each in counted if verbose]
-    # As in Kafka, the count has the records beyond --max-messages, too.
+    # As in Kafka, the count includes the records beyond --max-messages.
     events.append({"name": "records_consumed", "count": len(records), "partitions": summaries})
     return Polled(events, offsets, taken)
 

@@ -68,7 +68,7 @@ class Session(Protocol):
         ...
 
     async def set(self, path: str, data: bytes, version: int = ANY_VERSION) -> Stat:
-        """Set a node's data."""
+        """Replace a node's data."""
         ...
 
     async def delete(self, path: str, version: int = ANY_VERSION) -> None:
@@ -94,13 +94,13 @@ _COMPLAINTS = (
     ("argument -(.): expected one", f"{_CLI}.MissingArgumentException: Missing argument for option: {{}}"),
     ("the following arguments are required|unrecognized arguments", "{usage}"),
 )
-"""The messages of argparse as patterns, and those of Commons CLI, which ZooKeeper's shell uses."""
+"""The messages of argparse as patterns, with those of Commons CLI (which ZooKeeper's shell uses) instead."""
 
 Run = Callable[[Session, argparse.Namespace], Awaitable[Output]]
 
 
 class Data(Enum):
-    """Whether a command takes data after its path."""
+    """The need of a command for data after its path."""
 
     NONE = auto()
     OPTIONAL = auto()

@@ -1,1 +1,1 @@
-"""The benches, each module a question or a family of questions; it declares them as ``BENCHES``."""
+"""The benches; each module answers a question or several, and declares them as ``BENCHES``."""

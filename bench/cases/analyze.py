@@ -1,4 +1,4 @@
-"""How fast does Spark turn logs into the table of events, compared with a plain Python program?"""
+"""The speed at which Spark turns logs into the table of events, compared with a plain Python program."""
 
 from __future__ import annotations
 

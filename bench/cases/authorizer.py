@@ -1,4 +1,4 @@
-"""How long does an authorizer take for 1,000 decisions when the cluster has 10,000 ACLs?
+"""The time that an authorizer takes for 1,000 decisions when the cluster has 10,000 ACLs.
 
 The ACLs are those of a large cluster: grants of applications for topics, groups and prefixes of many lengths,
 grants by host, and denials. Half of the decisions concern a resource and a user that have an ACL. The figure
@@ -38,7 +38,7 @@ _RULES = Rules(super_users=frozenset({KafkaPrincipal(USER_TYPE, "admin")}))
 
 
 def made_acls(count: int) -> Acls:
-    """Return this many ACLs, the same at every call."""
+    """Return ``count`` ACLs, the same ones at every call."""
     found: set[AclBinding] = set()
     for binding in _drawn_bindings(random.Random(count)):
         found.add(binding)
@@ -72,7 +72,10 @@ def _drawn_bindings(dice: random.Random) -> Iterator[AclBinding]:
 
 
 def asked(acls: Acls, count: int) -> list[tuple[Action, Requester]]:
-    """Return this many questions, the same at every call; an ACL matches the resource of half of them."""
+    """Return ``count`` questions, the same ones at every call.
+
+    Half of them concern a resource with an ACL.
+    """
     dice = random.Random(count)
     resources = sorted(acls)
     found = []

@@ -1,4 +1,4 @@
-"""How long does the controller take to replace a dead broker as leader?
+"""The time that the controller takes to replace a dead broker as leader.
 
 Three brokers have a replica of every partition and lead a third each. The one that dies is not the
 controller's. The clock starts when the watch on ``/brokers/ids`` fires, so the figure does not contain the

@@ -1,4 +1,4 @@
-"""How long does the SIGKILL of a leader interrupt writes to its partitions?"""
+"""The time for which the SIGKILL of a leader interrupts writes to its partitions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long does a cluster for tests take until it serves, imports included?"""
+"""The time that a cluster for tests takes until it serves, imports included."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How fast is a log compacted beside traffic, and what does that do to the broker's event loop?"""
+"""The speed of compaction beside traffic, and its effect on the broker's event loop."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def fill(bootstrap: str) -> None:
 
 
 def clean_beside_traffic(cluster: LocalCluster, broker: BrokerProcess) -> tuple[str, float, float]:
-    """Let the log be compacted while a producer writes; return what the broker says of it.
+    """Let the log be compacted while a producer writes, and return the broker's figures.
 
     Returns:
         The lines of the log cleaner, the most memory of its process in 10^6 bytes, and the median time of a
@@ -91,7 +91,7 @@ def metrics_of(broker: BrokerProcess) -> str:
 
 
 def figures(said: str) -> tuple[float, float]:
-    """Return what the log cleaner says of itself: 10^6 bytes read a second, and of these for the new log.
+    """Return the log cleaner's own figures: 10^6 bytes read per second, in all and for the new log.
 
     Args:
         said: Its lines, from the summary of a cleaning on.

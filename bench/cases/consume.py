@@ -1,4 +1,4 @@
-"""How fast does one confluent-kafka consumer read existing records?"""
+"""The speed at which one confluent-kafka consumer reads existing records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How fast do consumer groups rebalance, and what do stable ones cost?"""
+"""The time that a rebalance of consumer groups takes, and the cost of stable groups."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ async def _rebalance(cluster: LocalCluster) -> Run:
     after_leave = await _settled([*stay, fifth], former) - began
     former = await _generation([*stay, fifth])
     await fifth.die()
-    after_death = await _settled(stay, former) - (fifth.heard_at + SESSION_S)
+    after_death = await _settled(stay, former) - (fifth.heartbeat_at + SESSION_S)
     for member in stay:
         await member.die()
     return Run(
@@ -66,7 +66,7 @@ async def _generation(members: Sequence[Member]) -> int:
 
 
 def measure_rebalance() -> Run:
-    """Let three members go on when a fourth leaves and a fifth dies."""
+    """Measure how three members continue after a fourth leaves and a fifth dies."""
     with running_cluster() as cluster:
         return asyncio.run(_rebalance(cluster))
 
@@ -90,7 +90,7 @@ async def _stable(cluster: LocalCluster, groups: int, members: int, seconds: int
 
 
 def measure_stable(groups: int, members: int, seconds: int) -> Run:
-    """Let groups be stable, their members sending a heartbeat every 3 s and nothing else."""
+    """Measure stable groups, whose members send a heartbeat every 3 s and nothing else."""
     with running_cluster() as cluster:
         return asyncio.run(_stable(cluster, groups, members, seconds))
 

@@ -1,4 +1,4 @@
-"""How long does the controller take to move the leaders of a stopping broker?
+"""The time that the controller takes to move the leaders of a stopping broker.
 
 Three brokers have a replica of every partition and lead a third each. The one that stops is not the
 controller's. The clock runs from its ControlledShutdown request to the response.

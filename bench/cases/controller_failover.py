@@ -1,4 +1,4 @@
-"""How long does a controller failover take?
+"""The time that a controller failover takes.
 
 The clock starts when the candidate reads ``/controller``, just before it creates the node. It stops when the
 failover is complete: every LeaderAndIsr and UpdateMetadata is queued for its broker.

@@ -1,4 +1,4 @@
-"""How long does it take until every broker knows the leaders of a new topic?
+"""The time until every broker knows the leaders of a new topic.
 
 The clock runs from a client's CreateTopics until the metadata of each of three brokers have a leader for
 every partition.

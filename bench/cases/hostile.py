@@ -1,4 +1,4 @@
-"""How long do requests with very many elements keep a broker from serving others?
+"""The time for which requests with very many elements keep a broker from serving others.
 
 One broker gets well-formed requests of each API with 10, 1,000 and 100,000 topics, partitions, resources,
 settings or tags. Meanwhile another connection sends ApiVersions requests without a pause; its longest wait is

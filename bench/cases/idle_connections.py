@@ -1,4 +1,4 @@
-"""How much memory does a connection take whose client does nothing?"""
+"""The memory of a connection whose client does nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much memory does an idle broker take?"""
+"""The memory of an idle broker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long does a produce with acks=all take at a thousand records per second?
+"""The latency of a produce with acks=all at a thousand records per second.
 
 Two benches: with the client's defaults, which wait 5 ms to fill a batch (``linger.ms``), and with every
 record in a request of its own, which is a thousand requests per second.

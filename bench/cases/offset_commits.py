@@ -1,4 +1,4 @@
-"""How many commits a second does one group coordinator take?"""
+"""The commits a second that one group coordinator takes."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class Consumer(asyncio.Protocol):
 
 
 async def requests_per_s(bootstrap: str, partitions: int, seconds: int) -> float:
-    """Return the requests a second that a coordinator acknowledges, each with so many partitions."""
+    """Return the requests a second that a coordinator acknowledges; each commits a number of partitions."""
     loop = asyncio.get_running_loop()
     host, port = await find_coordinator(bootstrap, "committing")
     consumers = []

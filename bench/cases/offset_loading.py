@@ -1,4 +1,4 @@
-"""How long does a new group coordinator take to load its groups' offsets?"""
+"""The time that a new group coordinator takes to load its groups' offsets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How fast do confluent-kafka producers write with acks=all, RF 3, to three brokers?"""
+"""The speed at which confluent-kafka producers write with acks=all, RF 3, to three brokers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does security cost a producer: SASL_SSL for clients, mutual TLS between brokers, an authorizer?"""
+"""The cost of security for a producer: SASL_SSL for clients, mutual TLS between brokers, an authorizer."""
 
 from __future__ import annotations
 

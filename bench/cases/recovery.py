@@ -1,4 +1,4 @@
-"""How fast is the recovery of a log after SIGKILL, compared with reading it from disk?"""
+"""The speed of the recovery of a log after SIGKILL, compared with reading the log from disk."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def measure(megabytes: int) -> Run:
         end_offset = write_and_kill(directory, megabytes)
         paths = files_of(directory)
         size = sum(path.stat().st_size for path in paths)
-        read_all(paths)  # fills caches below the page cache, so that all turns find the same
+        read_all(paths)  # this fills caches below the page cache, so that all turns find the same
         disk, recovered = [], []
         for _ in range(TURNS):
             disk.append(read_all(paths))

@@ -1,4 +1,4 @@
-"""How many SCRAM log-ins a second does a core of a broker serve?
+"""The number of SCRAM log-ins a second that a core of a broker serves.
 
 A log-in is a new connection, SaslHandshake, two SaslAuthenticate and their answers. The client derives the
 salted password once: that work is a client's. The figure is log-ins per second of the broker's CPU time, so

@@ -1,4 +1,4 @@
-"""How long does ``barnabas up`` take until three brokers and ZooKeeper serve?"""
+"""The time that ``barnabas up`` takes until three brokers and ZooKeeper serve."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much cheaper are timing wheels than a heap and than the timers of the event loops?"""
+"""The cost of timing wheels compared with a heap and with the timers of the event loops."""
 
 from __future__ import annotations
 

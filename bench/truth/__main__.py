@@ -69,7 +69,7 @@ def _play_all(seeds: Queue[int], directory: Path, clusters: int) -> None:
 
 
 def _play_some(seeds: Queue[int], directory: Path, number: int) -> None:
-    """Play the scenarios that are left, each few of them on a cluster of their own."""
+    """Play the remaining scenarios, a few of them on each cluster."""
     settings = {
         "zookeeper.session.timeout.ms": str(round(SESSION_S * 1000)),
         "min.insync.replicas": str(MIN_INSYNC),

@@ -1,4 +1,4 @@
-"""The judge: what a story claims and the truth denies, and what truly happened and the story misses. Pure.
+"""The judge, which finds false claims in a story, and true events that it misses. Pure.
 
 A claim is false if no moment that the measurement allows lies in the claimed interval. A victim is missed if
 no absence is of it, and a time without a leader if no cost is of it.
@@ -37,7 +37,7 @@ _KILLED_FOR_GOOD = (Cause.DIED, Cause.UNKNOWN)
 
 
 def falsehoods(truth: Truth, story: Sequence[Incident]) -> list[str]:
-    """Return what is wrong with a story: nothing if it is true and complete."""
+    """Return the errors of a story; none if it is true and complete."""
     claimed = [(incident, absence) for incident in story for absence in incident.absences]
     matched = _matched(truth.departures, [absence for _, absence in claimed])
     return [

@@ -1,4 +1,7 @@
-"""From measurements to the truth: what was done, what ZooKeeper wrote, and what brokers answered. Pure."""
+"""The truth, derived from measurements: the scripted faults, ZooKeeper's history, and brokers' answers.
+
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,7 @@ class Measured:
 
 
 def truth_of(measured: Measured) -> Truth:
-    """Put together what truly happened."""
+    """Return what truly happened, from all measurements."""
     deeds = sorted((*measured.deeds, *_unscripted(measured)), key=lambda each: each.gone)
     departures = [_departure(deed, measured) for deed in deeds]
     window = measured.window
@@ -128,7 +131,8 @@ def _last_moment(deed: Deed, registrations: Sequence[Registration]) -> datetime:
     """Return the last moment before anybody could notice the departure."""
     if deed.action not in _UNTIL_THE_SESSION_ENDS:
         return deed.gone.low
-    # What it led until its session ended it has kept; while it stops its leaders are moved.
+    # Partitions that the broker led until its session ended it has kept; a stopping broker's leaders are
+    # moved.
     ends = [
         each.until
         for each in registrations
@@ -159,7 +163,8 @@ def _leaderless(
     first = later[0]
     led = _led(measured.answers, first.leader, name, first.time)
     is_zombie = departure.action in (Action.PAUSE, Action.EXPIRE) and first.leader == departure.broker
-    # A leader that does not know of the election answers all the time; when it learned of it nobody can see.
+    # A leader that does not know of the election answers all the time; nobody can see when it learned of
+    # it.
     learned = first.time + _LEARNED if is_zombie else first.time
     end = Span(first.time, max(learned, led or measured.window.high))
     return Leaderless(name, departure.broker, departure.gone, first.leader, end)
@@ -184,7 +189,7 @@ def _is_gone(written: Written, departures: Sequence[Departure]) -> bool:
 
 
 def _without_election(departure: Departure, name: str, measured: Measured) -> Leaderless:
-    """Return the time until the leader itself led on, or the one without an end."""
+    """Return the time until the same leader led again, or a time without an end."""
     returned = departure.returned
     led = None if returned is None else _led(measured.answers, departure.broker, name, returned.low)
     if returned is None or led is None:

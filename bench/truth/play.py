@@ -35,7 +35,7 @@ TOPICS = {"a": (3, 3), "b": (3, 2), "c": (3, 1)}
 """The partitions and replicas of the topics by the end of their names."""
 
 MOST_STALLED_S = 1.0
-"""The longest delay of a thread during a scenario that counts."""
+"""The longest delay of a thread with which a scenario still counts."""
 
 _BEAT_S = 0.05
 _POLL_S = 0.02

@@ -23,7 +23,7 @@ _TIMEOUT_S = 1.0
 
 
 class Answer(NamedTuple):
-    """Whether a broker led a partition.
+    """A broker's answer to the question whether it leads a partition.
 
     Attributes:
         sent: When it was asked, in seconds since 1970.

@@ -37,7 +37,7 @@ def load(path: Path) -> tuple[Truth, dict[str, str]]:
 
 
 def judged(path: Path) -> tuple[list[Incident], list[str]]:
-    """Return the story of a recording, and what is wrong with it."""
+    """Return the story of a recording, and its errors."""
     truth, logs = load(path)
     story = incidents(observed(read(logs)))
     return story, falsehoods(truth, story)

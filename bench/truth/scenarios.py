@@ -1,4 +1,4 @@
-"""Random scenarios: what is done to a cluster of three brokers, drawn from a seed. Pure."""
+"""Random scenarios: faults of a cluster of three brokers, drawn from a seed. Pure."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ BROKERS = (1, 2, 3)
 
 
 class Action(StrEnum):
-    """What is done to a broker; the value is its name in recordings."""
+    """The faults; the value is the name in recordings."""
 
     KILL = "kill"
-    """SIGKILL, and a later start."""
+    """The process gets SIGKILL, and is started later."""
     STOP = "stop"
-    """SIGTERM, and a later start."""
+    """The process gets SIGTERM, and is started later."""
     PAUSE = "pause"
-    """SIGSTOP, and SIGCONT after the end of the ZooKeeper session or the KRaft registration."""
+    """The process gets SIGSTOP, and SIGCONT after its ZooKeeper session or KRaft registration has ended."""
     EXPIRE = "expire"
-    """The end of the ZooKeeper session while the process runs on."""
+    """The ZooKeeper session ends while the process keeps running."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def _step(dice: Random, session_s: float, actions: Sequence[Action]) -> Step:
 
 
 def resolved(step: Step, controller: int | None, alive: Collection[int]) -> tuple[int, ...]:
-    """Return the brokers that a step's victims are, those alone that are alive; each once.
+    """Return the brokers that are a step's victims: only live ones, and each once.
 
     Args:
         step: The step.

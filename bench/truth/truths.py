@@ -1,4 +1,4 @@
-"""What truly happened to a cluster, with the uncertainty of its measurement, and its JSON. Pure.
+"""The truth about a cluster, with the uncertainty of its measurement, and its JSON. Pure.
 
 All times are those of one machine's clock. A ``Span`` is the time between two measurements within which
 something happened, such as the sending of a signal and the end of the process.

@@ -60,11 +60,11 @@ class Record(NamedTuple):
 
 
 Decode = Callable[[Record], tuple[str | None, str | None]]
-"""Returns the texts of a record's key and value; None for what is not printed."""
+"""The type of functions that return the texts of a record's key and value, None for a part not printed."""
 
 
 class RecordOptions(NamedTuple):
-    """What is printed of each record.
+    """The choice of what is printed of each record.
 
     Attributes:
         is_deep: Whether there are lines about records at all.
@@ -135,7 +135,7 @@ def lines_of(data: bytes, position: int, options: RecordOptions, check: OffsetCh
             key, value = options.decode(record)
             if key is not None:
                 text += f"{' ' if text else '| '}key: {key}"
-            # As in Kafka, a payload without anything before it has no bar.
+            # As in Kafka, there is no bar before a payload that comes first.
             text += "" if value is None else f" payload: {value}"
         yield text
 
@@ -197,7 +197,10 @@ def _metadata(header: BatchHeader, record: Record, position: int) -> str:
 
 
 def _marker_text(batch: RecordBatch) -> str:
-    """Return what a control record says; of other types than a transaction's end Kafka knows the number."""
+    """Return the text of a control record.
+
+    For types other than a transaction's end, Kafka prints the number.
+    """
     marker = end_marker(batch)
     if marker is not None:
         name = ControlRecordType(marker.control_type).name

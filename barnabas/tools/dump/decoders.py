@@ -1,4 +1,4 @@
-"""What ``kafka-dump-log.sh`` prints of a record's key and value.
+"""The texts that ``kafka-dump-log.sh`` prints for a record's key and value.
 
 Sources: ``kafka.serializer.StringDecoder``, ``LongDecoder`` and ``IntegerDecoder``;
 ``GroupMetadataManager.formatRecordKeyAndValue`` of Kafka 2.8.

@@ -37,7 +37,7 @@ class TimedBatch(NamedTuple):
 
 @dataclass(slots=True)
 class TimeIndexErrors:
-    """What is wrong with the entries of a time index.
+    """The errors in the entries of a time index.
 
     Attributes:
         mismatches: The timestamp of each such entry, and that of the batch in the log.
@@ -214,7 +214,7 @@ def finding_lines(
     time_errors: dict[str, TimeIndexErrors],
     gaps: dict[str, list[tuple[int, int]]],
 ) -> list[str]:
-    """Return the lines about everything that is wrong, by the absolute path of each file."""
+    """Return the lines about all errors, by the absolute path of each file."""
     lines = []
     for path, pairs in index_mismatches.items():
         lines += [f"Mismatches in :{path}"] if pairs else []

@@ -37,10 +37,10 @@ def test_the_figures_are_those_of_the_table_and_plain_data():
     figures = json.loads(json.dumps(summarize(OPS, CLEAN, ["broker 2 ended by itself"], [TP]).figures()))
     assert figures["records"]["acknowledged"] == 2
     assert figures["records"]["lost"] == figures["records"]["of_deleted_topics"] == 0
-    assert figures["epochs"] == {"reigns": 2, "elections": 9, "broken": 0}
+    assert figures["epochs"] == {"controllers": 2, "elections": 9, "broken": 0}
     assert figures["partitions"] == {"ledger-0": {"availability": 0.0, "longest_write_stall_s": 5.0}}
     assert figures["nemeses"] == {
-        "kill-leader": {"strikes": 1, "longest_write_stall_s": 5.0, "slowest_recovery_s": 1.5}
+        "kill-leader": {"injections": 1, "longest_write_stall_s": 5.0, "slowest_recovery_s": 1.5}
     }
     assert figures["problems"] == ["broker 2 ended by itself"]
 
