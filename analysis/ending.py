@@ -1,4 +1,4 @@
-"""The end of a run by SIGTERM or Ctrl-C: quiet, with the exit code of shells, and without half a result."""
+"""The end of a run by SIGTERM or Ctrl-C: without tracebacks or partial results, with a shell's exit code."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def until_signal(work: Callable[[], int]) -> int:
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """Raise ``Ended`` at the end of the block if a signal arrives in it, which should take milliseconds."""
+    """Defer a signal to the end of the block, which should take milliseconds, and raise ``Ended`` then."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

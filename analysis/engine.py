@@ -46,7 +46,7 @@ _engine = _Engine()
 
 @contextmanager
 def in_this_process() -> Iterator[None]:
-    """Evaluate what is built in the block without Spark."""
+    """Use the engine of this process, without Spark, for all columns and frames built in the block."""
     former, _engine.is_local = _engine.is_local, True
     try:
         yield

@@ -69,7 +69,7 @@ def start(options: Sequence[str], log4j: Path, words: IO[str]) -> JavaGateway:
 
 
 def abandon() -> None:
-    """End the Java process at once, if this process started one; what threads still ask of it fails."""
+    """End the Java process at once, if this process started one; later requests of threads fail."""
     _abandoned.set()
     for process in _started:
         process.kill()
@@ -95,7 +95,7 @@ def _sharing(kept: Path | None, options: Sequence[str]) -> list[str]:
     """
     if kept is None or not (kept / _COMMAND).is_file():
         return []
-    # Another garbage collector lays objects out otherwise, so the archive's name tells the options.
+    # Another garbage collector lays objects out in another way, so the archive's name contains the options.
     name = hashlib.sha256(" ".join(options).encode()).hexdigest()[:8]
     archive = kept / f"classes-{name}.jsa"
     use = "SharedArchiveFile" if _is_whole(archive) else "ArchiveClassesAtExit"

@@ -1,4 +1,4 @@
-"""Logs that are still being written: how to find them, and up to which byte each holds whole entries.
+"""Logs that are still being written: finding them, and the byte up to which each holds whole entries.
 
 A log is identified by its inode and its first bytes, so a rolled log keeps its progress under its new name,
 and a new log under the old name counts as new. The last entry of a live log is read only when the next entry

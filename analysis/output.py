@@ -61,7 +61,7 @@ class Output(ABC):
 
     @abstractmethod
     def finish(self) -> None:
-        """Put what this run has written in the place of an earlier run's output."""
+        """Move what this run has written into the place of an earlier run's output."""
 
     @abstractmethod
     def discard(self) -> None:
@@ -88,7 +88,7 @@ class LocalOutput(Output):
         for name in _TABLES:
             _refuse_others(self._folder / name)
         self._unfinished = self._folder / _UNFINISHED
-        # A run that was killed left it behind.
+        # A run that was killed left this folder behind.
         self.discard()
 
     @property
@@ -98,7 +98,7 @@ class LocalOutput(Output):
 
     @property
     def folder(self) -> Path:
-        """As in ``Output``."""
+        """Return the folder of the tables while the run goes on."""
         return self._unfinished
 
     def write_events(self, spark: SparkSession, sources: Sources, reading: Reading) -> list[dict[str, Any]]:
@@ -119,7 +119,7 @@ class LocalOutput(Output):
         document: Document,
         form: Format,
     ) -> Callable[[], None]:
-        """As in ``Output``."""
+        """Write the report in all forms, and return a function that prints one of them."""
         return self.save_report(document, form)
 
     def save_report(self, document: Document, form: Format) -> Callable[[], None]:
@@ -128,7 +128,7 @@ class LocalOutput(Output):
         return lambda: print_report(document, form, str(self._folder))
 
     def finish(self) -> None:
-        """As in ``Output``."""
+        """Move what this run has written into the place of an earlier run's output."""
         for part in sorted(self._unfinished.iterdir()):
             former = self._folder / part.name
             if part.name == DETAIL_FOLDER and former.is_dir():
@@ -140,7 +140,7 @@ class LocalOutput(Output):
         self._unfinished.rmdir()
 
     def discard(self) -> None:
-        """As in ``Output``."""
+        """Remove what this run has written without ``finish``."""
         shutil.rmtree(self._unfinished, ignore_errors=True)
 
 
@@ -156,7 +156,7 @@ class RemoteOutput(Output):
 
     @property
     def folder(self) -> str:
-        """As in ``Output``."""
+        """Return the folder of the tables, which is the final one from the start."""
         return self._uri
 
     def write_events(self, spark: SparkSession, sources: Sources, reading: Reading) -> list[dict[str, Any]]:

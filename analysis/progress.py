@@ -44,7 +44,7 @@ def progress(context: SparkContext, what: str, stream: TextIO | None = None) -> 
 
 
 def tell(what: str, stream: TextIO | None = None) -> None:
-    """Write a line that says what begins, to ``stream`` or to standard error.
+    """Write a line that announces a step, to ``stream`` or to standard error.
 
     Below ``spark-submit`` nothing is written: it merges a Python job's standard error into its own standard
     output (``PythonRunner`` redirects the error stream), where the report may be.

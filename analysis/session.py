@@ -24,7 +24,7 @@ from barnabas.analysis import gateway
 
 
 class Amount(Enum):
-    """How much there is to do in a local run.
+    """The amounts of work in a local run.
 
     Attributes:
         SMALL: So little that a quick start matters more than speed.
@@ -46,7 +46,8 @@ _SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # Spark would ask Java twice, for each call of its Python functions, where in our source it stands.
+    # Otherwise Spark would ask Java twice, for each call of its Python functions, where it stands in our
+    # source.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     # Java sends rows to Python through a socket. On a busy machine Python may need longer than Spark's 15 s
     # to connect to it.

@@ -176,7 +176,7 @@ def _looks_like_a_log(path: Path) -> bool:
 
 
 def _special(path: Path) -> str | None:
-    """Return what a path is that cannot be read twice or in parts; None for a file, or if nobody can say."""
+    """Return the kind of a path that cannot be read twice or in parts; None for a file or an unknown kind."""
     try:
         return _KINDS.get(stat.S_IFMT(path.stat().st_mode))
     except OSError:

@@ -1,4 +1,4 @@
-"""Threads that have nothing left to do when their block ends, whatever ends it."""
+"""Threads whose work is over when their block ends, whatever ends it."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class _Pool(ThreadPoolExecutor):
         return future
 
     def settle(self) -> None:
-        # Not by Thread.join: in Python 3.11 a thread counts as ended after an exception has interrupted that
-        # (Thread._wait_for_tstate_lock).
+        # Thread.join would not do: in Python 3.11 a thread counts as ended after an exception has
+        # interrupted that (Thread._wait_for_tstate_lock).
         wait([future for future in self._submitted if not future.cancelled()])
 
 

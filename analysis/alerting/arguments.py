@@ -13,7 +13,7 @@ _PORT_MAX = 65_535
 
 @dataclass(frozen=True, slots=True)
 class Alerting:
-    """How alerts are sent and shown.
+    """The options for sending and showing alerts.
 
     Attributes:
         webhook: The receiver; None for none.

@@ -1,4 +1,4 @@
-"""Which alerts fire and which are resolved: a pure function of the alerts before and what is known now.
+"""The decision which alerts fire and which are resolved, from the earlier alerts and the present episodes.
 
 An alert belongs to one episode. More lines refine an episode's begin and end, so an alert finds its episode
 by kind, subject and overlap in time, never by equal times. Each alert fires once, and is resolved once if it
@@ -23,7 +23,7 @@ Row = dict[str, Any]
 
 
 class Severity(StrEnum):
-    """How urgent an alert is."""
+    """The severities of an alert, by urgency."""
 
     CRITICAL = "critical"
     WARNING = "warning"
@@ -31,7 +31,7 @@ class Severity(StrEnum):
 
 
 class Status(StrEnum):
-    """Whether an alert holds, in the words of Alertmanager."""
+    """The status of an alert, in the words of Alertmanager."""
 
     FIRING = "firing"
     RESOLVED = "resolved"
@@ -51,13 +51,13 @@ HOLD: Mapping[AlertKind, timedelta] = {
     AlertKind.CONTROLLER_CHANGE: timedelta(minutes=5),
     AlertKind.FLAPPING_BROKER: FLAPPING_WINDOW,
 }
-"""How long the alert of an event fires after its last sign, by the clock of the follower."""
+"""The time after its last sign for which the alert of an event fires, by the clock of the follower."""
 
 MOST_PAST = 5_000
 """The most finished alerts that are remembered so that they do not fire again; the oldest are forgotten."""
 
 MOST_UNSENT = 1_000
-"""The most finished alerts that wait to be sent; of more, the oldest are given up, as they hold no more."""
+"""The most finished alerts that wait to be sent; beyond it the oldest are given up, as they hold no more."""
 
 _SHOWN_LINES = 5
 
@@ -113,7 +113,7 @@ class Alerts:
 
 
 def begin(episodes: Iterable[Episode], now: datetime) -> Alerts:
-    """Return the alerts of a first look: what lasts fires; what is over, and events, are only noted."""
+    """Return the alerts of a first look: lasting conditions fire; past ones and events are only noted."""
     fresh = decide(Alerts(), episodes, now)
     kept = [
         each if each.status is Status.FIRING and each.kind not in HOLD else _noted(each) for each in fresh.all
@@ -142,7 +142,8 @@ def decide(alerts: Alerts, episodes: Iterable[Episode], now: datetime) -> Alerts
             if known is not None:
                 after[known.id] = _updated(known, episode, now)
             is_raised = known is not None and (known.status is Status.FIRING or not episode.lasts)
-            # What lasts is raised however long ago it began, and although an alert of it was resolved.
+            # A lasting condition is raised however long ago it began, and although an earlier alert of it
+            # was resolved.
             if not is_raised and (episode.lasts or not _is_forgotten(episode, alerts.horizon)):
                 fresh.append(_raised(episode, now))
         found = {each.id for each in matched.values()}
@@ -172,7 +173,7 @@ def expire(alerts: Alerts, now: datetime) -> Alerts:
 
 
 def due(alerts: Alerts) -> list[tuple[Alert, Status]]:
-    """Return what the receiver does not know yet, in the order in which it must learn it.
+    """Return the alerts that the receiver does not know yet, in the order in which it must get them.
 
     An alert that was over before the receiver learned of it is sent as firing, then as resolved.
     """
@@ -195,7 +196,7 @@ def acknowledge(alerts: Alerts, received: Iterable[tuple[str, Status]]) -> Alert
 
 
 def forget_unsent(alerts: Alerts) -> Alerts:
-    """Return the alerts where nobody receives any: what is over is not kept for later."""
+    """Return the alerts that are kept if there is no receiver: those that are over are dropped."""
     return _bounded(
         [_noted(each) if each.status is Status.RESOLVED else each for each in alerts.all], alerts.horizon
     )
@@ -259,7 +260,7 @@ def _updated(alert: Alert, episode: Episode, now: datetime) -> Alert:
         until=until,
         renewed=now if is_new else alert.renewed,
         status=Status.RESOLVED if over else Status.FIRING,
-        # One that is resolved is sent as it was when it was resolved.
+        # A resolved alert is sent in the state in which it was resolved.
         shown=alert.shown if alert.status is Status.RESOLVED else shown(episode),
     )
 

@@ -20,7 +20,7 @@ SHOWN = 1_000
 
 @dataclass(slots=True)
 class Figures:
-    """What the page shows.
+    """The figures that the page shows.
 
     Attributes:
         alerts: The alerts.
@@ -48,7 +48,7 @@ class _Alerts(Collector):
         self._read = read
 
     def collect(self) -> Iterator[GaugeMetricFamily | CounterMetricFamily]:
-        """As in ``Collector``."""
+        """Return the metrics with current values, as ``Collector`` demands."""
         figures = self._read()
         firing = [each for each in figures.alerts.all if each.status is Status.FIRING]
         yield from _counts(figures, firing)

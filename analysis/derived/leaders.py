@@ -1,4 +1,4 @@
-"""The table ``leaders``: who led each partition, from when to when, and why that began and ended."""
+"""The table ``leaders``: the leader of each partition over time, with the reasons for begin and end."""
 
 from __future__ import annotations
 

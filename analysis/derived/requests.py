@@ -1,4 +1,4 @@
-"""The table ``requests``: what controllers sent to brokers, and how long the brokers took."""
+"""The table ``requests``: the controllers' requests to brokers, and the time that brokers took."""
 
 from __future__ import annotations
 

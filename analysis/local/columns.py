@@ -38,47 +38,47 @@ class Column:
             yield from part.all()
 
     def alias(self, name: str) -> Column:
-        """As in PySpark."""
+        """Return the column under another name."""
         named = copy(self)
         named.name = name
         return named
 
     def cast(self, kind: str) -> Column:
-        """As in PySpark, for the types that the analysis casts to."""
+        """Return the value converted to one of the types that the analysis casts to."""
         to: Callable[[Any], Any] = _CASTS[kind]
         return Column(lambda value: None if value is None else to(value), [self], self.name)
 
     def over(self, window: Any) -> Column:
-        """As in PySpark, of a function that is no aggregate and no function of windows: an error."""
+        """Raise an error: the function is neither an aggregate nor one of windows."""
         raise TypeError(f"expected an aggregate or a function of windows over {window}")
 
     def when(self, condition: Column, value: Any) -> Column:
-        """As in PySpark, for columns that ``functions.when`` made."""
+        """Add a case to a column that ``functions.when`` made."""
         raise TypeError(f"when({condition}, {value}) must follow functions.when")
 
     def isNull(self) -> Column:  # noqa: N802  (as in PySpark)
-        """As in PySpark."""
+        """Return whether the value is null."""
         return Column(lambda value: value is None, [self])
 
     def isNotNull(self) -> Column:  # noqa: N802  (as in PySpark)
-        """As in PySpark."""
+        """Return whether the value is not null."""
         return Column(lambda value: value is not None, [self])
 
     def isin(self, *values: Any) -> Column:
-        """As in PySpark, for literals that are not null."""
+        """Return whether the value is one of these literals, none of which is null."""
         known = frozenset(values)
         return Column(lambda value: None if value is None else value in known, [self])
 
     def between(self, low: Any, high: Any) -> Column:
-        """As in PySpark."""
+        """Return whether the value lies between two others, both included."""
         return Column(_and, [self >= low, self <= high])
 
     def desc(self) -> Order:
-        """As in PySpark."""
+        """Return the descending order by this column."""
         return Order(self, is_descending=True)
 
     def asc_nulls_first(self) -> Order:
-        """As in PySpark."""
+        """Return the ascending order by this column, nulls first."""
         return Order(self)
 
     def __getitem__(self, name: str) -> Column:
@@ -140,7 +140,7 @@ class Named(Column):
         super().__init__(lambda: None, (), self.path[-1])
 
     def at(self, row: Row, group: Group = ()) -> Any:  # noqa: ARG002  (as in Column)
-        """As in ``Column``."""
+        """Return the value for a row, as ``Column.at`` does."""
         value = row[self.path[0]]
         for field in self.path[1:]:
             value = None if value is None else value[field]

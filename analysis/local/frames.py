@@ -16,7 +16,7 @@ class Result(dict[str, Any]):
     """A collected row."""
 
     def asDict(self, recursive: bool = False) -> dict[str, Any]:  # noqa: N802  (as in PySpark)
-        """As in PySpark."""
+        """Return the row as a dictionary."""
         return deepcopy(dict(self)) if recursive else dict(self)
 
 
@@ -37,24 +37,24 @@ class Frame:
         return [{name: row[name] for name in self.columns} for row in self._rows]
 
     def collect(self) -> list[Result]:
-        """As in PySpark."""
+        """Return the rows."""
         return [Result(row) for row in self.rows()]
 
     def count(self) -> int:
-        """As in PySpark."""
+        """Return the number of rows."""
         return len(self._rows)
 
     def limit(self, count: int) -> Frame:
-        """As in PySpark."""
+        """Return the first rows."""
         return Frame(self.columns, self._rows[:count])
 
     def where(self, test: Column | str) -> Frame:
-        """As in PySpark."""
+        """Return the rows for which a condition holds."""
         column = condition(test) if isinstance(test, str) else test
         return Frame(self.columns, [row for row in self._filled([column]) if column.at(row)])
 
     def select(self, *names: Any) -> Frame:
-        """As in PySpark, with at most one ``explode``."""
+        """Return the rows with these columns, of which at most one may be an ``explode``."""
         chosen: list[Column] = []
         for name in names:
             if isinstance(name, str) and name == "*":
@@ -65,47 +65,47 @@ class Frame:
         return Frame(columns, _exploded(chosen, self._filled(chosen)))
 
     def withColumn(self, name: str, column: Column) -> Frame:  # noqa: N802  (as in PySpark)
-        """As in PySpark."""
+        """Add or replace a column."""
         return self.withColumns({name: column})
 
     def withColumns(self, columns: Mapping[str, Column]) -> Frame:  # noqa: N802  (as in PySpark)
-        """As in PySpark."""
+        """Add or replace columns."""
         kept = [columns[name].alias(name) if name in columns else named(name) for name in self.columns]
         new = [column.alias(name) for name, column in columns.items() if name not in self.columns]
         return self.select(*kept, *new)
 
     def withColumnRenamed(self, former: str, name: str) -> Frame:  # noqa: N802  (as in PySpark)
-        """As in PySpark."""
+        """Rename a column."""
         return self.select(*(named(each).alias(name if each == former else each) for each in self.columns))
 
     def drop(self, *names: str) -> Frame:
-        """As in PySpark."""
+        """Remove columns."""
         return Frame([name for name in self.columns if name not in names], self._rows)
 
     def distinct(self) -> Frame:
-        """As in PySpark."""
+        """Return the distinct rows."""
         return self.dropDuplicates(self.columns)
 
     def dropDuplicates(self, names: Sequence[str]) -> Frame:  # noqa: N802  (as in PySpark)
-        """As in PySpark: the first of equal rows stays."""
+        """Return the first of the rows that are equal in some columns."""
         found: dict[Any, Row] = {}
         for row in self._rows:
             found.setdefault(_key(row, names), row)
         return Frame(self.columns, list(found.values()))
 
     def orderBy(self, *names: Any) -> Frame:  # noqa: N802  (as in PySpark)
-        """As in PySpark."""
+        """Return the rows in order."""
         return Frame(self.columns, sort(self._rows, ordered(names)))
 
     def union(self, other: Frame) -> Frame:
-        """As in PySpark: by the place of the columns."""
+        """Append the rows of another frame, whose columns are matched by their places."""
         pairs = list(zip(self.columns, other.columns, strict=True))
         return Frame(
             self.columns, [*self._rows, *({to: row[by] for to, by in pairs} for row in other.rows())]
         )
 
     def unionByName(self, other: Frame, *, allowMissingColumns: bool = False) -> Frame:  # noqa: N802, N803  (as in PySpark)
-        """As in PySpark."""
+        """Append the rows of another frame, whose columns are matched by their names."""
         if not allowMissingColumns and set(self.columns) != set(other.columns):
             raise ValueError(f"expected the columns {self.columns}, not {other.columns}")
         columns = [*self.columns, *(name for name in other.columns if name not in self.columns)]
@@ -117,11 +117,11 @@ class Frame:
         return Frame(columns, rows)
 
     def groupBy(self, *names: Any) -> Grouped:  # noqa: N802  (as in PySpark)
-        """As in PySpark."""
+        """Group the rows by the values of columns."""
         return Grouped(self._rows, [named(name) for name in names])
 
     def join(self, other: Frame, on: str | Sequence[str] | Column, how: str = "inner") -> Frame:
-        """As in PySpark: inner by a condition, else by names."""
+        """Join another frame: by a condition (inner), or by the names of columns."""
         if isinstance(on, Column):
             merged = [left | right for left in self.rows() for right in other.rows()]
             return Frame([*self.columns, *other.columns], merged).where(on)
@@ -173,7 +173,7 @@ class Grouped:
         self._keys = keys
 
     def agg(self, *columns: Column) -> Frame:
-        """As in PySpark."""
+        """Return one row for each group, with the values of aggregates."""
         groups: dict[Any, list[Row]] = {}
         for row in self._rows:
             groups.setdefault(tuple(frozen(key.at(row)) for key in self._keys), []).append(row)

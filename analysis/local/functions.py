@@ -22,17 +22,17 @@ _PLACEHOLDER = re.compile(r"%[ds]")
 
 
 def col(name: str) -> Column:
-    """As in PySpark."""
+    """Return the column of this name."""
     return Named(name)
 
 
 def lit(col: Any) -> Column:
-    """As in PySpark."""
+    """Return a column that has this value in each row."""
     return literal(col)
 
 
 def desc(name: str | Column) -> Order:
-    """As in PySpark."""
+    """Return the descending order by the column of this name."""
     return Order(named(name), is_descending=True)
 
 
@@ -40,7 +40,7 @@ desc_nulls_last = desc
 
 
 def broadcast(frame: Frame) -> Frame:
-    """As in PySpark: the frame is here already."""
+    """Return the frame itself, because its rows are in this process."""
     return frame
 
 
@@ -65,7 +65,7 @@ class _When(Column):
 
 
 def when(condition: Column, value: Any) -> Column:
-    """As in PySpark."""
+    """Return a column with a value for the rows in which a condition holds."""
     return _When([(condition, literal(value))])
 
 
@@ -75,12 +75,12 @@ class _Coalesced(Column):
 
 
 def coalesce(*names: Any) -> Column:
-    """As in PySpark."""
+    """Return the first value that is not null."""
     return _Coalesced(lambda: None, [named(name) for name in names])
 
 
 def struct(*names: Any) -> Column:
-    """As in PySpark."""
+    """Return a struct of the values of columns."""
     parts = [named(name) for name in names]
     return Column(
         lambda *values: {part.name: value for part, value in zip(parts, values, strict=True)}, parts
@@ -88,12 +88,12 @@ def struct(*names: Any) -> Column:
 
 
 def array(*names: Any) -> Column:
-    """As in PySpark."""
+    """Return an array of the values of columns."""
     return Column(lambda *values: list(values), [named(name) for name in names])
 
 
 def explode(name: Any) -> Column:
-    """As in PySpark: a frame makes a row of each element."""
+    """Return a column of which a frame makes one row for each element."""
     column = Column(lambda value: value, [named(name)], "col")
     column.is_exploded = True
     return column
@@ -108,52 +108,52 @@ def _of(compute: Callable[..., Any], *names: Any) -> Column:
 
 
 def size(name: Any) -> Column:
-    """As in PySpark."""
+    """Return the number of elements of an array."""
     return _of(len, name)
 
 
 def array_sort(name: Any) -> Column:
-    """As in PySpark, of arrays without nulls."""
+    """Sort an array without nulls."""
     return _of(lambda values: sorted(values, key=order_key), name)
 
 
 def array_distinct(name: Any) -> Column:
-    """As in PySpark."""
+    """Remove the repetitions from an array."""
     return _of(_distinct, name)
 
 
 def array_except(one: Any, other: Any) -> Column:
-    """As in PySpark."""
+    """Return the elements of an array that another one lacks, each once."""
     return _of(lambda left, right: [each for each in _distinct(left) if each not in right], one, other)
 
 
 def array_contains(name: Any, value: Any) -> Column:
-    """As in PySpark."""
+    """Return whether an array contains a value."""
     return _of(lambda values, one: one in values, name, literal(value))
 
 
 def array_join(name: Any, delimiter: str) -> Column:
-    """As in PySpark, of arrays of texts."""
+    """Join an array of texts."""
     return _of(lambda values: delimiter.join(each for each in values if each is not None), name)
 
 
 def flatten(name: Any) -> Column:
-    """As in PySpark, of arrays without nulls."""
+    """Join the arrays of an array, none of which is null."""
     return _of(lambda values: [each for inner in values for each in inner], name)
 
 
 def element_at(name: Any, place: int) -> Column:
-    """As in PySpark, but null beyond the end."""
+    """Return an element of an array, counted from 1; null beyond its end."""
     return _of(lambda values: values[place - 1] if len(values) >= place else None, name)
 
 
 def get(name: Any, place: Any) -> Column:
-    """As in PySpark."""
+    """Return an element of an array, counted from 0; null beyond its end."""
     return _of(lambda values, at: values[at] if 0 <= at < len(values) else None, name, place)
 
 
 def slice(name: Any, start: int, length: int) -> Column:  # noqa: A001  (as in PySpark)
-    """As in PySpark, from the begin of an array."""
+    """Return ``length`` elements of an array from ``start`` on, counted from 1."""
     return _of(lambda values: values[start - 1 : start - 1 + length], name)
 
 
@@ -176,44 +176,44 @@ class _OfElements(Column):
 
 
 def filter(name: Any, condition: Callable[[Column], Column]) -> Column:  # noqa: A001  (as in PySpark)
-    """As in PySpark."""
+    """Return the elements for which a condition holds."""
     return _OfElements(name, condition, list)
 
 
 def exists(name: Any, condition: Callable[[Column], Column]) -> Column:
-    """As in PySpark, of arrays without nulls."""
+    """Return whether a condition holds for an element of an array without nulls."""
     return _OfElements(name, condition, lambda found: next((True for _ in found), False))
 
 
 def greatest(*names: Any) -> Column:
-    """As in PySpark."""
+    """Return the greatest of several values."""
     return Column(lambda *values: _extreme(values, builtins.max), [named(name) for name in names])
 
 
 def least(*names: Any) -> Column:
-    """As in PySpark."""
+    """Return the least of several values."""
     return Column(lambda *values: _extreme(values, builtins.min), [named(name) for name in names])
 
 
 def floor(name: Any) -> Column:
-    """As in PySpark."""
+    """Round down to a whole number."""
     return _of(lambda value: int(value // 1), name)
 
 
 def round(name: Any, scale: int) -> Column:  # noqa: A001  (as in PySpark)
-    """As in PySpark, of doubles."""
+    """Round a double to a number of decimals."""
     return _of(
         lambda value: float(Decimal(repr(value)).quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP)), name
     )
 
 
 def concat(*names: Any) -> Column:
-    """As in PySpark, of texts and numbers."""
+    """Join texts, or numbers as texts."""
     return _of(lambda *values: "".join(map(str, values)), *names)
 
 
 def concat_ws(delimiter: str, *names: Any) -> Column:
-    """As in PySpark."""
+    """Join the texts that are not null, with a separator."""
     return Column(
         lambda *values: delimiter.join(str(value) for value in values if value is not None),
         [named(name) for name in names],
@@ -221,7 +221,7 @@ def concat_ws(delimiter: str, *names: Any) -> Column:
 
 
 def printf(form: Column, *names: Any) -> Column:
-    """As in PySpark, with ``%d`` and ``%s``."""
+    """Format values by ``%d`` and ``%s``."""
 
     def formatted(text: str, *values: Any) -> str:
         words = iter(values)
@@ -231,44 +231,44 @@ def printf(form: Column, *names: Any) -> Column:
 
 
 def substring(name: Any, start: int, length: int) -> Column:
-    """As in PySpark, from the begin of a text."""
+    """Return ``length`` characters of a text from ``start`` on, counted from 1."""
     return _of(lambda text: text[start - 1 : start - 1 + length], name)
 
 
 def substring_index(name: Any, delimiter: str, count: int) -> Column:
-    """As in PySpark, of the first parts."""
+    """Return the first parts of a text, up to a number of separators."""
     return _of(lambda text: delimiter.join(text.split(delimiter)[:count]), name)
 
 
 def regexp_replace(name: Any, pattern: str, replacement: str) -> Column:
-    """As in PySpark, for patterns that mean the same in Java and Python."""
+    """Replace the matches of a pattern that means the same in Java and Python."""
     found = re.compile(pattern, re.ASCII)
     return _of(lambda text: found.sub(replacement, text), name)
 
 
 def startswith(name: Any, prefix: Column) -> Column:
-    """As in PySpark."""
+    """Return whether a text starts with another one."""
     return _of(str.startswith, name, prefix)
 
 
 def endswith(name: Any, suffix: Column) -> Column:
-    """As in PySpark."""
+    """Return whether a text ends with another one."""
     return _of(str.endswith, name, suffix)
 
 
 def date_trunc(unit: str, name: Any) -> Column:
-    """As in PySpark, to ``second`` or ``minute``."""
+    """Cut a time to its ``second`` or ``minute``."""
     zeros = {"second": {"microsecond": 0}, "minute": {"second": 0, "microsecond": 0}}[unit]
     return _of(lambda time: time.replace(**zeros), name)
 
 
 def unix_millis(name: Any) -> Column:
-    """As in PySpark."""
+    """Return the milliseconds from 1970 to a time."""
     return _of(lambda time: (time - _EPOCH) // timedelta(milliseconds=1), name)
 
 
 def unix_seconds(name: Any) -> Column:
-    """As in PySpark."""
+    """Return the seconds from 1970 to a time."""
     return _of(lambda time: (time - _EPOCH) // timedelta(seconds=1), name)
 
 
@@ -283,53 +283,53 @@ def _some(fold: Callable[[list[Any]], Any], name: Any) -> Column:
 
 
 def min(name: Any) -> Column:  # noqa: A001  (as in PySpark)
-    """As in PySpark."""
+    """Return the least value of a group."""
     return _some(lambda values: builtins.min(values, key=order_key), name)
 
 
 def max(name: Any) -> Column:  # noqa: A001  (as in PySpark)
-    """As in PySpark."""
+    """Return the greatest value of a group."""
     return _some(lambda values: builtins.max(values, key=order_key), name)
 
 
 def sum(name: Any) -> Column:  # noqa: A001  (as in PySpark)
-    """As in PySpark."""
+    """Return the sum of a group's values."""
     return _some(builtins.sum, name)
 
 
 def median(name: Any) -> Column:
-    """As in PySpark."""
+    """Return the median of a group's values."""
     return _some(lambda values: float(middle(values)), name)
 
 
 def count(name: str) -> Column:
-    """As in PySpark."""
+    """Count the values that are not null, or the rows."""
     part = Column(lambda: True) if name == "*" else named(name)
     return Aggregate(lambda values: len([value for value in values if value is not None]), [part])
 
 
 def count_if(name: Any) -> Column:
-    """As in PySpark."""
+    """Count the rows for which a condition holds."""
     return Aggregate(lambda values: len([value for value in values if value]), [named(name)])
 
 
 def count_distinct(name: Any) -> Column:
-    """As in PySpark."""
+    """Count the distinct values that are not null."""
     return Aggregate(lambda values: len({frozen(each) for each in values if each is not None}), [named(name)])
 
 
 def collect_list(name: Any) -> Column:
-    """As in PySpark."""
+    """Collect the values that are not null."""
     return Aggregate(lambda values: [value for value in values if value is not None], [named(name)])
 
 
 def collect_set(name: Any) -> Column:
-    """As in PySpark."""
+    """Collect the distinct values that are not null."""
     return Aggregate(lambda values: _distinct(each for each in values if each is not None), [named(name)])
 
 
 def min_by(name: Any, order: Any) -> Column:
-    """As in PySpark: of equal ones the last."""
+    """Return the value at the least order; of equal ones, the last."""
 
     def folded(pairs: list[Any]) -> Any:
         known = [pair for pair in reversed(pairs) if pair[1] is not None]
@@ -339,7 +339,7 @@ def min_by(name: Any, order: Any) -> Column:
 
 
 def max_by(name: Any, order: Any) -> Column:
-    """As in PySpark: of equal ones the last."""
+    """Return the value at the greatest order; of equal ones, the last."""
 
     def folded(pairs: list[Any]) -> Any:
         known = [pair for pair in reversed(pairs) if pair[1] is not None]
@@ -349,27 +349,27 @@ def max_by(name: Any, order: Any) -> Column:
 
 
 def first(name: Any, *, ignorenulls: bool) -> Column:
-    """As in PySpark, without nulls."""
+    """Return the first value that is not null."""
     return _edge(name, 0, ignorenulls=ignorenulls)
 
 
 def last(name: Any, *, ignorenulls: bool) -> Column:
-    """As in PySpark, without nulls."""
+    """Return the last value that is not null."""
     return _edge(name, -1, ignorenulls=ignorenulls)
 
 
 def lag(name: Any, offset: int = 1) -> Column:
-    """As in PySpark."""
+    """Return the value of an earlier row in the partition."""
     return Placed(lambda values, at: values[at - offset] if at >= offset else None, named(name))
 
 
 def lead(name: Any, offset: int = 1) -> Column:
-    """As in PySpark."""
+    """Return the value of a later row in the partition."""
     return Placed(lambda values, at: values[at + offset] if at + offset < len(values) else None, named(name))
 
 
 def row_number() -> Column:
-    """As in PySpark."""
+    """Return the place in the partition, counted from 1."""
     return Placed(lambda _, at: at + 1, Column(lambda: None))
 
 

@@ -1,4 +1,4 @@
-"""How values are compared, grouped and ordered; a struct is a dictionary, null is None."""
+"""The comparison, grouping and order of values; a struct is a dictionary, null is None."""
 
 from __future__ import annotations
 

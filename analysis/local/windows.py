@@ -28,7 +28,7 @@ class Window:
 
     @staticmethod
     def partitionBy(*names: Any) -> Window:  # noqa: N802  (as in PySpark)
-        """As in PySpark."""
+        """Return a window over the rows that are equal in these columns."""
         return Window([named(name) for name in names])
 
     # PySpark's Window.orderBy is called on the class, WindowSpec.orderBy on an object.
@@ -40,7 +40,7 @@ class Window:
     orderBy = _OrderBy()  # noqa: N815  (as in PySpark)
 
     def rowsBetween(self, start: int, end: int) -> Window:  # noqa: N802  (as in PySpark)
-        """As in PySpark."""
+        """Return the window with frames between two places, relative to the row."""
         return Window(self.keys, self.orders, (start, end))
 
     def partitions(self, rows: Iterable[Row]) -> Iterator[list[Row]]:
@@ -80,21 +80,21 @@ class Aggregate(Column):
         super().__init__(fold, parts)
 
     def at(self, row: Row, group: Group = ()) -> Any:  # noqa: ARG002  (as in Column)
-        """As in ``Column``."""
+        """Return the value over a group, as ``Column.at`` does."""
         return self.compute(self.values(group))
 
     def values(self, rows: Iterable[Row]) -> list[Any]:
-        """Return what is folded."""
+        """Return the values that are folded."""
         if len(self.parts) == 1:
             return [self.parts[0].at(row) for row in rows]
         return [tuple(part.at(row) for part in self.parts) for row in rows]
 
     def over(self, window: Any) -> Column:
-        """As in PySpark."""
+        """Return the aggregate over the frames of a window."""
         return Windowed(self, window)
 
     def fill(self, column: Column, window: Window, rows: Iterable[Row]) -> None:
-        """Set ``row[column]`` to the value over each row's frame."""
+        """Write the value over each row's frame to ``row[column]``."""
         for members in window.partitions(rows):
             values = self.values(members)
             known: dict[tuple[int, int], Any] = {}
@@ -116,11 +116,11 @@ class Placed(Column):
         super().__init__(compute, [part])
 
     def over(self, window: Any) -> Column:
-        """As in PySpark."""
+        """Return the function over the partitions of a window."""
         return Windowed(self, window)
 
     def fill(self, column: Column, window: Window, rows: Iterable[Row]) -> None:
-        """Set ``row[column]`` to the value at each row's place."""
+        """Write the value at each row's place to ``row[column]``."""
         for members in window.partitions(rows):
             values = [self.parts[0].at(row) for row in members]
             for place, row in enumerate(members):
@@ -131,14 +131,14 @@ class Windowed(Column):
     """A function over a window. ``fill`` computes it for all rows of a frame, before any row is evaluated."""
 
     def __init__(self, function: Aggregate | Placed, window: Window) -> None:
-        # Without parts: its function is not evaluated for a row.
+        # There are no parts: the function of a window is not evaluated for a row.
         super().__init__(lambda: None)
         self.function = function
         self.window = window
         self.key: Column = self
 
     def all(self) -> Iterator[Column]:
-        """As in ``Column``, but the windows that this one needs come first."""
+        """Iterate over this column and all that it needs, after the windows that these need."""
         for column in (self.function, *self.window.keys, *(order.column for order in self.window.orders)):
             yield from column.all()
         yield self
@@ -148,5 +148,5 @@ class Windowed(Column):
         self.function.fill(self.key, self.window, rows)
 
     def at(self, row: Row, group: Group = ()) -> Any:  # noqa: ARG002  (as in Column)
-        """As in ``Column``."""
+        """Return the value that ``fill`` has computed for a row."""
         return row[self.key]

@@ -10,7 +10,7 @@ LEADER_AND_ISR = "LEADER_AND_ISR"
 
 
 def slowest_leader_and_isr(requests: DataFrame) -> DataFrame:
-    """List the LeaderAndIsr requests by duration; until a request is done its partitions refuse writes.
+    """List the LeaderAndIsr requests by duration; partitions refuse writes until their request is done.
 
     Columns: ``broker``, ``controller``, ``controller_epoch``, ``correlation_id``, ``partitions``,
     ``received``, ``finished``, ``duration_ms``. Ordered by duration, the slowest first.

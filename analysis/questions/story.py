@@ -1,4 +1,4 @@
-"""Collect the rows that the incident model needs; their number is bounded, whatever the size of the logs."""
+"""The rows for the incident model, whose number is bounded whatever the size of the logs."""
 
 from __future__ import annotations
 

@@ -123,7 +123,7 @@ class BlockReader:
         self._forms = Forms()
 
     def read(self, data: bytes, origin: Origin) -> Typed:
-        """Read the rows of a block, in the order of its entries."""
+        """Read the rows of a block in the order of its entries."""
         unwrapped = unwrap(data, is_utc=self._clock.is_utc)
         whole, replaced = clean(unwrapped.data)
         # Headers come first, because they say where entries begin: all lines of a known form at once, the

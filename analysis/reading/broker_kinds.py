@@ -30,23 +30,26 @@ from enum import StrEnum
 
 
 class BrokerKind(StrEnum):
-    """What a line about brokers says, by its value in the column ``kind``."""
+    """The kinds of line about brokers, by their value in the column ``kind``."""
 
     # A process about its own start.
     STARTING = "broker-starting"
-    """First line of a process (``starting``; KRaft: ``Transition from SHUTDOWN to STARTING``)."""
+    """The process logs its first line (``starting``; KRaft: ``Transition from SHUTDOWN to STARTING``)."""
     STARTED = "broker-started"
-    """It serves clients (``started``; KRaft: ``Transition from STARTING to STARTED``)."""
+    """The process serves clients (``started``; KRaft: ``Transition from STARTING to STARTED``)."""
     START_FAILED = "broker-start-failed"
     """``Fatal error during KafkaServer startup``; ``error`` is the exception, such as NodeExists."""
     REGISTERED = "broker-registered"
-    """It registered itself, with ``broker_epoch``. Without ``STARTING`` before: a session had expired."""
+    """The process registered itself, with ``broker_epoch``.
+
+    Without ``STARTING`` before, a session had expired.
+    """
     REGISTRATION_REFUSED = "broker-registration-refused"
     """The id is still registered by another session or incarnation; ``error`` says so."""
     PREVIOUS_STOP_CLEAN = "broker-previous-stop-clean"
-    """A clean shutdown file was found, so the process before ended in an orderly way."""
+    """The process found a clean shutdown file, so the process before ended in an orderly way."""
     PREVIOUS_STOP_UNCLEAN = "broker-previous-stop-unclean"
-    """No clean shutdown file was found, or segments were recovered: the process before did not end so."""
+    """The process found no clean shutdown file, or recovered segments: the one before ended otherwise."""
     CLUSTER_NAMED = "broker-cluster-named"
     """``Cluster ID = x``, or the cluster of an incarnation, in ``cluster_id``."""
     CONFIGURED = "broker-configured"
@@ -60,17 +63,20 @@ class BrokerKind(StrEnum):
     STOPPING = "broker-stopping"
     """``shutting down``; KRaft: ``Transition from STARTED to SHUTTING_DOWN``."""
     CONTROLLED_SHUTDOWN_STARTED = "broker-controlled-shutdown-started"
-    """It asks the controller to move its leaders."""
+    """The process asks the controller to move its leaders."""
     CONTROLLED_SHUTDOWN_SUCCEEDED = "broker-controlled-shutdown-succeeded"
-    """All of them were moved, or (KRaft) the controller asked it to exit."""
+    """All leaders were moved, or (KRaft) the controller asked the process to exit."""
     CONTROLLED_SHUTDOWN_RETRIED = "broker-controlled-shutdown-retried"
-    """An attempt failed or left ``count`` partitions; another follows."""
+    """An attempt to move leaders failed or left ``count`` partitions; another attempt follows."""
     CONTROLLED_SHUTDOWN_FAILED = "broker-controlled-shutdown-failed"
     """``Proceeding to do an unclean shutdown``, or no approval in time: leaders were not all moved."""
     STOPPED = "broker-stopped"
     """``shut down completed``: the process ended in an orderly way."""
     DIED = "broker-died"
-    """It ends itself at once (``Halting Kafka``, all log directories failed, fatal fault); see ``error``."""
+    """The process halts at once (``Halting Kafka``, all log directories failed, fatal fault).
+
+    See ``error``.
+    """
 
     # A process about trouble that it survives, at least for now.
     DIRECTORY_FAILED = "broker-directory-failed"
@@ -78,15 +84,15 @@ class BrokerKind(StrEnum):
     THREAD_DIED = "broker-thread-died"
     """An uncaught exception ended a thread, such as OutOfMemoryError in ``error``."""
     SESSION_SILENT = "broker-session-silent"
-    """Nothing was heard from ZooKeeper for ``duration_ms``, or the controller was not reached."""
+    """ZooKeeper was silent for ``duration_ms``, or the controller was not reached."""
     SESSION_EXPIRED = "broker-session-expired"
-    """ZooKeeper ended its session while the process lived on."""
+    """ZooKeeper ended the session while the process lived on."""
     WRITES_REFUSED = "broker-writes-refused"
-    """NotEnoughReplicas for ``topic`` and ``partition``: ``count`` in sync; required ones in ``minimum``."""
+    """The ``subject`` answered; the line proves a response, as ``Node n disconnected`` has no opposite."""
 
     # A broker or controller about another broker (``subject``) that it lost or reached.
     CONTACT_LOST = "broker-contact-lost"
-    """Fetching from ``subject`` failed, its stream was lost or the connection was; how in ``contact``."""
+    """The writer's fetches from ``subject``, its stream or its connection failed; ``contact`` says how."""
     CONTACT_MADE = "broker-contact-made"
     """It answered, as ``Node n disconnected`` has no opposite: only a line that proves a response."""
 
@@ -98,7 +104,7 @@ class BrokerKind(StrEnum):
     BROKER_STOP_GRANTED = "controller-broker-stop-granted"
     """KRaft: ``subject`` may exit."""
     BROKER_STOP_REFUSED = "controller-broker-stop-refused"
-    """``subject`` may not exit yet; why in ``error``."""
+    """KRaft: ``subject`` may not exit yet; ``error`` says why."""
     BROKER_FENCED = "controller-broker-fenced"
     """KRaft: ``subject`` was fenced; ``error`` is ``session timed out`` if that is why."""
     BROKER_UNFENCED = "controller-broker-unfenced"
@@ -120,16 +126,16 @@ class BrokerKind(StrEnum):
 
 
 class Contact(StrEnum):
-    """How a contact was lost, by its value in the column ``contact``."""
+    """The ways in which a contact is lost, by their value in the column ``contact``."""
 
     REFUSED = "refused"
-    """The host answered that nobody listens: the process is gone, the host is up."""
+    """The host answered that nobody listens: the process is gone, and the host is up."""
     TIMED_OUT = "timed out"
-    """No answer: the host is down, the network is cut, or the process stands still."""
+    """There was no answer: the host is down, the network is cut, or the process stands still."""
     DISCONNECTED = "disconnected"
-    """The connection ended; a process that dies does that, and so does one that stops."""
+    """The connection ended; that happens when a process dies, and when one stops."""
     UNREACHABLE = "unreachable"
-    """No route, or no address for the name."""
+    """There is no route, or no address for the name."""
     UNKNOWN = "unknown"
     """The line does not say how."""
 

@@ -32,7 +32,7 @@ class Numbers:
         self._values = np.full(rows, _NOTHING)
 
     def put(self, rows: Places, values: NDArray[np.int64]) -> None:
-        """Set the rows to the values, which ``encode`` returned."""
+        """Store the values, which ``encode`` returned, in the rows."""
         self._values[rows] = values
 
     def empty(self) -> Places:
@@ -78,7 +78,7 @@ class Labels:
         return self._known.setdefault(value, len(self._known))
 
     def put(self, rows: Places, codes: NDArray[np.int64]) -> None:
-        """Set the rows to the values with these codes."""
+        """Store the values with these codes in the rows."""
         self._codes[rows] = codes
 
     def rows_with(self, values: Collection[Any]) -> Places:
@@ -124,19 +124,19 @@ class Columns:
         return column.rows_with(values).tolist() if isinstance(column, Labels) else []
 
     def put_row(self, row: int, values: Row) -> None:
-        """Set the columns of one row."""
+        """Store the columns of one row."""
         for name, value in values.items():
             column = self._column(name)
             column.put(np.array([row]), np.array([column.encode(value)]))
 
     def put_same(self, rows: Places, values: Row) -> None:
-        """Set the same columns to the same values in many rows."""
+        """Store the same values in the same columns of many rows."""
         for name, value in values.items():
             column = self._column(name)
             column.put(rows, np.full(len(rows), column.encode(value)))
 
     def put_each(self, rows: Places, codes: Places, known: list[Row]) -> None:
-        """Set the columns of each row to those at the row's code in ``known``."""
+        """Store the columns at the row's code in ``known`` in each row."""
         for name in dict.fromkeys(name for row in known for name in row):
             column = self._column(name)
             has = np.array([name in row for row in known])
@@ -148,7 +148,7 @@ class Columns:
                 column.put(rows[chosen], values[codes[chosen]])
 
     def put_known(self, name: str, rows: Places, codes: Places, known: Sequence[Any]) -> None:
-        """Set one column of each row to the value at the row's code in ``known``; None is null.
+        """Store the value at the row's code in ``known`` in one column of each row; None is null.
 
         The rows must still be empty in that column.
         """

@@ -1,4 +1,4 @@
-"""The lines read of server.log and controller.log: ISR changes, controllers, starts and ends of brokers.
+"""The lines of server.log and controller.log that are read: ISR changes, controllers, brokers' lives.
 
 At INFO (the default from 2.6) state-change.log does not log that an ISR grew; the next line about the
 partition shows it. The leader logs the change at once in server.log, with the zkVersion. The lines about

@@ -1,7 +1,7 @@
 """Files that are not plain lines: compressed ones, exports of journald, and pretty-printed JSON.
 
-Such a file can only be read from its begin, so it is always one split. Which encoding a file has is decided
-by its first bytes, never by its name.
+Such a file can only be read from its begin, so it is always one split. The first bytes of a file determine
+its encoding, never its name.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ _OCTET_MAX = 0xFF
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 _COLOUR = re.compile(rb"\x1b\[[0-9;]*[A-Za-z]")
-# What docker compose or kubectl puts before a line never holds a brace.
+# The prefix that docker compose or kubectl puts before a line never holds a brace.
 _JSON_LINE = re.compile(rb'(?P<front>[^{\n]{0,200})(?P<object>\{\s*".*\})\s*', re.DOTALL)
 _JSON_LEVEL = re.compile(rb'\\?"(?:log\.)?level\\?"\s*:')
 # The log files of containerd and CRI-O; P marks a line that the next one continues.
@@ -172,7 +172,7 @@ def _time(record: Mapping[str, Any], is_utc: bool) -> str | None:
 
 
 def _at(record: Mapping[str, Any], *keys: str) -> Any:
-    """Return the value at the first of the keys that is there: by its dotted name, or nested."""
+    """Return the value of the first key that exists, as a dotted name or nested."""
     for key in keys:
         if key in record:
             return record[key]

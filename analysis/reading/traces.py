@@ -83,8 +83,8 @@ def _sorted_out(text: Text, heads: Heads, first: Places, last: Places) -> defaul
             lengths = sorted([*lengths, len(name)], reverse=True)
         for line in range(head + 1, end + 1):
             spelled = text.slice(int(text.start[line]), _line_feed(text, line))
-            # If the text in front contains a time, names are as many as lines, so search by the few lengths
-            # of names.
+            # If the text in front contains a time, every line has another name. Search by the lengths of
+            # names, which are few.
             begins = (spelled[:length] for length in lengths)
             owner = next((begin for begin in begins if begin in latest), "")
             rest = spelled.removeprefix(owner)

@@ -1,6 +1,6 @@
 """The report as an HTML page that needs no network, and the files beside it that it loads on demand.
 
-The page holds the incidents and overviews as JSON and a script that draws them; what is behind them is in
+The page holds the incidents and overviews as JSON and a script that draws them; their details are in
 ``analysis.report.detail``. Every sentence comes from Python, none from the script.
 """
 
@@ -50,10 +50,10 @@ _SCRIPTS = (
 )
 
 _FINDINGS = 50
-"""The most findings of the audit in the page."""
+"""The most findings of the audit on the page."""
 
 _SAMPLES = 40
-"""The most lines that were not understood, in the page."""
+"""The most lines on the page that were not understood."""
 
 _EVIDENCE = 5
 """The most lines of a finding."""
@@ -167,7 +167,7 @@ def _quiet(document: Document) -> list[tuple[int, int]]:
 
 
 def _happened(document: Document) -> Iterator[tuple[int, int]]:
-    """Generate the begin and the end of everything that the page draws."""
+    """Generate the begin and the end of each event that the page draws."""
     for row in document.incidents:
         yield millis(row["since"]), millis(row["until"] or row["since"])
         for absence in row["absences"]:

@@ -47,7 +47,7 @@ def text(document: Document) -> Iterator[str]:
 
 
 def summary(document: Document) -> Iterator[str]:
-    """Generate the first lines: what happened, the worst first, and what was read."""
+    """Generate the first lines: the incidents, the worst first, and the logs that were read."""
     yield from _happened(document)
     share = "" if document.start is None or document.end is None else _from_to(document)
     brokers = count(len(document.answers["brokers"]), "broker")
@@ -69,7 +69,7 @@ def _from_to(document: Document) -> str:
 
 
 def _happened(document: Document) -> Iterator[str]:
-    """Generate a sentence for each of the worst incidents."""
+    """Generate a sentence about each of the worst incidents."""
     if not document.incidents:
         if document.partitions:
             yield "No line of these logs shows a broker lost or a partition without a leader."
@@ -157,7 +157,7 @@ _KINDS = ("controller", "broker", "leader", "ISR")
 
 
 def _place(happening: _Happening) -> tuple[datetime, int, str]:
-    """Return the sort key, which is equal for what a controller did at once to many partitions."""
+    """Return the sort key, which is equal for changes of many partitions in one step of a controller."""
     at_once = happening.time.replace(microsecond=happening.time.microsecond // 100_000 * 100_000)
     return at_once, _KINDS.index(happening.kind), happening.what
 
@@ -198,7 +198,7 @@ def _of_leaders(document: Document) -> Iterator[_Happening]:
             before = row["previous_leader"]
             what = f"no leader{epoch}: {UNSEEN if before is None else f'{before} went offline'}"
         elif row["why"] == SAME:
-            continue  # the ISR change that caused the new epoch has a line of its own
+            continue  # another line shows the ISR change that caused the new epoch
         elif row["previous_leader"] in (None, row["leader"]):
             what = f"led by {row['leader']}{epoch}: {row['why']}"
         else:

@@ -1,4 +1,4 @@
-"""What the page loads when somebody asks for it: files beside it, each a script that hands over its data.
+"""The files beside the page that it loads on demand, each a script that hands over its data.
 
 A browser that opens the page from a folder refuses to fetch files but runs scripts, so each file is a call of
 ``barnabasDetail`` with its name, the page's build, and the data.
@@ -42,7 +42,7 @@ ALL = ""
 
 
 def ms(value: datetime | None) -> int | None:
-    """Return a time as the page has it; None if it is not known."""
+    """Return a time in the page's form; None if it is not known."""
     return None if value is None else millis(value)
 
 

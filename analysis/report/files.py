@@ -88,7 +88,7 @@ def _write_page(document: Document, target: Path) -> None:
     folder.mkdir(exist_ok=True)
     for name, content in made.files.items():
         (folder / name).write_text(content, encoding="utf-8")
-    # The page last: whoever opens it finds its files.
+    # The page is written last, so that its files exist when it is opened.
     target.write_text(made.html, encoding="utf-8")
     for stale in set(folder.glob("*.js")).difference(folder / name for name in made.files):
         stale.unlink()

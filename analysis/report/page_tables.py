@@ -1,4 +1,4 @@
-"""The tables at the end of the page: which answers, which columns, and what their titles are."""
+"""The tables at the end of the page: their questions, columns and titles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many partitions had no leader, or too few replicas in sync, at each time: arithmetic on intervals."""
+"""The numbers of partitions without a leader, or with too few replicas in sync, over time."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _changes(stretches: Iterable[Stretch], start: int, end: int) -> list[tuple[i
         since = min(max(each.since, start), end)
         steps[since, each.what, each.topic] += 1
         if each.until is not None:
-            # One that is over within a millisecond is still seen.
+            # An interval that is over within a millisecond is still visible.
             steps[max(each.until, since + 1), each.what, each.topic] -= 1
     return sorted((*key, step) for key, step in steps.items() if step and key[0] <= end)
 

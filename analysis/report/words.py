@@ -103,7 +103,7 @@ def listed(ids: Iterable[int] | None) -> str:
 
 
 def headline(stall: Row) -> str:
-    """Return one sentence about what kept writes to a partition waiting."""
+    """Return one sentence about the cause for which writes to a partition waited."""
     name = f"{stall['topic']}-{stall['partition']}"
     if stall["what"] != OFFLINE:
         in_sync = f"{stall['least']} of {stall['assigned']} replicas in sync"
@@ -124,7 +124,7 @@ def _without_leader(stall: Row) -> str:
 
 
 def _with_reason(found: Duration, missing: str) -> str:
-    """Format a duration, and what is missing if nothing bounds it from above."""
+    """Format a duration, with the reason if nothing bounds it from above."""
     is_open = not isinstance(found, Fact) and (not isinstance(found, Bound) or found.at_most is None)
     return f"{lasted(found)} ({missing})" if is_open and missing else lasted(found)
 

@@ -1,4 +1,4 @@
-"""Each broker's absences: when it left, why, who noticed, and when it returned.
+"""Each broker's absences: departure, cause, notice and return.
 
 A broker's own lines prove a stop, a death with a cause, and a start. A controller proves only when the
 cluster noticed. The moment of an unlogged death lies between the last own line and the first line that shows
@@ -20,20 +20,20 @@ from barnabas.cluster.model.statechange import Kind
 
 
 class Cause(StrEnum):
-    """Why a broker left."""
+    """The causes of a broker's departure."""
 
     PLANNED = "planned"
-    """It stopped in an orderly way, and its controlled shutdown succeeded: what could be moved was."""
+    """The broker stopped in an orderly way, and its controlled shutdown moved all leaders that could move."""
     STOPPED = "stopped"
-    """It stopped in an orderly way; whether its leaders were moved is not logged."""
+    """The broker stopped in an orderly way; no line says whether its leaders were moved."""
     NOT_GRANTED = "stopped without handing over"
-    """It stopped in an orderly way, but the controlled shutdown failed."""
+    """The broker stopped in an orderly way, but the controlled shutdown failed."""
     DIED = "died"
-    """Its process ended without a shutdown; a line proves it."""
+    """The process ended without a shutdown; a line proves it."""
     LOST_SESSION = "lost its session"
-    """The cluster gave it up while its process lived on."""
+    """The controller removed the broker while its process lived on."""
     UNKNOWN = "was lost"
-    """Nothing shows whether it stopped, died, or was cut off."""
+    """The lines do not show whether the broker stopped, died, or was cut off."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def _about(lines: Iterable[BrokerLine]) -> dict[int, list[tuple[_What, BrokerLin
 
 
 def _said(line: BrokerLine) -> list[tuple[int, _What]]:
-    """Return the brokers that a line is about, and what it says of each."""
+    """Return the brokers that a line is about, each with the fact about it."""
     if line.kind == BrokerKind.BROKERS_CHANGED:
         return [
             *((broker, _What.GONE) for broker in line.lost),
@@ -353,7 +353,7 @@ def _gone(
     is_start = starts is not None and starts.time <= first
     last = observed.last_spoken(broker, first - _STARTUP if is_start else first)
     if stops:
-        # It was alive and stopping; when it ended no line says.
+        # The broker was alive and stopping; no line says when it ended.
         last = max(line.time for line in stops)
     contacts = _contacts(broker, last, first, observed)
     others = [line for what, line in run.marks if what in (_What.GONE, _What.START) and line not in stops]
@@ -404,7 +404,8 @@ def _cause(
         return Cause.DIED, None, (unclean[0].line,)
     refused = [line for line in _contacts(broker, None, first, observed) if line.contact == Contact.REFUSED]
     if refused and start is not None:
-        # Nobody listened any more, and a later process started: the one before had ended, unlogged.
+        # Nobody listened on the port any more, and a later process started: the one before ended without a
+        # line.
         return Cause.DIED, None, (refused[0].line, start.line)
     return Cause.UNKNOWN, None, ()
 

@@ -1,4 +1,4 @@
-"""How certain a value is: ``Fact``, ``Bound`` or ``Unknown``, each with the lines that prove it.
+"""The certainty of a value: ``Fact``, ``Bound`` or ``Unknown``, each with the lines that prove it.
 
 The three types share no attribute that holds the value, so code that formats a bound as a fact does not
 type-check. A bound stays true if any lines of the logs are missing.

@@ -1,4 +1,4 @@
-"""What an incident cost: partitions without a leader, grouped by how they got one again."""
+"""The cost of an incident: partitions without a leader, grouped by how they got one again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from barnabas.analysis.story.partitions import Outage
 
 
 class Ending(StrEnum):
-    """How partitions got a leader again."""
+    """The ways in which partitions got a leader again."""
 
     MOVED = "moved"
     RETURNED = "returned"
@@ -80,7 +80,7 @@ def _cost(ending: Ending, outages: Sequence[Outage]) -> Cost:
 
 
 def _together(durations: Sequence[Duration]) -> Duration:
-    """Return a duration that is true of each of several."""
+    """Return a duration that holds for each of several partitions."""
     lines = tuple(line for each in durations[:1] for line in each.lines)
     if all(isinstance(each, Unknown) for each in durations):
         return Unknown("the logs do not show when it ended", lines)

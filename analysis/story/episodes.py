@@ -1,4 +1,4 @@
-"""What an operator is alerted of: conditions that last, and events, as the lines prove them.
+"""The episodes that an operator is alerted of: lasting conditions and events, as the lines prove them.
 
 An episode is one time in which a partition had no leader or too few replicas in sync, or in which a broker
 left again and again; or one event: another controller, an unclean election. What the story calls unknown is
@@ -24,7 +24,7 @@ from barnabas.analysis.story.shortages import Minimums, minimums_of
 
 
 class AlertKind(StrEnum):
-    """What an alert is about."""
+    """The kinds of alert."""
 
     CONTROLLER_CHANGE = "ControllerChange"
     NO_LEADER = "PartitionWithoutLeader"
@@ -97,7 +97,7 @@ class Episode:
 
 
 def episodes(observed: Observed) -> list[Episode]:
-    """Return what is worth an alert, of each kind and subject by its begin."""
+    """Return the episodes that are worth an alert, sorted within each kind and subject by their begin."""
     stories = histories(observed.states, observed.marks, observed.deleted)
     newest: dict[tuple[str, int], int] = {}
     for story in stories:
@@ -186,11 +186,11 @@ def _of_short(
     life: Life, steps: Sequence[IsrStep], minimum: int, deleted: datetime | None, is_newest: bool
 ) -> Episode:
     topic, partition, _ = life
-    # A state may have been written before the first line about it.
+    # A state may be older than the first line about it.
     begin: Instant = Bound(None, steps[0].since)
     until = steps[-1].until if steps[-1].until is not None else deleted
     lasts = until is None and is_newest
-    # Of the ISR that ended it, too, only the first line is known.
+    # Likewise, only the first line about the ISR that ended it is known.
     end: Instant = Unknown(_LASTS) if until is None else Bound(None, until)
     least = min(step.size for step in steps)
     fell = f"{topic}-{partition} fell below min.insync.replicas={minimum} {at(begin)}, to {least} in sync"

@@ -37,7 +37,7 @@ from barnabas.cluster.model.statechange import Kind
 
 
 class IncidentKind(StrEnum):
-    """What an incident is about."""
+    """The kinds of incident."""
 
     DEPARTURE = "a broker left"
     SEVERAL = "several brokers left"
@@ -95,7 +95,7 @@ _ORDERLY = (Cause.PLANNED, Cause.STOPPED, Cause.NOT_GRANTED)
 
 
 def incidents(observed: Observed) -> list[Incident]:
-    """Return what happened, what is worst and proven first."""
+    """Return the incidents, those that are proven and worst first."""
     stories = histories(observed.states, observed.marks, observed.deleted)
     shown = [line for story in stories for outage in story.outages for line in _shown(outage, observed)]
     seen = replace(observed, brokers=(*observed.brokers, *shown))
@@ -128,7 +128,7 @@ def _rank(incident: Incident) -> tuple[timedelta, int, datetime]:
 
 
 def _shown(outage: Outage, observed: Observed) -> list[BrokerLine]:
-    """Return what an outage shows of brokers: that its leader was gone, and that it is back if it leads.
+    """Return the facts about brokers in an outage: its leader was gone, and is back if it leads again.
 
     The failure of a log directory takes leaders from a broker that stays.
     """

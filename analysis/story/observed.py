@@ -1,4 +1,4 @@
-"""What the lines say, as typed rows; the input of the incident model."""
+"""The facts in the lines as typed rows, which are the input of the incident model."""
 
 from __future__ import annotations
 

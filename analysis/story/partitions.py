@@ -128,7 +128,7 @@ class IsrStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What is known of a partition's incarnation.
+    """The history of a partition's incarnation, as far as it is known.
 
     Attributes:
         life: The partition.
@@ -253,7 +253,7 @@ def _ended(life: Life, found: Sequence[Leadership], index: int, marks: Sequence[
     jump = None if before is None else _jump(before, after)
     if before is not None and before.leader == NO_LEADER:
         if after.leader == NO_LEADER and jump == 1:
-            return []  # the same outage goes on: another replica was removed from the ISR
+            return []  # the same outage continues: another replica was removed from the ISR
         is_next = jump == 1
         end = led(after)
         if not is_next:

@@ -203,7 +203,7 @@ def _is_orderly(absence: Absence) -> bool:
 
 
 def _failed_directory(line: BrokerLine, day: date | None) -> str:
-    # A controller learns of it from the broker.
+    # A controller gets the number from the broker.
     when = at(Bound(None, line.time) if line.role == "controller" else Fact(line.time), day)
     which = f" ({line.error})" if line.error else ""
     return f"a log directory of broker {line.subject} had failed {when}{which}"

@@ -40,7 +40,7 @@ class Shortage:
 
 @dataclass(frozen=True, slots=True)
 class Minimums:
-    """What the lines say of min.insync.replicas.
+    """The values of min.insync.replicas in the lines.
 
     Attributes:
         default: The brokers' setting; None if no line gives it or brokers differ.

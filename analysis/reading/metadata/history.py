@@ -218,7 +218,7 @@ class History:
             yield row | {"kind": BrokerKind.BROKER_STOP_ASKED.value}
         if fields.get("fenced") == _YES and not known.is_fenced:
             # The controller fences a broker when it grants its stop, or when its session times out. A new
-            # controller fences again the brokers that it does not hear.
+            # controller fences again the brokers that send it no heartbeats.
             known = replace(known, is_fenced=True)
             kind = BrokerKind.BROKER_STOP_GRANTED if known.is_leaving else BrokerKind.BROKER_FENCED
             yield row | {"kind": kind.value}

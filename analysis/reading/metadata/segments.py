@@ -167,7 +167,7 @@ def _end(segment: Path) -> tuple[int, int]:
             for batch in batches(file):
                 last = batch.epoch, batch.offset + batch.count
     except (OSError, DamagedError):
-        # As far as it can be read.
+        # The file is read as far as possible.
         return last
     return last
 
