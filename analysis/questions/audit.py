@@ -1,12 +1,16 @@
-"""The safety audit: checks of the logs for states and actions that Kafka's protocol rules out."""
+"""The safety audit: checks of the logs for states and actions that Kafka's protocol rules out.
+
+A check first looks for suspects by numbers alone, and then looks closely at their lines. Spark aggregates
+numbers in a hash table but sorts texts, and it drops the second step if there are no suspects.
+"""
 
 from __future__ import annotations
 
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, GroupedData
 
-from barnabas.analysis.derived.lives import LIFE, NO_LEADER, is_kind, with_life
+from barnabas.analysis.derived.lives import LIFE, NO_LEADER, PARTITION, is_kind, with_life
 from barnabas.analysis.derived.requests import OBEYED
 from barnabas.analysis.engine import Window, sf
 from barnabas.cluster.model.statechange import Kind
@@ -64,8 +68,11 @@ def leader_epoch_fell(states: DataFrame) -> DataFrame:
     """Find states with a higher zkVersion but a lower leader epoch than another state of the partition."""
     order = Window.partitionBy(*LIFE).orderBy("version").rowsBetween(Window.unboundedPreceding, -1)
     highest = sf.max(sf.struct("leader_epoch", "version", "raw")).over(order)
+    known = states.where("version is not null and leader_epoch is not null")
+    numbers = known.select(*LIFE, "version", "leader_epoch")
+    falling = numbers.withColumn("before", sf.max("leader_epoch").over(order)).where("leader_epoch < before")
     return _findings(
-        states.where("version is not null and leader_epoch is not null")
+        _suspected(known, falling, *LIFE)
         .withColumns({"highest": highest, "at": sf.col("first_logged")})
         .where("leader_epoch < highest.leader_epoch"),
         LEADER_EPOCH_FELL,
@@ -82,8 +89,9 @@ def leader_epoch_repeated(events: DataFrame) -> DataFrame:
     elected = events.where(is_kind(Kind.PARTITION_ONLINE)).where(
         "leader_epoch is not null and version is not null"
     )
+    repeated = _of_several(elected.groupBy(*PARTITION, "leader_epoch"), "version")
     return _findings(
-        with_life(elected, events)
+        with_life(_suspected(elected, repeated, *PARTITION, "leader_epoch"), events)
         .groupBy(*LIFE, "leader_epoch")
         .agg(
             sf.array_sort(sf.collect_set("version")).alias("versions"),
@@ -103,8 +111,10 @@ def leader_epoch_repeated(events: DataFrame) -> DataFrame:
 
 def two_leaders(states: DataFrame) -> DataFrame:
     """Find partitions that had two leaders in one leader epoch."""
+    led = states.where((sf.col("leader") > NO_LEADER) & sf.col("leader_epoch").isNotNull())
+    torn = _of_several(led.groupBy(*LIFE, "leader_epoch"), "leader")
     return _findings(
-        states.where((sf.col("leader") > NO_LEADER) & sf.col("leader_epoch").isNotNull())
+        _suspected(led, torn, *LIFE, "leader_epoch")
         .groupBy(*LIFE, "leader_epoch")
         .agg(
             sf.array_sort(sf.collect_set("leader")).alias("leaders"),
@@ -139,9 +149,10 @@ def leader_outside_isr(states: DataFrame) -> DataFrame:
 
 def two_controllers(events: DataFrame) -> DataFrame:
     """Find controller epochs in which two brokers log as controller, or are obeyed as controller."""
+    obeyed = events.where("controller is not null and controller_epoch is not null").where(~_refused())
+    shared = _of_several(obeyed.groupBy("controller_epoch"), "controller")
     return _findings(
-        events.where("controller is not null and controller_epoch is not null")
-        .where(~_refused())
+        _suspected(obeyed, shared, "controller_epoch")
         .groupBy("controller_epoch")
         .agg(
             sf.array_sort(sf.collect_set("controller")).alias("controllers"),
@@ -162,8 +173,15 @@ def two_controllers(events: DataFrame) -> DataFrame:
 def controller_epoch_fell(events: DataFrame) -> DataFrame:
     """Find brokers with a lower controller epoch than their earlier one: ZooKeeper lost its state."""
     order = Window.partitionBy("broker").orderBy("at").rowsBetween(Window.unboundedPreceding, -1)
+    own = events.where("role = 'controller' and controller_epoch is not null")
+    falling = (
+        own.groupBy("broker", "controller_epoch")
+        .agg(sf.min("time").alias("at"))
+        .withColumn("before", sf.max("controller_epoch").over(order))
+        .where("controller_epoch < before")
+    )
     elected = (
-        events.where("role = 'controller' and controller_epoch is not null")
+        _suspected(own, falling, "broker")
         .groupBy("broker", "controller_epoch")
         .agg(
             sf.min("time").alias("at"),
@@ -223,6 +241,17 @@ def stale_controller_obeyed(events: DataFrame, requests: DataFrame) -> DataFrame
         ),
         sf.array("before.raw", "first.raw"),
     )  # fmt: skip
+
+
+def _of_several(groups: GroupedData, value: str) -> DataFrame:
+    """Return the groups in which a column of numbers has several values."""
+    least, most = sf.min(value).alias("least"), sf.max(value).alias("most")
+    return groups.agg(least, most).where("least < most")
+
+
+def _suspected(rows: DataFrame, suspects: DataFrame, *keys: str) -> DataFrame:
+    """Select the rows whose keys are those of a suspect."""
+    return rows.join(sf.broadcast(suspects.select(*keys)), list(keys), "left_semi")
 
 
 def _is_after(line: Column, other: Column) -> Column:
