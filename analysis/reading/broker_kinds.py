@@ -94,11 +94,11 @@ class BrokerKind(StrEnum):
     CONTACT_LOST = "broker-contact-lost"
     """The writer's fetches from ``subject``, its stream or its connection failed; ``contact`` says how."""
     CONTACT_MADE = "broker-contact-made"
-    """It answered, as ``Node n disconnected`` has no opposite: only a line that proves a response."""
+    """The ``subject`` answered; the line proves a response, as ``Node n disconnected`` has no opposite."""
 
     # A controller about other brokers.
     BROKERS_CHANGED = "controller-brokers-changed"
-    """Its list of brokers changed (``Newly added brokers: ...``, ``Broker failure callback for ...``)."""
+    """The list of brokers changed (``Newly added brokers: ...``, ``Broker failure callback for ...``)."""
     BROKER_STOP_ASKED = "controller-broker-stop-asked"
     """``subject`` asked for a controlled shutdown (``Shutting down broker 1``)."""
     BROKER_STOP_GRANTED = "controller-broker-stop-granted"

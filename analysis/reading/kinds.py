@@ -6,14 +6,17 @@ from enum import StrEnum
 
 
 class Election(StrEnum):
-    """How a leader was elected, by its value in the column ``election``; only KRaft's controller says so."""
+    """The ways of electing a leader, by their value in the column ``election``.
+
+    Only KRaft's controller logs it.
+    """
 
     CLEAN = "clean"
-    """From the ISR."""
+    """The leader came from the ISR."""
     ELIGIBLE = "eligible"
-    """From the eligible leader replicas (ELR, KIP-966), which have all committed records."""
+    """The leader came from the eligible leader replicas (ELR, KIP-966), which have all committed records."""
     UNCLEAN = "unclean"
-    """From neither, so that committed records may be lost; the leader is marked as recovering (KIP-704)."""
+    """The leader came from neither, so records may be lost; it is marked as recovering (KIP-704)."""
 
 
 class OtherKind(StrEnum):

@@ -122,7 +122,7 @@ class LogSegment:
 
     @property
     def modified_ms(self) -> int:
-        """When its file was last written, in milliseconds since 1970."""
+        """Return the time of the file's last write, in milliseconds since 1970."""
         return last_change_ms(self.fd)
 
     @property

@@ -116,15 +116,15 @@ def warn_of_open_port(config: BrokerConfig, authorizer: AclAuthorizer | None) ->
     remedy = f"set listener.security.protocol.map to {listener}:SSL, or keep it in a network of its own"
     if authorizer is None:
         _log.warning(
-            f"The listener {listener} between brokers has no TLS: whoever reaches it can read and write all "
-            f"records, and pose as the controller; {remedy}"
+            f"The listener {listener} between brokers has no TLS: everybody who reaches it can read and "
+            f"write all records, and pose as the controller; {remedy}"
         )
         return
     requester = requester_of(ANONYMOUS, "127.0.0.1")
     if authorizer.is_authorized(requester, CLUSTER_ACTION, "start", log_allowed=False, log_denied=False):
         _log.warning(
-            f"The listener {listener} between brokers has no TLS, and {ANONYMOUS} has ClusterAction: whoever "
-            f"reaches it can read and write all records, and pose as the controller; {remedy}"
+            f"The listener {listener} between brokers has no TLS, and {ANONYMOUS} has ClusterAction: "
+            f"everybody who reaches it can read and write all records, and pose as the controller; {remedy}"
         )
         return
     _log.error(

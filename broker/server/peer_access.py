@@ -27,7 +27,7 @@ from barnabas.cluster.runtime.line_limit import LINES
 from barnabas.cluster.zk.errors import ZooKeeperError
 
 CLUSTER_ACTION = Action(AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME)
-"""What brokers may do to each other."""
+"""The action that a caller must be allowed to perform to be treated as a broker."""
 
 _KNOWN_CERTIFICATES = 1024
 

@@ -65,7 +65,7 @@ ZOOKEEPER_SECURITY_CONFIGS = (
         "zookeeper.ssl.keystore.type",
         Type.STRING,
         None,
-        "PKCS12 or PEM; by default told from the file's extension.",
+        "PKCS12 or PEM; by default, the file's extension decides.",
     ),
     Config(
         "zookeeper.ssl.truststore.location",
@@ -78,7 +78,7 @@ ZOOKEEPER_SECURITY_CONFIGS = (
         "zookeeper.ssl.truststore.type",
         Type.STRING,
         None,
-        "PKCS12 or PEM; by default told from the file's extension.",
+        "PKCS12 or PEM; by default, the file's extension decides.",
     ),
     Config(
         "zookeeper.ssl.protocol",

@@ -335,10 +335,10 @@ class _LoginConnection(ConnectionHandler):  # type: ignore[misc]  # kazoo has no
         if header.err:
             refusal: Exception = EXCEPTIONS[header.err]()
             raise refusal
-        told, _ = serialization.SASL.deserialize(answer, offset)
-        if told is None:
+        reply, _ = serialization.SASL.deserialize(answer, offset)
+        if reply is None:
             raise DigestMd5Error("the server is not configured for SASL")
-        return bytes(told)
+        return bytes(reply)
 
 
 def _request(path: str, send: Callable[[], Any], receive: Callable[[Any], Any]) -> Request:

@@ -50,19 +50,19 @@ function tellAnswer(partition, text) {
   const touched = when === null ? stalls : stallsIn(partition, when);
   // Without a leader first, the longest first; unasked for a time, that one says enough.
   const long = (each) => (each.until ?? Infinity) - each.since;
-  const told = [...touched].sort((a, b) => (a.what === b.what ? long(b) - long(a) : a.what === "without a leader" ? -1 : 1))
+  const shown = [...touched].sort((a, b) => (a.what === b.what ? long(b) - long(a) : a.what === "without a leader" ? -1 : 1))
     .slice(0, when === null ? 1 : 6);
   card.replaceChildren();
-  if (told.length === 0) {
+  if (shown.length === 0) {
     const at = when ? when[0] : data.end, led = leaderAt(partition, at);
     card.append(make("h3", {}, `Nothing in these logs kept writes to ${partition} waiting${when ? ` at ${text}` : ""}.`));
     if (led) card.append(make("p", { class: "faint" }, led.leader < 0 ? "It had no leader." : `Broker ${led.leader} led it, leader epoch ${led.leader_epoch}, from ${clock(led.since)} on.`));
     tellOthers(card, stalls);
     return when;
   }
-  if (told[0].what === "without a leader") card.classList.add("offline");
-  for (const stall of told) card.append(make("h3", {}, `${stall.headline}.`), stepsOf(stall.steps));
-  tellOthers(card, stalls.filter((each) => !told.includes(each)));
-  const first = told[0];
+  if (shown[0].what === "without a leader") card.classList.add("offline");
+  for (const stall of shown) card.append(make("h3", {}, `${stall.headline}.`), stepsOf(stall.steps));
+  tellOthers(card, stalls.filter((each) => !shown.includes(each)));
+  const first = shown[0];
   return [first.since, first.until ?? data.end];
 }

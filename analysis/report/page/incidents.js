@@ -36,7 +36,7 @@ function incidentNode(incident) {
 async function tellIncident(node, index) {
   const found = await detail(`incident-${index}`);
   if (found === null || node.children.length > 1) return;
-  const told = found.details.map((each) => make("li", {}, ...sentence(each.text), ...evidence(each)));
+  const items = found.details.map((each) => make("li", {}, ...sentence(each.text), ...evidence(each)));
   const values = [
     ...found.absences.flatMap((each) => [
       [`broker ${each.broker} left`, certain(each.gone, clock)], [`broker ${each.broker} was missed`, certain(each.noticed, clock)],
@@ -45,7 +45,7 @@ async function tellIncident(node, index) {
     ...found.costs.map((each) => [`${each.partitions.length} without a leader`, certain(each.duration_ms, span)]),
   ];
   const table = make("dl", { class: "values" }, ...values.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
-  node.append(...evidence(found), ...(told.length ? [make("ul", {}, ...told)] : []), ...(values.length ? [table] : []));
+  node.append(...evidence(found), ...(items.length ? [make("ul", {}, ...items)] : []), ...(values.length ? [table] : []));
 }
 
 // Look at an incident, with a quarter of its length on both sides.

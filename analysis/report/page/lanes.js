@@ -28,7 +28,7 @@ function drawControllers(at) {
   }
 }
 
-const told = (absence) => inZone(data.incidents[absence.incident].text);
+const tooltip = (absence) => inZone(data.incidents[absence.incident].text);
 
 function drawBroker(at, broker, top) {
   at.svg.append(shape("rect", { x: 0, y: top + 6, width: 11, height: 11, rx: 3, fill: colour(broker) }));
@@ -38,14 +38,14 @@ function drawBroker(at, broker, top) {
   at.bar(data.start, data.end, top + 10, 3, { fill: UNKNOWN }, `no line of broker ${broker}`);
   if (log && log.first !== null) at.bar(log.first, log.last, top + 8, 7, { fill: "var(--alive)" });
   for (const each of data.absences.filter((gone) => gone.broker === broker && gone.gone !== null)) {
-    if (each.lived !== null) at.bar(each.lived, each.gone, top + 5, 13, { fill: PERHAPS }, told(each));
+    if (each.lived !== null) at.bar(each.lived, each.gone, top + 5, 13, { fill: PERHAPS }, tooltip(each));
     if (each.back === null && each.starts === null) {
-      at.bar(each.gone, each.gone, top + 5, 13, { fill: "var(--bad)" }, told(each));
-      at.bar(each.gone, data.end, top + 7, 9, { fill: UNKNOWN }, `${told(each)}\nWhether it was gone all the time is unknown.`);
+      at.bar(each.gone, each.gone, top + 5, 13, { fill: "var(--bad)" }, tooltip(each));
+      at.bar(each.gone, data.end, top + 7, 9, { fill: UNKNOWN }, `${tooltip(each)}\nWhether it was gone all the time is unknown.`);
       continue;
     }
-    at.bar(each.gone, each.starts ?? each.back, top + 5, 13, { fill: "var(--bad)" }, told(each));
-    if (each.starts !== null && each.back !== null) at.bar(each.starts, each.back, top + 5, 13, { fill: PERHAPS }, told(each));
+    at.bar(each.gone, each.starts ?? each.back, top + 5, 13, { fill: "var(--bad)" }, tooltip(each));
+    if (each.starts !== null && each.back !== null) at.bar(each.starts, each.back, top + 5, 13, { fill: PERHAPS }, tooltip(each));
   }
   drawTakeovers(at, broker, top);
 }

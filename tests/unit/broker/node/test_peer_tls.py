@@ -146,14 +146,14 @@ def test_a_port_without_tls_beside_secured_clients_is_told(settings, more):
     assert warnings_of(settings, None) == [], "nothing is secured"
     ((level, line),) = warnings_of(settings | more, None)
     assert level == "warning"
-    assert "The listener GRPC between brokers has no TLS: whoever reaches it" in line
+    assert "The listener GRPC between brokers has no TLS: everybody who reaches it" in line
     assert "set listener.security.protocol.map to GRPC:SSL" in line
 
 
 def test_a_port_without_tls_beside_an_authorizer_is_told(settings):
     del settings["security.inter.broker.protocol"]
     ((level, line),) = warnings_of(settings, with_rules(super_users=frozenset({ANONYMOUS})))
-    assert (level, "User:ANONYMOUS has ClusterAction: whoever reaches it" in line) == ("warning", True)
+    assert (level, "User:ANONYMOUS has ClusterAction: everybody who reaches it" in line) == ("warning", True)
     ((level, line),) = warnings_of(settings, with_rules())
     assert (level, "this broker refuses all others and the controller" in line) == ("error", True)
 
