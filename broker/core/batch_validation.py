@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from enum import Enum, auto
 from itertools import islice
 
-from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.log_config import UNLIMITED, LogConfig
 from barnabas.broker.core.record_batch import (
     FRAME_SIZE,
     HEADER_SIZE,
@@ -91,9 +91,7 @@ def check_leader_append(
     )
 
 
-def check_fetched(
-    records: Buffer, log_end_offset: Offset, *, may_have_gaps: bool = True
-) -> list[RecordBatch] | Refusal:
+def check_fetched(records: Buffer, log_end_offset: Offset, *, gaps_end: int) -> list[RecordBatch] | Refusal:
     """Return the whole batches that a follower got from its leader, or the reason for refusing them all.
 
     Each must have a valid checksum and start where the one before it ended, the first one at
@@ -102,7 +100,8 @@ def check_fetched(
     Args:
         records: What the leader sent.
         log_end_offset: The follower's.
-        may_have_gaps: Whether a batch may also start later: only compaction leaves gaps.
+        gaps_end: The offset up to which a batch may also start later, because compaction may have left gaps
+            below it in the leader's log.
     """
     view, position, end = memoryview(records), 0, len(records)
     batches: list[RecordBatch] = []
@@ -123,13 +122,25 @@ def check_fetched(
         if header.base_offset < expected or header.last_offset_delta < 0:
             detail = f"batch {header.base_offset} to {header.last_offset}, expected {expected} or later"
             return Refusal(Reason.OFFSETS_NOT_MONOTONIC, detail)
-        if header.base_offset > expected and not may_have_gaps:
-            detail = f"a gap from {expected} to {header.base_offset}, though the topic is not compacted"
+        if header.base_offset > max(expected, gaps_end):
+            detail = f"a gap from {expected} to {header.base_offset}, which compaction does not explain"
             return Refusal(Reason.OFFSETS_NOT_MONOTONIC, detail)
         expected = header.next_offset
         batches.append(batch)
         position += size
     return batches
+
+
+def gaps_limit(gaps_end: int | None, config: LogConfig) -> int:
+    """Return the offset below which batches from another replica may have gaps.
+
+    Args:
+        gaps_end: What that replica says; None from brokers of releases that do not say it.
+        config: The topic's settings, which decide then.
+    """
+    if gaps_end is not None:
+        return gaps_end
+    return UNLIMITED if config.is_compacted else 0
 
 
 def _only_batch(view: memoryview) -> RecordBatch | Refusal:

@@ -64,6 +64,20 @@ class LogCompaction:
         """Return whether a range of the log is known to be damaged, and waits for its repair."""
         return any(segment.damaged for segment in self._files.segments)
 
+    @property
+    def gaps_end(self) -> Offset:
+        """The offset below which compaction may have left gaps, here or in the log that was copied.
+
+        Gaps are noted as they come. At a start, they may lie anywhere in a log that is or was compacted.
+        """
+        return self._files.gaps_end
+
+    def note_gaps(self, end_offset: Offset) -> None:
+        """Note that there may be gaps below ``end_offset``."""
+        if end_offset > self._files.gaps_end:
+            self._files.gaps_end = end_offset
+            self._context.on_gaps(self._topic_partition)
+
     def facts(self, config: LogConfig, high_watermark: Offset) -> CompactedLog:
         """Return the facts from which the cleaner decides whether, and how far, it compacts the log."""
         files = self._files
@@ -137,6 +151,7 @@ class LogCompaction:
             KafkaStorageError: The log is closed.
         """
         self._guard.check()
+        self._context.on_gaps(self._topic_partition)
         return self._files.begin_swap(new)
 
     def end_swap(

@@ -116,11 +116,11 @@ class FutureLogs:
             KafkaStorageError: The new directory's disk refused; the current log stays.
         """
         log_dir = self._live_holder(topic_partition)
-        cleaner_offset = source.cleaner_offset(topic_partition)
+        cleaner_offset = source.cleaner_offsets.get(topic_partition)
         try:
             log = log_dir.adopt_future(topic_partition)
             if cleaner_offset is not None:
-                log_dir.checkpoint_cleaner_offset(topic_partition, cleaner_offset)
+                log_dir.cleaner_offsets.assign(topic_partition, cleaner_offset)
         except OSError as error:
             raise self._fail(log_dir.path, f"replacing {topic_partition}", error) from error
         return log

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import TypeVar
 
-from barnabas.broker.core.batch_validation import AppendOrigin, check_fetched, check_leader_append
+from barnabas.broker.core.batch_validation import AppendOrigin, check_fetched, check_leader_append, gaps_limit
 from barnabas.broker.core.leader_epochs import EpochEndOffset
 from barnabas.broker.core.log_config import UNLIMITED, LogConfig
 from barnabas.broker.core.producer_state import CachedBatch, ProducerState
@@ -202,22 +202,16 @@ class Log:
             offset, Offset(header.last_offset), time, self.log_start_offset, size=header.size
         )
 
-    def append_as_follower(
-        self, records: Buffer, *, may_have_gaps: bool | None = None
-    ) -> LogAppendInfo | Refusal:
+    def append_as_follower(self, records: Buffer, gaps_end: Offset | None = None) -> LogAppendInfo | Refusal:
         """Write the whole batches of ``records`` as the leader sent them, without a partial last one.
 
         All are checked before the first is written: checksums, and offsets that ascend from the log end
-        offset.
-
-        Args:
-            records: The batches.
-            may_have_gaps: Whether offsets may be missing; by default, if the topic is compacted.
+        offset. Gaps are accepted below ``gaps_end``, the leader's; if it sends none, in compacted topics.
         """
         self._guard.check()
         self._adopt_earlier_start(records)
-        gaps = self.config.is_compacted if may_have_gaps is None else may_have_gaps
-        batches = check_fetched(records, self.log_end_offset, may_have_gaps=gaps)
+        limit, former = gaps_limit(gaps_end, self.config), self._files.gaps_end
+        batches = check_fetched(records, self.log_end_offset, gaps_end=limit)
         if isinstance(batches, Refusal):
             return batches
         if not batches:
@@ -230,6 +224,8 @@ class Log:
             self._append([view[position : position + size]], group, now_ms)
             position += size
             done += len(group)
+        if self._files.gaps_end > former:
+            self._context.on_gaps(self.topic_partition)
         first = Offset(batches[0].header.base_offset)
         last = Offset(self.log_end_offset - 1)
         return LogAppendInfo(first, last, NO_TIME, self.log_start_offset, size=position)

@@ -30,6 +30,7 @@ class LogContext:
         on_replaced: Called with segments that were compacted and the time to close them: a reader may still
             use them.
         on_truncated: Called after a truncation with the base offset of the active segment that is left.
+        on_gaps: Called when compaction leaves gaps in a log, or a follower has copied those of its leader.
         sync_names: Flushes the names of the partitions' directories; called on the directory's thread.
         producer_expiration_ms: The idle time after which a producer is forgotten.
     """
@@ -42,6 +43,7 @@ class LogContext:
     on_retired: Callable[[Sequence[Path], int], None]
     on_replaced: Callable[[Sequence[LogSegment], int], None]
     on_truncated: Callable[[TopicPartition, Offset], None]
+    on_gaps: Callable[[TopicPartition], None]
     sync_names: Callable[[], None]
     producer_expiration_ms: int = EXPIRATION_MS
 

@@ -29,6 +29,7 @@ from barnabas.broker.disk.checkpoints import (
     write_meta_properties,
     write_offsets,
 )
+from barnabas.broker.disk.cleaner_offsets import CleanerOffsets
 from barnabas.broker.disk.errors import (
     NO_DESCRIPTOR,
     CorruptCheckpointError,
@@ -88,6 +89,7 @@ class LogDir:
         logs: The open logs in it.
         futures: The logs that are copied to it from other directories, and replace those there once they have
             caught up. No partition is in both.
+        cleaner_offsets: The checkpoint of the log cleaner.
         was_clean: Whether the last shutdown was a clean one; set by the load.
         lock_id: The identifier of this process's lock on it (`files.lock_identity`).
     """
@@ -103,6 +105,7 @@ class LogDir:
         self._executor = options.executor_for(path)
         self._names = DirectoryNames(path)
         self._removals = DelayedRemovals()
+        self.cleaner_offsets = CleanerOffsets(path, self.logs, self._submit)
         self._context = LogContext(
             path,
             self._executor,
@@ -111,15 +114,14 @@ class LogDir:
             self._write_lowered_recovery_point,
             self._removals.remove,
             self._removals.close,
-            self._truncated,
+            self.cleaner_offsets.truncated,
+            self.cleaner_offsets.keep,
             self._names.sync,
             options.producer_expiration_ms,
         )
         self._lock: int | None = None
         self.lock_id = ""
         self._high_watermarks: dict[TopicPartition, Offset] = {}
-        self._written_cleaner_offsets: dict[TopicPartition, Offset] = {}
-        self._cleaner_offsets: dict[TopicPartition, Offset] = {}
         self._has_removed = False
         self._submitted: deque[Future[None]] = deque()
 
@@ -274,7 +276,7 @@ class LogDir:
     def _forget(self, topic_partition: TopicPartition) -> None:
         """Drop the rows of a log that is gone; ``checkpoint_removals`` writes the checkpoints."""
         self._high_watermarks.pop(topic_partition, None)
-        self._cleaner_offsets.pop(topic_partition, None)
+        self.cleaner_offsets.forget(topic_partition)
         self._has_removed = True
 
     def checkpoint_removals(self) -> None:
@@ -284,7 +286,7 @@ class LogDir:
             self.checkpoint_recovery_points()
             self.checkpoint_log_start_offsets()
             self.checkpoint_high_watermarks({})
-            self._write_cleaner_offsets()
+            self.cleaner_offsets.write()
 
     def begin_sync_of_names(self) -> Future[None] | None:
         """Submit a flush of the names of the logs' directories; return None if they are flushed already.
@@ -313,18 +315,6 @@ class LogDir:
         """Return the checkpointed high watermark of a log, limited to its range."""
         known = self._high_watermarks.get(log.topic_partition, log.log_start_offset)
         return max(log.log_start_offset, min(known, log.log_end_offset))
-
-    def cleaner_offset(self, topic_partition: TopicPartition) -> Offset | None:
-        """Return where the checkpoint lets the dirty section of a log begin; None without a row."""
-        return self._cleaner_offsets.get(topic_partition)
-
-    def checkpoint_cleaner_offset(self, topic_partition: TopicPartition, offset: Offset) -> None:
-        """Submit a write of the offset at which a log's dirty section begins.
-
-        Rows of logs that are gone are dropped.
-        """
-        self._cleaner_offsets[topic_partition] = offset
-        self._write_cleaner_offsets()
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[TopicPartition, Offset]) -> None:
         """Submit a write of the high watermarks; logs that are not passed keep their last one."""
@@ -399,10 +389,10 @@ class LogDir:
             remove(marker)
             # The removal must be durable: after a loss of power an old marker would hide later writes.
             sync_directory(self.path)
-        recovery_points = self._read_offsets(RECOVERY_POINT)
+        points = self._read_offsets(RECOVERY_POINT)
         starts = self._read_offsets(LOG_START_OFFSET)
         self._high_watermarks = self._read_offsets(HIGH_WATERMARK)
-        self._cleaner_offsets = self._read_offsets(CLEANER_OFFSET)
+        self.cleaner_offsets.load(self._read_offsets(CLEANER_OFFSET))
         with ThreadPoolExecutor(
             self._options.recovery_threads, thread_name_prefix=f"log-recovery-{self.path.name}"
         ) as pool:
@@ -419,7 +409,8 @@ class LogDir:
                 future = parse_future_directory(directory.name)
                 tp = future or parse_partition_directory(directory.name)
                 if tp is not None:
-                    state = LogState(clean, recovery_points.get(tp, NO_OFFSET), starts.get(tp, NO_OFFSET))
+                    cleaned = tp in self.cleaner_offsets
+                    state = LogState(clean, points.get(tp, NO_OFFSET), starts.get(tp, NO_OFFSET), cleaned)
                     opening.append(pool.submit(self._open_log, tp, directory, state))
             _first_failure_ends_all(opening)
         for tp in self._high_watermarks.keys() - self._open.keys():
@@ -469,18 +460,6 @@ class LogDir:
         """Write the recovery points now: a crash after more appends must not find the higher one."""
         self._finish()
         write_offsets(self.path / RECOVERY_POINT, self._recovery_points())
-
-    def _truncated(self, topic_partition: TopicPartition, active_base_offset: Offset) -> None:
-        """Lower the row of a truncated log in the cleaner's checkpoint: later appends there are dirty."""
-        if self._cleaner_offsets.get(topic_partition, NO_OFFSET) > active_base_offset:
-            self.checkpoint_cleaner_offset(topic_partition, active_base_offset)
-
-    def _write_cleaner_offsets(self) -> None:
-        """Begin to write the rows of all logs; a directory without a compacted log has no such file."""
-        rows = {tp: offset for tp, offset in self._cleaner_offsets.items() if tp in self.logs}
-        if rows != self._written_cleaner_offsets:
-            self._written_cleaner_offsets = rows
-            self._submit(partial(write_offsets, self.path / CLEANER_OFFSET, rows))
 
     def _submit(self, work: Callable[[], None]) -> None:
         self.check_disk()

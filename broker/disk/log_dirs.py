@@ -270,13 +270,13 @@ class LogDirs:
     def cleaner_offset(self, topic_partition: TopicPartition) -> Offset | None:
         """Return where the dirty section of a log begins, or None where no checkpoint has it."""
         log_dir = self._holder(topic_partition)
-        return log_dir.cleaner_offset(topic_partition) if log_dir else None
+        return log_dir.cleaner_offsets.get(topic_partition) if log_dir else None
 
     def checkpoint_cleaner_offset(self, topic_partition: TopicPartition, offset: Offset) -> None:
         """Begin to write where the dirty section of a log begins, if the log is there still."""
         log_dir = self._holder(topic_partition)
         if log_dir is not None:
-            work = partial(log_dir.checkpoint_cleaner_offset, topic_partition, offset)
+            work = partial(log_dir.cleaner_offsets.assign, topic_partition, offset)
             self._try(log_dir, "writing cleaner offsets", work)
 
     def checkpoint_high_watermarks(self, high_watermarks: Mapping[TopicPartition, Offset]) -> None:

@@ -46,6 +46,7 @@ class LogFiles:
         flushing: The flushes that were submitted.
         log_start_offset: The first offset that may be read.
         log_end_offset: The offset that the next record gets.
+        gaps_end: The offset below which compaction may have left gaps.
         generation: How often the log was truncated, repaired or compacted: sealed segments stay as they are
             until the next time.
     """
@@ -61,6 +62,7 @@ class LogFiles:
         self.flushing = Flushing(executor, loaded.recovery_point)
         self.log_start_offset = loaded.log_start_offset
         self.log_end_offset = loaded.log_end_offset
+        self.gaps_end = loaded.gaps_end
         self._sync_names = sync_names
         self._snapshots = ProducerSnapshots(directory)
         self._retiring: list[LogSegment] = []
@@ -81,16 +83,19 @@ class LogFiles:
         size = sum(batch.header.size for batch in batches)
         position = segment.write(buffers, size)
         self.segments.remember(batches[0].header.base_offset, segment, position)
-        new_epoch = False
+        new_epoch, end_offset = False, self.log_end_offset
         for batch in batches:
             header = batch.header
+            if header.base_offset > end_offset:
+                self.gaps_end = Offset(header.base_offset)
+            end_offset = Offset(header.next_offset)
             segment.note(
                 position, header.size, header.last_offset, header.max_timestamp, config.index_interval_bytes
             )
             position += header.size
             new_epoch |= self.epochs.assign_from(header)
             segment.update_producers(self.producers, header, end_marker(batch) if header.is_control else None)
-        self.log_end_offset = Offset(batches[-1].header.next_offset)
+        self.log_end_offset = end_offset
         if new_epoch:
             self.store_epochs()
 
@@ -240,6 +245,7 @@ class LogFiles:
             self.flushing.begin(partial(take_back, new), Offset(0))
             return ()
         self.generation += 1
+        self.gaps_end = max(self.gaps_end, self.segments.end_of(formers[-1], self.log_end_offset))
         self.segments.exchange(formers, new)
         self._retiring = [segment for segment in self._retiring if not segment.is_closed] + [*formers]
         self.flushing.begin(partial(finish_swap, new, formers), Offset(0))
@@ -379,6 +385,7 @@ class LogFiles:
         active.activate()
         self.log_end_offset = min(offset, found.offset)
         self.log_start_offset = min(self.log_start_offset, self.log_end_offset)
+        self.gaps_end = min(self.gaps_end, self.log_end_offset)
         if self.epochs.truncate_from_end(self.log_end_offset):
             self.store_epochs()
         self._snapshots.remove_above(self.log_end_offset)
@@ -403,6 +410,7 @@ class LogFiles:
         new.activate()
         self.segments.add(new)
         self.log_start_offset = self.log_end_offset = offset
+        self.gaps_end = min(self.gaps_end, offset)
         if self.epochs.clear():
             self.store_epochs()
         self._snapshots.remove_above(-1)

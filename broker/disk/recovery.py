@@ -53,11 +53,13 @@ class LogState:
         clean: Whether it was closed by a clean shutdown.
         recovery_point: From the checkpoint; all records below it are flushed.
         log_start_offset: From the checkpoint; 0 if it has no entry.
+        was_compacted: Whether ``cleaner-offset-checkpoint`` has a row of it, whatever its policy is now.
     """
 
     clean: bool = False
     recovery_point: Offset = FIRST_OFFSET
     log_start_offset: Offset = FIRST_OFFSET
+    was_compacted: bool = False
 
 
 @dataclass(slots=True)
@@ -67,6 +69,7 @@ class LoadedLog:
     Attributes:
         topic: The topic that the file in the log's directory names, or None.
         dropped_bytes: Bytes that were truncated as invalid, without preallocated ones.
+        gaps_end: The offset below which compaction may have left gaps.
     """
 
     segments: LogSegments
@@ -77,6 +80,7 @@ class LoadedLog:
     recovery_point: Offset
     topic: TopicIdentity | None = None
     dropped_bytes: int = 0
+    gaps_end: Offset = FIRST_OFFSET
 
 
 def load_log(
@@ -256,7 +260,8 @@ class _Loading:
         segments.active.activate()
         epochs.truncate_from_start(start_offset)
         epochs.truncate_from_end(end_offset)
-        gaps = self._config.is_compacted
+        # Where the gaps end is not written down, and a Kafka broker that ran here may have added some.
+        gaps = self._config.is_compacted or self._state.was_compacted
         if not epochs_match(segments, epochs, start_offset, end_offset, may_have_gaps=gaps):
             epochs = rebuild_epochs(segments, start_offset)
         if epochs.entries != stored_epochs:
@@ -279,6 +284,7 @@ class _Loading:
             recovery_point,
             read_identity(self._directory),
             self._dropped,
+            end_offset if gaps else FIRST_OFFSET,
         )
 
     def _load_epochs(self) -> LeaderEpochCache:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from barnabas.broker.core.batch_validation import check_fetched
+from barnabas.broker.core.batch_validation import check_fetched, gaps_limit
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.record_batch import Buffer
 from barnabas.broker.core.refusals import Reason, Refusal
@@ -23,6 +23,7 @@ class SegmentReplacement:
 
     Attributes:
         next_offset: The offset to fetch next.
+        has_gaps: Whether offsets of the span are missing.
     """
 
     def __init__(self, directory: Path, span: SegmentSpan, config: LogConfig, now_ms: int) -> None:
@@ -32,14 +33,19 @@ class SegmentReplacement:
         self._now_ms = now_ms
         self._segment: LogSegment | None = None
         self.next_offset = span.base_offset
+        self.has_gaps = False
 
     @property
     def is_whole(self) -> bool:
         """Return whether all offsets of the span are here."""
         return self.next_offset >= self._span.end_offset
 
-    def add(self, records: Buffer) -> Refusal | None:
+    def add(self, records: Buffer, gaps_end: int | None) -> Refusal | None:
         """Write the next batches; those after the span are left out.
+
+        Args:
+            records: The batches.
+            gaps_end: The offset below which the other replica's log may have gaps, None if it does not say.
 
         Returns:
             The refusal of batches with a wrong checksum, wrong offsets, or a gap that compaction cannot
@@ -48,18 +54,19 @@ class SegmentReplacement:
         Raises:
             OSError: The disk refused.
         """
-        batches = check_fetched(records, self.next_offset)
+        limit = gaps_limit(gaps_end, self._config)
+        batches = check_fetched(records, self.next_offset, gaps_end=limit)
         if isinstance(batches, Refusal):
             return batches
-        segment, is_compacted = self._opened(), "compact" in self._config.cleanup_policy
+        segment = self._opened()
         # A batch after the span ends it: compaction has removed the offsets in between.
         for header, data in batches:
-            if header.base_offset >= self._span.end_offset and is_compacted:
-                self.next_offset = self._span.end_offset
+            if header.base_offset > self.next_offset:
+                self.has_gaps = True
             if header.base_offset >= self._span.end_offset:
+                self.next_offset = self._span.end_offset
                 break
-            has_gap = header.base_offset > self.next_offset and not is_compacted
-            if has_gap or header.last_offset >= self._span.end_offset:
+            if header.last_offset >= self._span.end_offset:
                 found = f"batch {header.base_offset} to {header.last_offset}"
                 wanted = f"expected {self.next_offset} to {self._span.end_offset - 1} at most"
                 return Refusal(Reason.OFFSETS_NOT_MONOTONIC, f"{found}, {wanted}")

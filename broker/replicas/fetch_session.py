@@ -334,6 +334,7 @@ class FetchSession:
         self._ready.pop(topic_partition, None)
         self._updated.pop(topic_partition, None)
         response.partitions.append(self._about(topic_partition, fetched, partition))
+        response.partitions[-1].gaps_end = log.compaction.gaps_end
         # Set last: `append` copies the content of a message.
         response.partitions[-1].records = found.records
         return len(found.records)

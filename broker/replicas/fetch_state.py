@@ -231,7 +231,8 @@ class FetchState:
                 )
                 self._name(partition.topic_partition)
                 return
-            info = log.append_as_follower(records)
+            gaps_end = Offset(data.gaps_end) if data.HasField("gaps_end") else None
+            info = log.append_as_follower(records, gaps_end)
             if isinstance(info, Refusal):
                 _log.error(
                     "fetched batch refused", partition=str(partition.topic_partition), reason=str(info)

@@ -17,6 +17,7 @@ from typing import TypeVar
 import structlog
 
 from barnabas.broker.core.leader_epochs import UNDEFINED_EPOCH_END
+from barnabas.broker.core.log_config import UNLIMITED
 from barnabas.broker.core.log_dir_moves import (
     CaughtUp,
     Copy,
@@ -238,7 +239,7 @@ class LogDirMover:
                 records = await _done(reading, current, "reading")
                 if not self._is_current(move) or _step(current, future) != Copy(offset):
                     return
-        info = future.append_as_follower(records, may_have_gaps=True) if records else None
+        info = future.append_as_follower(records, Offset(UNLIMITED)) if records else None
         if info is None or isinstance(info, Refusal) or not info.size:
             raise _NothingToCopyError(f"{current.directory} at offset {offset}: {info or 'no records'}")
         quota.rate.record(info.size, monotonic_ms())
@@ -250,6 +251,7 @@ class LogDirMover:
         if current.latest_epoch is not None and current.latest_epoch != future.latest_epoch:
             future.assign_epoch_start(current.latest_epoch)  # of a leader that has appended nothing yet
         future.forget_replicated(partition.replica.high_watermark)
+        future.compaction.note_gaps(current.compaction.gaps_end)
         partition.log = self._logs.replace_with_future(topic_partition)
         _log.info(
             f"The current replica is successfully replaced with the future replica for {topic_partition}",

@@ -58,4 +58,4 @@ class RangeReader:
             return pb.ReadRangeResponse(error_code=error.error)
         if isinstance(found, OffsetOutOfRange):
             return pb.ReadRangeResponse(error_code=found.error)
-        return pb.ReadRangeResponse(records=found.records)
+        return pb.ReadRangeResponse(records=found.records, gaps_end=partition.log.compaction.gaps_end)

@@ -54,6 +54,8 @@ async def fetch_again(
     try:
         try:
             new = await _fetch(partition, replacement, source, session_timeout_ms)
+            if replacement.has_gaps:
+                log.compaction.note_gaps(span.end_offset)
             if not log.replace_segment(span, new):
                 raise RangeUnavailableError("the log has changed in the meantime")
         except BaseException:
@@ -90,7 +92,8 @@ async def _fetch(
                 raise RangeUnavailableError(f"{wanted}: {ErrorCode.from_code(answer.error_code).name}")
             if not answer.records:
                 raise RangeUnavailableError(f"{wanted} is not committed there yet")
-            add = partial(replacement.add, answer.records)
+            gaps_end = answer.gaps_end if answer.HasField("gaps_end") else None
+            add = partial(replacement.add, answer.records, gaps_end)
             refusal = await asyncio.wrap_future(log.on_disk_thread(add))
             if isinstance(refusal, Refusal):
                 raise RangeUnavailableError(f"{wanted}: {refusal}")

@@ -47,3 +47,9 @@ def three_logs(world_module: ModuleType) -> ModuleType:
     module = load("three_logs", Path(__file__).parent / "three_logs.py")
     module.ThreeLogs.world_module = world_module
     return module
+
+
+@pytest.fixture(scope="session")
+def compacted_logs(three_logs: ModuleType) -> ModuleType:
+    """The module beside this one that has the same state machine with a log cleaner."""
+    return load("compacted_logs", Path(__file__).parent / "compacted_logs.py")

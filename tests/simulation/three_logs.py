@@ -105,6 +105,8 @@ class Streams:
 class Node:
     """One broker; its directory outlives it."""
 
+    config = LogConfig(segment_bytes=600, segment_index_bytes=1024)
+
     def __init__(self, broker_id, base, names):
         self.id = broker_id
         self._base, self._names = base, names
@@ -114,9 +116,8 @@ class Node:
         self.start()
 
     def start(self):
-        config = LogConfig(segment_bytes=600, segment_index_bytes=1024)
         executor = Inline()
-        options = LogDirsOptions(self.id, "A" * 22, lambda _: config, lambda _: executor, lambda: 0)
+        options = LogDirsOptions(self.id, "A" * 22, lambda _: self.config, lambda _: executor, lambda: 0)
         self.lives += 1
         self.alive = True
         self.logs = LogDirs.open([self.directory], options)
@@ -307,6 +308,9 @@ class ThreeLogs(RuleBasedStateMachine):
         if live:
             self.write(leadership.new_leader(live[choice % len(live)], live))
 
+    def batch(self, value):
+        return batch(value)
+
     def write(self, leadership):
         written = leadership.written_as(self.register.leader_and_isr.version + 1)
         self.register = PartitionState(written, 1)
@@ -319,7 +323,7 @@ class ThreeLogs(RuleBasedStateMachine):
                 value = next(self.values)
                 answer = self.run(
                     lambda node=node, value=value: node.appender.append(
-                        {TP: batch(value)}, acks=-1, timeout_ms=FOR_EVER_MS
+                        {TP: self.batch(value)}, acks=-1, timeout_ms=FOR_EVER_MS
                     )
                 )
                 self.waiting.append((value, answer))

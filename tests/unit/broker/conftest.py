@@ -111,6 +111,7 @@ class Logs:
     retired: list[tuple[int, list[str]]] = field(default_factory=list)
     replaced: list[tuple[int, Sequence[LogSegment]]] = field(default_factory=list)
     truncated: list[tuple[TopicPartition, Offset]] = field(default_factory=list)
+    with_gaps: list[TopicPartition] = field(default_factory=list)
     opened: list[Log] = field(default_factory=list)
 
     def open(self, config: LogConfig | None = None, **state) -> Log:
@@ -127,6 +128,7 @@ class Logs:
             lambda paths, due_ms: self.retired.append((due_ms, [path.name for path in paths])),
             lambda segments, due_ms: self.replaced.append((due_ms, segments)),
             lambda topic_partition, base_offset: self.truncated.append((topic_partition, base_offset)),
+            self.with_gaps.append,
             self._names_synced,
         )
         log = Log(TP, directory, config, loaded, context)

@@ -12,6 +12,7 @@ from barnabas.broker.core.batch_validation import (
     AppendOrigin,
     check_fetched,
     check_leader_append,
+    gaps_limit,
     hop_records,
 )
 from barnabas.broker.core.log_config import LogConfig
@@ -183,36 +184,46 @@ def test_a_coordinator_may_write_control_batches(batch, patch_batch):
 
 def test_fetched_batches_must_follow_each_other(batch):
     first, second = batch(2, base_offset=5, epoch=1), batch(3, base_offset=7, epoch=1)
-    found = check_fetched(first + second + first[:30], 5)
+    found = check_fetched(first + second + first[:30], 5, gaps_end=0)
     assert [b.header.base_offset for b in found] == [5, 7]
-    assert [b.header.base_offset for b in check_fetched(second, 5)] == [7]
-    assert check_fetched(b"", 5) == []
+    assert [b.header.base_offset for b in check_fetched(second, 5, gaps_end=7)] == [7]
+    assert check_fetched(b"", 5, gaps_end=0) == []
     for records, expected in ((second + first, 5), (first, 6)):
-        verdict = check_fetched(records, expected)
+        verdict = check_fetched(records, expected, gaps_end=0)
         assert isinstance(verdict, Refusal)
         assert verdict.reason is Reason.OFFSETS_NOT_MONOTONIC
 
 
 def test_only_compaction_leaves_gaps(batch):
     first, second = batch(2, base_offset=5, epoch=1), batch(3, base_offset=9, epoch=1)
-    assert len(check_fetched(first + second, 4)) == 2
+    assert len(check_fetched(first + second, 4, gaps_end=9)) == 2
     for records, expected, gap in ((first + second, 5, "from 7 to 9"), (first, 4, "from 4 to 5")):
-        verdict = check_fetched(records, expected, may_have_gaps=False)
+        verdict = check_fetched(records, expected, gaps_end=expected)
         assert verdict.reason is Reason.OFFSETS_NOT_MONOTONIC
         assert gap in str(verdict)
-    assert len(check_fetched(first, 5, may_have_gaps=False)) == 1
+    assert len(check_fetched(first, 5, gaps_end=0)) == 1
+    # The first gap is one that compaction explains, the second lies behind all that was compacted.
+    assert "from 7 to 9" in str(check_fetched(first + second, 4, gaps_end=8))
+
+
+def test_the_leader_says_where_gaps_end_and_the_policy_decides_only_if_it_does_not():
+    compacted = replace(LogConfig(), cleanup_policy=frozenset({"compact"}))
+    assert gaps_limit(7, compacted) == gaps_limit(7, LogConfig()) == 7
+    assert gaps_limit(0, compacted) == 0
+    assert gaps_limit(None, compacted) > 2**62
+    assert gaps_limit(None, LogConfig()) == 0
 
 
 def test_fetched_batches_are_checked_before_any_is_written(batch, patch_batch):
     good = batch(2, base_offset=0)
     flipped = bytearray(batch(2, base_offset=2))
     flipped[-1] ^= 1
-    assert check_fetched(good + bytes(flipped), 0).reason is Reason.BAD_CRC
-    assert check_fetched(good + bytes(80), 0).reason is Reason.SHORTER_THAN_HEADER
+    assert check_fetched(good + bytes(flipped), 0, gaps_end=0).reason is Reason.BAD_CRC
+    assert check_fetched(good + bytes(80), 0, gaps_end=0).reason is Reason.SHORTER_THAN_HEADER
     old = bytearray(batch(2, base_offset=2))
     old[16] = 1
-    assert check_fetched(good + bytes(old), 0).reason is Reason.BAD_MAGIC
-    assert check_fetched(good + bytes(old), 0).error is ErrorCode.CORRUPT_MESSAGE
+    assert check_fetched(good + bytes(old), 0, gaps_end=0).reason is Reason.BAD_MAGIC
+    assert check_fetched(good + bytes(old), 0, gaps_end=0).error is ErrorCode.CORRUPT_MESSAGE
 
 
 def slow_varint(value: int) -> bytes:

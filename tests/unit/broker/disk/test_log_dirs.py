@@ -439,6 +439,20 @@ def test_a_segment_that_was_compacted_stays_open_for_its_readers_for_a_while(tmp
     assert not list(log.directory.glob("*.deleted"))
 
 
+@pytest.mark.parametrize("policy", ["compact", "delete"])
+def test_a_follower_that_copied_gaps_knows_of_them_after_a_start(tmp_path, open_dirs, batch, policy):
+    """The row says that the log was compacted, and leaves all of it dirty."""
+    dirs = open_dirs(tmp_path, config=LogConfig(), at_once=True)
+    log = dirs.get_or_create(TopicPartition("t", 0))
+    log.append_as_follower(batch(1, base_offset=0) + batch(1, base_offset=7), Offset(7))
+    log.append_as_follower(batch(1, base_offset=9), Offset(9))
+    assert (tmp_path / "cleaner-offset-checkpoint").read_text() == "0\n1\nt 0 0\n"
+    dirs.close()
+    config = LogConfig(cleanup_policy=frozenset({policy}))
+    dirs = open_dirs(tmp_path, config=config, at_once=True)
+    assert dirs.get(TopicPartition("t", 0)).compaction.gaps_end == 10
+
+
 @pytest.fixture
 def lay_twice(open_dirs, paths, batch):
     """Leaves a log of one partition in both directories, each of the topic given for it."""

@@ -31,11 +31,12 @@ def replacing(tmp_path):
 
 def test_whole_batches_of_the_span_are_taken_in_turn(replacing, tmp_path, batch):
     replacement, data = replacing(), [batch(5, base_offset=10), batch(5, base_offset=15)]
-    assert replacement.add(data[0]) is None
+    assert replacement.add(data[0], 0) is None
     assert (replacement.next_offset, replacement.is_whole) == (15, False)
     # What lies behind the span comes along with the last piece.
-    assert replacement.add(data[1] + batch(5, base_offset=20)) is None
+    assert replacement.add(data[1] + batch(5, base_offset=20), 0) is None
     assert replacement.is_whole
+    assert not replacement.has_gaps
     segment = replacement.finish()
     assert segment.path.name == f"{10:020d}.log.refetched.deleted"
     assert segment.path.read_bytes() == b"".join(data)
@@ -55,22 +56,25 @@ def test_what_does_not_belong_there_is_refused(replacing, batch):
         batch(5, base_offset=20),
     ):
         replacement = replacing()
-        refused = replacement.add(records)
+        refused = replacement.add(records, 0)
         assert isinstance(refused, Refusal) or not replacement.is_whole
         assert replacement.next_offset == 10
 
 
 def test_compaction_explains_gaps(replacing, batch):
-    replacement = replacing(replace(CONFIG, cleanup_policy=frozenset({"compact"})))
-    assert replacement.add(batch(2, base_offset=12)) is None
-    assert not replacement.is_whole
-    assert replacement.add(batch(2, base_offset=30)) is None
-    assert replacement.is_whole
+    compacted = replace(CONFIG, cleanup_policy=frozenset({"compact"}))
+    for replacement, gaps_end in ((replacing(), 30), (replacing(compacted), None)):
+        assert replacement.add(batch(2, base_offset=12), gaps_end) is None
+        assert not replacement.is_whole
+        assert replacement.add(batch(2, base_offset=30), gaps_end) is None
+        assert replacement.is_whole
+        assert replacement.has_gaps
+    assert isinstance(replacing(compacted).add(batch(2, base_offset=12), 11), Refusal)
 
 
 def test_what_an_earlier_attempt_left_is_overwritten(replacing, batch):
     first = replacing()
-    first.add(batch(5, base_offset=10))
+    first.add(batch(5, base_offset=10), 0)
     second = replacing()
-    second.add(batch(10, base_offset=10))
+    second.add(batch(10, base_offset=10), 0)
     assert second.finish().path.read_bytes() == batch(10, base_offset=10)

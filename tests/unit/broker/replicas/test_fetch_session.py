@@ -80,6 +80,7 @@ async def test_a_request_moves_the_high_watermark_and_an_answer_tells_it(room, f
         0,
         1,
     )
+    assert (data.HasField("gaps_end"), data.gaps_end) == (True, 0)
     follower.ask(named(1, last_epoch=0))
     assert partition.replica.high_watermark == 1
     assert not follower.session.has_enough(1)

@@ -256,13 +256,28 @@ async def test_records_that_were_asked_for_elsewhere_are_dropped_and_asked_for_a
     assert named(followed) == [(TP, 6)]
 
 
-async def test_a_gap_is_refused_unless_the_topic_is_compacted(room, followed, partition):
+COMPACTED = frozenset({"compact"})
+
+
+async def test_a_gap_is_refused_unless_the_leader_says_that_its_log_has_gaps_there(room, followed, partition):
     records = fetched(room, 8, b"x")
-    with capture_logs() as said:
-        followed.take(data(records=records))
+    for policy in (frozenset({"delete"}), COMPACTED):
+        partition.log.config = replace(partition.log.config, cleanup_policy=policy)
+        with capture_logs() as said:
+            followed.take(data(records=records, gaps_end=7))
+        assert partition.log.log_end_offset == 6
+        assert "a gap from 6 to 8, which compaction does not explain" in said[0]["reason"]
+    partition.log.config = replace(partition.log.config, cleanup_policy=frozenset({"delete"}))
+    followed.take(data(records=records, gaps_end=8))
+    assert partition.log.log_end_offset == 9
+    assert partition.log.compaction.gaps_end == 8
+
+
+async def test_a_leader_of_an_older_release_does_not_say_so_and_the_policy_decides(room, followed, partition):
+    records = fetched(room, 8, b"x")
+    followed.take(data(records=records))
     assert partition.log.log_end_offset == 6
-    assert "a gap from 6 to 8, though the topic is not compacted" in said[0]["reason"]
-    partition.log.config = replace(partition.log.config, cleanup_policy=frozenset({"compact"}))
+    partition.log.config = replace(partition.log.config, cleanup_policy=COMPACTED)
     followed.take(data(records=records))
     assert partition.log.log_end_offset == 9
 

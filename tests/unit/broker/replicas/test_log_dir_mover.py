@@ -164,12 +164,13 @@ async def test_gaps_that_compaction_has_left_are_copied_whatever_the_settings_sa
     partition = moving.room.follow()
     for base_offset in (0, 7, 20):
         batch = keyed_batch([(b"k", b"v")], base_offset=base_offset)
-        partition.log.append_as_follower(batch, may_have_gaps=True)
+        partition.log.append_as_follower(batch, Offset(20))
     assert moving.to(moving.paths[1]) is ErrorCode.NONE
     moving.start()
     read = everything(partition.log)
     await moving.moved(moving.paths[1])
     assert everything(partition.log) == read
+    assert partition.log.compaction.gaps_end == 20
 
 
 async def test_idempotent_producers_go_on_after_a_move(moving):

@@ -38,6 +38,12 @@ def test_what_is_committed_is_read_at_leader_and_follower(room, partition):
     assert ask(room, 2, epoch=1) == (ErrorCode.NONE, b"")
 
 
+def test_an_answer_says_where_the_gaps_of_the_log_end(room, partition):
+    partition.log.compaction.note_gaps(2)
+    request = pb.ReadRangeRequest(topic="t", partition=0, current_leader_epoch=0, offset=0, max_bytes=1000)
+    assert RangeReader(room.hosted).read(request).gaps_end == 2
+
+
 def test_no_more_is_read_at_once_than_one_answer_may_hold(room, partition, monkeypatch):
     monkeypatch.setattr(ranges, "MOST_BYTES", 1)
     assert ask(room) == (ErrorCode.NONE, partition.log.read(0, 1, 2).records)
