@@ -33,7 +33,7 @@ test: setup lint  ## everything that CI runs, chaos excepted
 	exit $$failed
 
 clients: setup  ## other projects' clients and their own tests, from PyPI and Maven Central (Java, Maven, kcat)
-	@.venv/bin/python -P tests/clients/run.py
+	@.venv/bin/python -m tests.clients.run
 
 unit: setup  ## the quick tests: unit tests and the shape of the source
 	@.venv/bin/python -m pytest -m "not spark" tests/unit tests/shape
