@@ -30,12 +30,13 @@ def agreement(
 ) -> Agreement:
     """Compare a reader's fetch offset with the end of the epoch of its last record in the leader's log.
 
-    The cases are checked in this order: A. The fetch offset lies below the leader's log start, or the
-    leader knows nothing about the epoch: nothing can be compared, so the offset is out of range. B. The
-    epoch ended earlier in the leader's log, or the leader does not have it and answers with a lower one:
-    the logs diverge, and the reader must truncate. This includes offsets beyond the leader's end. C. The
-    fetch offset lies in the leader's log: the logs agree. Without an epoch to compare, an offset beyond the
-    end is out of range.
+    The cases, in the order of the checks:
+
+    A. The fetch offset lies below the leader's log start, or the leader knows nothing about the epoch:
+       nothing can be compared, so the offset is out of range.
+    B. The epoch ended earlier in the leader's log, or the leader lacks it and answers with a lower one: the
+       logs diverge, and the reader must truncate, even if its offset lies beyond the leader's end.
+    C. The logs agree if the fetch offset lies in the leader's log; else it is out of range.
 
     Args:
         leader_end: The leader's answer about ``last_fetched_epoch``.

@@ -40,12 +40,17 @@ def cut_on_divergence(
         log_end_offset: The follower's.
         high_watermark: The follower's; the place to cut if the leader knows no such epoch.
     """
+    # A. The leader knows no epoch up to ours: nothing can be compared, so only committed records stay.
     if leader_end.end_offset == UNDEFINED_OFFSET:
         return min(high_watermark, log_end_offset)
+    # B. The answer has no epoch, or our log has none up to it: only the leader's offset helps.
     if leader_end.epoch == UNKNOWN_LEADER_EPOCH or own_end.end_offset == UNDEFINED_OFFSET:
         return Offset(min(leader_end.end_offset, log_end_offset))
+    # C. Our log lacks the leader's epoch: cut where our next lower epoch ends, and compare that one at the
+    # next fetch.
     if own_end.epoch != leader_end.epoch:
         return Offset(min(own_end.end_offset, log_end_offset))
+    # D. Both logs have the epoch: they agree up to the end of the shorter one.
     return Offset(min(own_end.end_offset, leader_end.end_offset, log_end_offset))
 
 

@@ -32,6 +32,11 @@ def candidate(leader_end_offset: Offset, followers: Iterable[Follower], lag_time
     that is about to rejoin must hold the high watermark back, or it could never reach it. The result may lie
     below the current high watermark; it is -1 if a replica that counts has not fetched yet.
     """
+    # The leader has all of its own records, so the search starts at its end. A follower lowers the result
+    # in two cases:
+    # A. It is in the maximal ISR: acks=all promises that it has the records.
+    # B. It was caught up until a moment ago: it is about to rejoin.
+    # Any other follower may lag as far as it likes, or the partition would stand still with it.
     lowest = leader_end_offset
     for log_end_offset, in_maximal_isr, since_caught_up_ms in followers:
         if log_end_offset < lowest and (in_maximal_isr or since_caught_up_ms <= lag_time_max_ms):

@@ -72,6 +72,10 @@ class RemoteReplica:
         The follower was caught up now if it has all that the leader has, and at its last fetch if it has all
         that the leader had then. So one that always trails by less than a fetch counts as caught up.
         """
+        # A. The follower has all records of now, so it is caught up now.
+        # B. It has all records that the leader had when it fetched last, so it was caught up then. This
+        # keeps a follower in the ISR under constant writes, although it never reaches the moving end.
+        # C. It has fewer: its caught-up time stays, and the lag grows.
         if offset >= leader_end_offset:
             self.caught_up_ms = max(self.caught_up_ms, now_ms)
         elif offset >= self.leader_end_offset:

@@ -124,15 +124,17 @@ class DelayedOperationPurgatory(Generic[K]):
 
         The condition is checked once, before the watch. Kafka checks it again after adding the watches,
         because another thread may have changed it in between; here nothing else runs until this method
-        returns. Step 1: try to complete the operation. Step 2: add it to the watcher list of each key. Step
-        3: start its timer. From then on ``check_and_complete`` or the timer completes it, whichever comes
+        returns. From then on ``check_and_complete`` or the timer completes the operation, whichever comes
         first.
 
         Returns:
             Whether it was completed by this call.
         """
+        # A. The condition holds already: the operation never enters the purgatory.
         if operation.try_complete():
             return True
+        # B. It waits under each key, and its timer starts. A completion under one key leaves entries under
+        # the others, which `_purge` drops when there are many.
         for key in keys:
             self._watchers.setdefault(key, []).append(operation)
         operation.entered(self._left)

@@ -364,9 +364,12 @@ class LogFiles:
         Returns:
             Whether the recovery point was lowered.
         """
+        # A. Stop what works on the files: flushes that run, and the swap of a compacted segment. The new
+        # generation voids cleanings and checks that have begun.
         self.flushing.finish()
         self._take_back_swap()
         self.generation += 1
+        # B. Find the cut. If no valid batch leads to the offset, cut before the damage instead.
         try:
             found = self.segments.locate(offset)
         except CorruptLogError as error:
@@ -377,12 +380,16 @@ class LogFiles:
             offset, segment = error.next_offset, self.segments.holding(error.path)
             offset = max(offset, segment.base_offset)
             found = LogPosition(segment, error.position, offset)
+        # C. Delete the segments after the cut, the last one first: a crash in between leaves a log without
+        # gaps. Then cut the segment that holds the offset, which becomes the active one.
         for segment in reversed(self.segments.remove_from(offset + 1)):
             segment.delete()
         active = self.segments.active
         position = found.position if found.segment is active else active.size
         active.truncate(position, offset)
         active.activate()
+        # D. Bring everything that describes the dropped batches back to the new end: offsets, leader
+        # epochs, snapshots and producers. If the cut lies inside a batch, the whole batch goes.
         self.log_end_offset = min(offset, found.offset)
         self.log_start_offset = min(self.log_start_offset, self.log_end_offset)
         self.gaps_end = min(self.gaps_end, self.log_end_offset)

@@ -325,12 +325,17 @@ class _Loading:
         Their leader epochs and producer state are rebuilt, too. A producer snapshot is stored after each
         segment, so that its headers are not read a second time.
         """
+        # A. Segments below the recovery point are flushed, so their batches are not read. Only invalid
+        # indexes are rebuilt.
         doubtful = segments.from_offset(offset)
         for segment in segments:
             if segment not in doubtful and not segment.load_indexes():
                 self._rebuild(segment)
         if not doubtful:
             return FIRST_OFFSET
+        # B. Epochs and snapshots of the doubtful segments may describe batches that are lost. They are
+        # dropped here and rebuilt from the batches in C; the producers begin with the newest snapshot
+        # below.
         start_offset = end_offset = doubtful[0].base_offset
         epochs.truncate_from_end(start_offset)
         self._snapshots.remove_above(start_offset)
@@ -338,16 +343,22 @@ class _Loading:
         producers = rebuild_producers(
             segments, self._snapshots, first_offset, start_offset, self._producers_idle_since_ms
         )
+        # C. Read each doubtful segment up to its first invalid batch, in order, because the producers and
+        # epochs of one continue in the next.
         for segment in doubtful:
             found = segment.size
             end_offset = self._recover_segment(segment, epochs, producers)
             self._snapshots.write(end_offset, encode_snapshot(producers))
             if segment.size < found:
+                # C.1 The segment was truncated: the log ends here. A later segment would leave a gap, so it
+                # is deleted, however valid its batches are.
                 for later in segments.remove_from(segment.base_offset + 1):
                     self._dropped += later.size
                     self._log_deletion(later)
                     later.delete()
                 break
+            # C.2 The segment is whole. The indexes of older segments are stored; those of the active one
+            # stay in memory.
             if segment is not segments.active:
                 self._store_indexes(segment)
         return end_offset
@@ -359,6 +370,8 @@ class _Loading:
         segment.reset_indexes()
         segment.transaction_index.clear()
         expect_sequential_reads(segment.fd)
+        # The scan ends before the first batch that is torn or damaged. Each batch before is entered into
+        # the indexes, epochs and producers, exactly as its append did.
         end, next_offset = 0, segment.base_offset
         for position, batch in scan_valid_batches(segment.fd, segment.size, segment.base_offset):
             self._note(segment, position, batch.header)
@@ -367,6 +380,8 @@ class _Loading:
             marker = end_marker(batch) if batch.header.is_control else None
             segment.update_producers(producers, batch.header, marker)
             end, next_offset = position + batch.header.size, Offset(batch.header.next_offset)
+        # Nothing after the first invalid batch can be trusted, not even batches with a valid checksum:
+        # records between would be missing.
         if end < segment.size:
             self._log_truncation(segment, end, next_offset)
             segment.truncate(end, next_offset)

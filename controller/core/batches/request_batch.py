@@ -121,6 +121,9 @@ class RequestBatch:
             full_to: The brokers for which the request lists all replicas that they host. They get one even if
                 it is empty.
         """
+        # A. LeaderAndIsr comes first, as in Kafka: a broker changes its roles before it reports them to
+        # clients. A broker that is gone gets nothing; a replica that it should have created stays unsent,
+        # so the broker's next incarnation is sent it as new.
         for broker in full_to:
             self._leader_and_isr.setdefault(broker, {})
         flagged: dict[tuple[int, bool], LeaderAndIsrPartition] = {}
@@ -132,6 +135,8 @@ class RequestBatch:
                 for tp, partition in partitions.items():
                     if partition.is_new:
                         self.context.new_replicas.created(tp, (broker,))
+        # B. UpdateMetadata goes to all brokers if a leadership has changed. C. StopReplica comes last, as
+        # in Kafka.
         yield from self._send_update_metadata()
         for broker, stops in self._stop_replica.items():
             if broker in self.context.brokers:

@@ -58,6 +58,10 @@ class Queue:
                 assert_never(unknown)
 
     def _put_leader_and_isr(self, request: LeaderAndIsrRequest) -> None:
+        # Rebuild the queue without the waiting LeaderAndIsr, and append the merged one at its end:
+        # A. An earlier LeaderAndIsr moves back to the new one's place, merged with it.
+        # B. UpdateMetadata stay in front. Two that the removed LeaderAndIsr separated are merged.
+        # C. An earlier StopReplica stays in front, without the partitions that the new leader epoch voids.
         epochs = {p.topic_partition: p.state.leader_and_isr.leader_epoch for p in request.partitions}
         waiting, self._waiting = self._waiting, []
         for earlier in waiting:
@@ -72,6 +76,8 @@ class Queue:
         self._waiting.append(request)
 
     def _put_update_metadata(self, request: UpdateMetadataRequest) -> None:
+        # Merge into an UpdateMetadata that waits behind every LeaderAndIsr. One in front of a LeaderAndIsr
+        # is left as it is, so the two kinds are sent in the order in which the controller decided.
         for place, earlier in reversed(list(enumerate(self._waiting))):
             if isinstance(earlier, LeaderAndIsrRequest):
                 break
@@ -81,6 +87,8 @@ class Queue:
         self._waiting.append(request)
 
     def _put_stop_replica(self, request: StopReplicaRequest) -> None:
+        # Rebuild the queue with the merged StopReplica at its end. A LeaderAndIsr in front loses the
+        # partitions to be deleted; a full list is sent even without any, because its receiver waits for it.
         deleted = {p.topic_partition for p in request.partitions if p.delete}
         waiting, self._waiting = self._waiting, []
         for earlier in waiting:
