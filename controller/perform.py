@@ -11,6 +11,7 @@ import structlog
 
 from barnabas.cluster.model.epochs import ControllerEpoch
 from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.model.log_text import shortened
 from barnabas.cluster.runtime.line_limit import LINES
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.statechange_log import StateChangeLog
@@ -36,7 +37,6 @@ from barnabas.controller.core.protocol.effects import (
     SendStopReplica,
     SendUpdateMetadata,
     StopWatching,
-    shortened,
 )
 from barnabas.controller.service import Service
 from barnabas.controller.zookeeper.answers import ZooKeeperAnswers

@@ -1,7 +1,8 @@
 """kafka-authorizer.log: a line for each decision of the authorizer, in Kafka's words.
 
 Source: ``AclAuthorizer.logAuditMessage`` of Kafka 2.8. Denied actions are logged at INFO and allowed ones at
-DEBUG. Lines that Kafka logs at TRACE, of checks that only filter an answer, are left out.
+DEBUG. Lines that Kafka logs at TRACE, of checks that only filter an answer, are left out. Clients choose the
+names in lines and how many lines there are, so both are limited: one request of 100 MB wrote as much.
 """
 
 from __future__ import annotations
@@ -10,9 +11,14 @@ import logging
 
 from barnabas.cluster.model.acls import PatternType
 from barnabas.cluster.model.authorization import Action, Requester
+from barnabas.cluster.model.log_text import printable, shortened
+from barnabas.cluster.runtime.line_limit import LINES
 
 LOGGER = "kafka.authorizer.logger"
 """The logger of the lines."""
+
+DENIALS = 1_000
+"""The most denials of a principal that are logged in a minute. What is allowed is logged at DEBUG only."""
 
 _log = logging.getLogger(LOGGER)
 
@@ -27,7 +33,7 @@ def audit(requester: Requester, action: Action, request: str, *, allowed: bool, 
         allowed: The decision.
         count: How often the request names the resource.
     """
-    resource = f"{action.type.title}:{PatternType.LITERAL.name}:{action.name}"
+    resource = f"{action.type.title}:{PatternType.LITERAL.name}:{shortened(action.name)}"
     _audit(requester, action.operation.title, resource, request, allowed=allowed, count=count)
 
 
@@ -42,14 +48,11 @@ def _audit(
     level = logging.DEBUG if allowed else logging.INFO
     if not _log.isEnabledFor(level):
         return
+    if not (allowed or LINES.allow_of("denials in kafka-authorizer.log", str(requester.principal), DENIALS)):
+        return
     line = (
         f"Principal = {requester.principal} is {'Allowed' if allowed else 'Denied'} Operation = {operation} "
         f"from host = {requester.host} on resource = {resource} for request = {request} "
         f"with resourceRefCount = {count}"
     )
-    _log.log(level, "%s", line if line.isprintable() else _printable(line))
-
-
-def _printable(line: str) -> str:
-    """Escape what would break or forge a line: clients choose the names in it."""
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in line)
+    _log.log(level, "%s", printable(line))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from typing import Protocol
@@ -15,6 +15,8 @@ from typing import Protocol
 import structlog
 
 from barnabas.broker.authorizer.audit import audit, audit_by_type
+from barnabas.broker.replicas.turn import paced, sorted_in_turns, unique
+from barnabas.cluster.model.acl_filters import FilterIndex
 from barnabas.cluster.model.acls import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -35,7 +37,9 @@ from barnabas.cluster.model.authorization import (
     authorize,
     authorize_by_resource_type,
 )
+from barnabas.cluster.model.log_text import printable, shortened
 from barnabas.cluster.model.principal import KafkaPrincipal
+from barnabas.cluster.runtime.line_limit import LINES
 from barnabas.cluster.zk.errors import BadVersion, NodeExists, NoNode, RequestFailed, ZooKeeperError
 from barnabas.cluster.zk.store_acls import AclChange, StoredAcls
 
@@ -51,6 +55,15 @@ MAX_UPDATE_RETRIES = 10
 """The most retries of an update after a conflict with another broker's change (``maxUpdateRetries``)."""
 
 _UPDATE_PAUSE_S = 0.1
+
+MOST_OF_A_RESOURCE = 10_000
+"""The most ACLs of a resource: its znode has at most 1 MB, and an ACL takes some 100 bytes of it."""
+
+_READ_AT_ONCE = 200
+"""The most resources whose ACLs are read, and so decoded, in one go."""
+
+_Entries = frozenset[AccessControlEntry]
+_Change = Callable[[_Entries], Awaitable[_Entries]]
 
 _UNREADABLE = frozenset(
     {AccessControlEntry(WILDCARD_PRINCIPAL, WILDCARD, AclOperation.ALL, AclPermission.DENY)}
@@ -146,15 +159,18 @@ class AclAuthorizer:
         audit_by_type(requester, operation.title, type_.title, request, allowed=allowed)
         return allowed
 
-    def bindings(self, asked: AclFilter) -> list[AclBinding]:
+    async def bindings(self, asked: AclFilter) -> list[AclBinding]:
         """Return the known ACLs that match a filter, sorted."""
-        return sorted(
-            binding
-            for resource in self._acls
-            if asked.matches_resource(resource) and resource not in self._unreadable
-            for entry in self._acls[resource]
-            if asked.matches(binding := AclBinding(resource, entry))
-        )
+        found: list[AclBinding] = []
+        async for resource in paced(list(self._acls)):
+            if asked.matches_resource(resource) and resource not in self._unreadable:
+                bindings = (AclBinding(resource, entry) for entry in self._acls[resource])
+                found += [binding async for binding in paced(bindings) if asked.matches(binding)]
+        return await sorted_in_turns(found)
+
+    def known(self, resource: ResourcePattern) -> frozenset[AccessControlEntry]:
+        """Return the known ACLs of a resource; none if they cannot be read."""
+        return frozenset() if resource in self._unreadable else self._acls[resource]
 
     async def create(self, resource: ResourcePattern, entries: Collection[AccessControlEntry]) -> None:
         """Add ACLs to a resource.
@@ -162,72 +178,88 @@ class AclAuthorizer:
         Raises:
             UpdateFailedError: They are not stored, or that is not certain.
         """
-        await self._update(resource, lambda before: before | set(entries))
 
-    async def delete(
-        self, resource: ResourcePattern, filters: Collection[AclFilter]
-    ) -> frozenset[AccessControlEntry]:
+        async def with_new(before: _Entries) -> _Entries:
+            new = await unique(entries)
+            count = len(before) + len([each async for each in paced(new) if each not in before])
+            if count > MOST_OF_A_RESOURCE:
+                raise UpdateFailedError(
+                    f"The ACLs of {resource} are not updated: they would be {count}, and ZooKeeper keeps at "
+                    f"most {MOST_OF_A_RESOURCE} of a resource"
+                )
+            return before.union(new)
+
+        await self._update(resource, with_new)
+
+    async def delete(self, resource: ResourcePattern, filters: FilterIndex) -> _Entries:
         """Delete the ACLs of a resource that match one of the filters, and return them.
 
         Raises:
             UpdateFailedError: They are still stored, or that is not certain.
         """
-        deleted: frozenset[AccessControlEntry] = frozenset()
+        deleted: _Entries = frozenset()
 
-        def without(before: frozenset[AccessControlEntry]) -> frozenset[AccessControlEntry]:
+        async def without(before: _Entries) -> _Entries:
             nonlocal deleted
             deleted = frozenset(
-                entry
-                for entry in before
-                if any(each.matches(AclBinding(resource, entry)) for each in filters)
+                [
+                    entry
+                    async for entry in paced(before)
+                    if filters.first(AclBinding(resource, entry)) is not None
+                ]
             )
             return before - deleted
 
         await self._update(resource, without)
         return deleted
 
-    def resources_of(self, asked: AclFilter) -> set[ResourcePattern]:
-        """Return the resources that may have ACLs which match a filter, whether these are known or not."""
-        found = {resource for resource in self._acls if asked.matches_resource(resource)}
-        if asked.name is not None and asked.type is not ResourceType.ANY:
-            found |= {
-                ResourcePattern(asked.type, asked.name, pattern)
-                for pattern in (PatternType.LITERAL, PatternType.PREFIXED)
-                if asked.pattern in (pattern, PatternType.ANY)
-            }
-        return found
+    async def index_of(self, filters: Iterable[AclFilter]) -> FilterIndex:
+        """Return the index of filters in their order."""
+        index = FilterIndex(self._acls.lengths)
+        async for asked in paced(filters):
+            index.add(asked)
+        return index
 
-    async def _update(
-        self,
-        resource: ResourcePattern,
-        change: Callable[[frozenset[AccessControlEntry]], frozenset[AccessControlEntry]],
-    ) -> None:
+    async def resources_of(self, filters: FilterIndex) -> list[ResourcePattern]:
+        """Return the resources that may have ACLs which match a filter, sorted.
+
+        Among them are those of which this broker does not know yet that they have ACLs.
+
+        Raises:
+            ZooKeeperError: ZooKeeper cannot be read.
+        """
+        found = [each async for each in paced(list(self._acls)) if filters.concerns(each)]
+        unknown = [each async for each in paced(filters.named) if each not in self._acls]
+        for some in range(0, len(unknown), _READ_AT_ONCE):
+            stored = await self._store().read(unknown[some : some + _READ_AT_ONCE])
+            found += [each for each, acls in stored.items() if acls.version is not None]
+        return await sorted_in_turns(found)
+
+    async def _update(self, resource: ResourcePattern, change: _Change) -> None:
         try:
             async with self._lock:
                 await self._updated(resource, change)
         except ZooKeeperError as error:
             raise UpdateFailedError(f"The ACLs of {resource} are not updated: {error}") from error
 
-    async def _updated(
-        self,
-        resource: ResourcePattern,
-        change: Callable[[frozenset[AccessControlEntry]], frozenset[AccessControlEntry]],
-    ) -> None:
+    async def _updated(self, resource: ResourcePattern, change: _Change) -> None:
         for _ in range(1 + MAX_UPDATE_RETRIES):
             stored = (await self._store().read((resource,)))[resource]
             self._apply(resource, stored)
             if stored.entries is None:
                 raise UpdateFailedError(f"The ACLs of {resource} cannot be read: {stored.error}")
-            after = change(stored.entries)
+            after = await change(stored.entries)
             if after == stored.entries:
                 return
             try:
                 version = await self._store().write(resource, after, stored.version)
             except (BadVersion, NodeExists, NoNode) as error:
-                _log.info(f"Failed to update ACLs for {resource}, it is read again: {error}")
+                if LINES.allow("ACLs that another broker has updated"):
+                    _log.info(f"Failed to update ACLs for {_named(resource)}, it is read again: {error}")
                 await asyncio.sleep(_UPDATE_PAUSE_S + random.uniform(0, _UPDATE_PAUSE_S / 2))
                 continue
-            _log.info(f"Updated ACLs for {resource} with new version {version}")
+            if LINES.allow("updated ACLs"):
+                _log.info(f"Updated ACLs for {_named(resource)} with new version {version}")
             self._apply(resource, StoredAcls(after, version))
             return
         raise UpdateFailedError(
@@ -293,17 +325,27 @@ class AclAuthorizer:
                     _log.error(f"An expired notification of changed ACLs cannot be deleted: {error}")
 
     async def _read(self, resources: Collection[ResourcePattern]) -> None:
-        for resource, stored in (await self._store().read(resources)).items():
-            self._apply(resource, stored)
+        left = list(resources)
+        for some in range(0, len(left), _READ_AT_ONCE):
+            read = await self._store().read(left[some : some + _READ_AT_ONCE])
+            async for resource, stored in paced(read.items()):
+                self._apply(resource, stored)
 
     def _apply(self, resource: ResourcePattern, stored: StoredAcls) -> None:
         if stored.entries is None:
-            _log.error(f"Nobody but super users may use {resource}: its ACLs cannot be read: {stored.error}")
+            _log.error(
+                f"Nobody but super users may use {_named(resource)}: its ACLs cannot be read: {stored.error}"
+            )
             self._unreadable.add(resource)
             self._acls[resource] = _UNREADABLE
             return
         self._unreadable.discard(resource)
         self._acls[resource] = stored.entries
+
+
+def _named(resource: ResourcePattern) -> str:
+    """Return a resource, whose name a client may choose, for a log line."""
+    return printable(shortened(str(resource)))
 
 
 @lru_cache(maxsize=4096)

@@ -7,6 +7,8 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Generator, Iterable
 from gc import get_referents
+from heapq import merge
+from itertools import islice
 from sys import getrefcount
 from typing import Any, TypeVar, cast
 from weakref import WeakKeyDictionary
@@ -24,6 +26,8 @@ _ONLY_HERE = 2
 """The reference count of an object that one variable holds: the variable and ``getrefcount``'s argument."""
 
 _FREED_PER_STEP = 200
+
+_SORTED_AT_ONCE = 500
 
 
 class _Pass:
@@ -88,6 +92,19 @@ async def paced(items: Iterable[T]) -> AsyncIterator[T]:
 async def unique(items: Iterable[T]) -> dict[T, None]:
     """Return ``items`` once each, in order; other work runs in between, as hashing 100,000 takes 24 ms."""
     return {item: None async for item in paced(items)}
+
+
+async def sorted_in_turns(items: Iterable[T]) -> list[T]:
+    """Return ``items`` sorted; other work runs in between, as sorting 100,000 names takes 60 ms."""
+    turn, left = Turn(), iter(items)
+    runs: list[list[T]] = []
+    while run := list(islice(left, _SORTED_AT_ONCE)):
+        run.sort()
+        runs.append(run)
+        await turn.yield_if_long()
+    if len(runs) == 1:
+        return runs[0]
+    return [item async for item in paced(merge(*runs))]  # type: ignore[type-var]
 
 
 async def in_turns(steps: Generator[None, None, T]) -> T:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any, TypeVar
 
+from barnabas.broker.replicas.turn import paced
 from barnabas.broker.server.context import CloseConnectionError
 from barnabas.broker.wire.frames import Request
 from barnabas.cluster.model.acls import (
@@ -60,18 +61,19 @@ def filter_of(request: Request, asked: Any) -> AclFilter:
     )
 
 
-def acls_of(request: Request) -> tuple[Any, ...]:
+async def acls_of(request: Request) -> tuple[Any, ...]:
     """Return the ACLs of a CreateAcls request.
 
     Raises:
         CloseConnectionError: One of them has an unknown code.
     """
-    for each in request.body.creations:
+    async for each in paced(request.body.creations):
         _code(ResourceType, each.resource_type)
         _code(PatternType, getattr(each, "resource_pattern_type", PatternType.LITERAL))
         _code(AclOperation, each.operation)
         _code(AclPermission, each.permission_type)
-    return tuple(request.body.creations)
+    creations: tuple[Any, ...] = request.body.creations
+    return creations
 
 
 def binding_of(asked: Any) -> AclBinding:

@@ -117,6 +117,10 @@ class Acls:
             self._entries.pop(resource, None)
             by_name.pop(resource.name, None)
 
+    def lengths(self, type_: ResourceType) -> list[int]:
+        """Return the lengths of the prefixes of a type that have ACLs."""
+        return list(self._lengths.get(type_, ()))
+
     def concerning(self, type_: ResourceType, name: str) -> list[_Operations]:
         """Return what the ACLs of each pattern that concerns a resource deny and allow."""
         literal = self._operations[type_, PatternType.LITERAL]

@@ -17,10 +17,15 @@ from dataclasses import dataclass
 
 import structlog
 
+from barnabas.cluster.model.log_text import printable, shortened
+
 _log = structlog.get_logger(__name__)
 
 LINES_PER_WINDOW = 10
 """The most lines of a kind that are written in a window."""
+
+MOST_KINDS = 1_000
+"""The most kinds at a time; what peers name beyond them has one limit together."""
 
 WINDOW_S = 60.0
 """The length of a window in seconds; it begins with the kind's first line."""
@@ -38,7 +43,7 @@ class _Window:
 class LineLimit:
     """The limit as a pure function of kinds and times.
 
-    There are few kinds, because their names are constants in the code and never what a peer sent.
+    There are few kinds, because their names are constants in the code, or those of `kind_of`.
 
     Args:
         lines: The most lines of a kind in a window.
@@ -61,6 +66,15 @@ class LineLimit:
             return True
         window.suppressed += 1
         return False
+
+    def kind_of(self, kind: str, subject: str) -> str:
+        """Return the kind of lines of this kind about a subject, which peers may name.
+
+        `MOST_KINDS` of them are told apart at a time, so that names cannot fill the memory.
+        """
+        own = f"{kind} of {printable(shortened(subject))}"
+        is_told_apart = own in self._windows or len(self._windows) < MOST_KINDS
+        return own if is_told_apart else f"{kind} of others"
 
     def ended(self, now_s: float) -> dict[str, int]:
         """Return once for each ended window how many lines of its kind were suppressed."""
@@ -100,6 +114,11 @@ class LimitedLines:
         """
         with self._lock:
             return self._limit.admit(kind, self._clock(), lines)
+
+    def allow_of(self, kind: str, subject: str, lines: int) -> bool:
+        """Return whether to write a line about a subject now; each subject has a limit of its own."""
+        with self._lock:
+            return self._limit.admit(self._limit.kind_of(kind, subject), self._clock(), lines)
 
     def tell_suppressed(self, *, at_the_end: bool = False) -> None:
         """Log how many lines were suppressed in the ended windows, or with ``at_the_end`` in all windows."""

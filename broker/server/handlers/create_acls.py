@@ -18,7 +18,7 @@ from barnabas.broker.server.acl_requests import (
 )
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
-from barnabas.cluster.model.acls import AclBinding, ResourcePattern
+from barnabas.cluster.model.acls import AccessControlEntry, ResourcePattern
 from barnabas.cluster.model.errors import ErrorCode
 
 _Result = tuple[ErrorCode, str | None]
@@ -30,7 +30,7 @@ async def handle(context: ServerContext, request: Request) -> Answer:
     Raises:
         CloseConnectionError: An ACL has an unknown code, or one that its version does not know.
     """
-    asked = acls_of(request)
+    asked = await acls_of(request)
     if context.authorizer is None:
         results: list[_Result] = [(ErrorCode.SECURITY_DISABLED, f"{NO_AUTHORIZER}.")] * len(asked)
     else:
@@ -44,19 +44,19 @@ async def handle(context: ServerContext, request: Request) -> Answer:
 
 async def _created(authorizer: AclAuthorizer, asked: tuple[Any, ...]) -> list[_Result]:
     results: dict[int, _Result] = {}
-    wanted: dict[ResourcePattern, dict[int, AclBinding]] = defaultdict(dict)
+    wanted: dict[ResourcePattern, dict[int, AccessControlEntry]] = defaultdict(dict)
     async for number, each in paced(enumerate(asked)):
         try:
             binding = binding_of(each)
         except BadAclError as error:
             results[number] = error.error, str(error)
         else:
-            wanted[binding.resource][number] = binding
-    for resource, bindings in wanted.items():
+            wanted[binding.resource][number] = binding.entry
+    async for resource, entries in paced(wanted.items()):
         result: _Result = ErrorCode.NONE, None
         try:
-            await authorizer.create(resource, {binding.entry for binding in bindings.values()})
+            await authorizer.create(resource, entries.values())
         except UpdateFailedError as error:
             result = ErrorCode.UNKNOWN_SERVER_ERROR, str(error)
-        results |= dict.fromkeys(bindings, result)
-    return [results[number] for number in range(len(asked))]
+        results |= dict.fromkeys(entries, result)
+    return [results[number] async for number in paced(range(len(asked)))]

@@ -25,14 +25,14 @@ async def handle(context: ServerContext, request: Request) -> Answer:
     asked = filter_of(request, request.body)
     if context.authorizer is None:
         return _answer(request, ErrorCode.SECURITY_DISABLED, NO_AUTHORIZER, ())
-    found = groupby(context.authorizer.bindings(asked), lambda binding: binding.resource)
+    found = groupby(await context.authorizer.bindings(asked), lambda binding: binding.resource)
     resources = [
         request.answer(
             "DescribeAclsResource",
             resource_type=resource.type,
             resource_name=resource.name,
             pattern_type=resource.pattern,
-            acls=tuple(_acl(request, binding) for binding in bindings),
+            acls=tuple([_acl(request, binding) async for binding in paced(bindings)]),
         )
         async for resource, bindings in paced(found)
     ]

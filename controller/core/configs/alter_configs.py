@@ -18,15 +18,11 @@ from barnabas.cluster.model.commands.configs import (
     ResourceResult,
 )
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.log_text import shortened
 from barnabas.controller.core.configs.config_rules import ConfigRefusedError, altered, check
 from barnabas.controller.core.configs.effects import ReadConfigs, StoredConfigs, WriteConfigs
 from barnabas.controller.core.context.controller_context import ControllerContext
-from barnabas.controller.core.protocol.effects import (
-    Decision,
-    LogInfo,
-    ask,
-    shortened,
-)
+from barnabas.controller.core.protocol.effects import Decision, LogInfo, ask
 from barnabas.controller.core.protocol.inputs import CommandReceived
 
 _Change = Callable[[StoredConfigs], Mapping[str, str]]

@@ -81,11 +81,6 @@ def ask(effect: Ask[A]) -> Decision[A]:
     return cast("A", answer)
 
 
-def shortened(text: str, most: int = 255) -> str:
-    """Return ``text`` for a log line: cut after ``most`` characters, with its length if it is longer."""
-    return text if len(text) <= most else f"{text[:most]}... ({len(text)} characters)"
-
-
 def listed(values: Iterable[object]) -> str:
     """Return ``values`` for a log line: separated by commas, ``none`` if there are none."""
     return ", ".join(map(str, values)) or "none"

@@ -17,14 +17,11 @@ from barnabas.cluster.model.commands.reassignments import (
 )
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.log_text import shortened
 from barnabas.cluster.model.partition import Assignment
 from barnabas.controller.core.context.controller_context import ControllerContext
 from barnabas.controller.core.protocol.attempts import Failed, attempt_together
-from barnabas.controller.core.protocol.effects import (
-    Decision,
-    LogInfo,
-    shortened,
-)
+from barnabas.controller.core.protocol.effects import Decision, LogInfo
 from barnabas.controller.core.protocol.inputs import CommandReceived
 from barnabas.controller.core.reassignment.partition_reassignment import (
     REASSIGNMENT,

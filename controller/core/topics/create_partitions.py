@@ -20,14 +20,10 @@ from barnabas.cluster.model.commands.topics import (
 )
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.model.log_text import shortened
 from barnabas.cluster.model.partition import Assignment
 from barnabas.controller.core.context.controller_context import ControllerContext
-from barnabas.controller.core.protocol.effects import (
-    Decision,
-    LogInfo,
-    ask,
-    shortened,
-)
+from barnabas.controller.core.protocol.effects import Decision, LogInfo, ask
 from barnabas.controller.core.protocol.inputs import CommandReceived
 from barnabas.controller.core.topics.effects import NO_TOPIC, ReadAssignments, WriteAssignment
 from barnabas.controller.core.topics.topic_validation import (

@@ -9,13 +9,9 @@ from __future__ import annotations
 
 from barnabas.cluster.model.commands.topics import CreateTopics, CreateTopicsResult, NewTopic, TopicResult
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.log_text import shortened
 from barnabas.controller.core.context.controller_context import ControllerContext
-from barnabas.controller.core.protocol.effects import (
-    Decision,
-    LogInfo,
-    ask,
-    shortened,
-)
+from barnabas.controller.core.protocol.effects import Decision, LogInfo, ask
 from barnabas.controller.core.protocol.inputs import CommandReceived, Draw
 from barnabas.controller.core.topics.effects import CreateTopic, ReadTopics
 from barnabas.controller.core.topics.topic_validation import (

@@ -6,7 +6,9 @@ import asyncio
 import contextlib
 
 import pytest
+from structlog.testing import capture_logs
 
+from barnabas.broker.authorizer import audit
 from barnabas.broker.authorizer import authorizer as module
 from barnabas.broker.authorizer.authorizer import UpdateFailedError, requester_of
 from barnabas.cluster.model.acls import (
@@ -19,6 +21,7 @@ from barnabas.cluster.model.acls import (
 )
 from barnabas.cluster.model.authorization import Action, Rules
 from barnabas.cluster.model.principal import ANONYMOUS, KafkaPrincipal
+from barnabas.cluster.runtime import line_limit
 from barnabas.cluster.zk.errors import BadVersion, ZooKeeperTimeout
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
 from barnabas.cluster.zk.store_acls import StoredAcls
@@ -65,8 +68,8 @@ async def test_what_is_stored_holds_from_the_first_decision_on(nodes):
     async with running(nodes) as authorizer:
         assert nodes.created == 1
         assert may_read(authorizer)
-        assert authorizer.bindings(AclFilter()) == [AclBinding(ORDERS, allow(AclOperation.READ))]
-        assert authorizer.bindings(AclFilter(ResourceType.GROUP)) == []
+        assert await authorizer.bindings(AclFilter()) == [AclBinding(ORDERS, allow(AclOperation.READ))]
+        assert await authorizer.bindings(AclFilter(ResourceType.GROUP)) == []
 
 
 async def test_a_change_holds_on_the_broker_that_makes_it_at_once_and_on_others_soon(nodes):
@@ -74,7 +77,7 @@ async def test_a_change_holds_on_the_broker_that_makes_it_at_once_and_on_others_
         await maker.create(ORDERS, MAY_READ)
         assert may_read(maker)
         await until(lambda: may_read(other))
-        deleted = await other.delete(ORDERS, [AclFilter(TOPIC, "orders")])
+        deleted = await other.delete(ORDERS, await other.index_of([AclFilter(TOPIC, "orders")]))
         assert deleted == MAY_READ
         assert not may_read(other)
         assert nodes.stored == {}
@@ -99,7 +102,8 @@ async def test_a_write_that_changes_nothing_is_not_written(nodes):
     authorizer = authorizer_on(nodes)
     await authorizer.create(ORDERS, MAY_READ)
     await authorizer.create(ORDERS, MAY_READ)
-    assert await authorizer.delete(ORDERS, [AclFilter(host="10.9.9.9")]) == frozenset()
+    others = await authorizer.index_of([AclFilter(host="10.9.9.9")])
+    assert await authorizer.delete(ORDERS, others) == frozenset()
     assert (nodes.stored[ORDERS].version, len(nodes.notes)) == (0, 1)
 
 
@@ -130,13 +134,13 @@ async def test_acls_that_cannot_be_read_close_the_resource_to_all_but_super_user
     nodes.stored[ORDERS] = StoredAcls(None, 3, BROKEN)
     async with running(nodes, Rules(allow_if_none=True)) as authorizer:
         assert not may_read(authorizer)
-        assert authorizer.bindings(AclFilter()) == []
+        assert await authorizer.bindings(AclFilter()) == []
         with pytest.raises(UpdateFailedError, match="cannot be read"):
             await authorizer.create(ORDERS, MAY_READ)
         nodes.stored[ORDERS] = StoredAcls(MAY_READ, 4)
         nodes.note(ORDERS)
         await until(lambda: may_read(authorizer))
-        assert authorizer.bindings(AclFilter()) != []
+        assert await authorizer.bindings(AclFilter()) != []
     nodes.stored[ORDERS] = StoredAcls(None, 3, BROKEN)
     async with running(nodes, Rules(frozenset({ANONYMOUS}))) as authorizer:
         assert may_read(authorizer)
@@ -188,14 +192,49 @@ async def test_old_notifications_are_deleted(nodes):
 
 async def test_filters_with_a_name_reach_resources_that_are_not_known_yet(nodes):
     authorizer = authorizer_on(nodes)
-    named = AclFilter(TOPIC, "orders", PatternType.ANY)
-    assert authorizer.resources_of(named) == {
-        ORDERS,
-        ResourcePattern(TOPIC, "orders", PatternType.PREFIXED),
-    }
-    assert authorizer.resources_of(AclFilter(TOPIC, "orders", PatternType.MATCH)) == set()
+    filters = [AclFilter(TOPIC, f"other-{number}") for number in range(1_000)]
+    named = await authorizer.index_of([*filters, AclFilter(TOPIC, "orders", PatternType.ANY)])
+    assert await authorizer.resources_of(named) == []
     nodes.stored[ORDERS] = StoredAcls(MAY_READ, 0)
-    assert await authorizer.delete(ORDERS, [named]) == MAY_READ
+    assert await authorizer.resources_of(named) == [ORDERS]
+    matched = await authorizer.index_of([AclFilter(TOPIC, "orders", PatternType.MATCH)])
+    assert await authorizer.resources_of(matched) == []
+    assert await authorizer.delete(ORDERS, named) == MAY_READ
+    nodes.refuse.append(ZooKeeperTimeout("no answer"))
+    with pytest.raises(ZooKeeperTimeout):
+        await authorizer.resources_of(named)
+
+
+async def test_a_resource_has_no_more_acls_than_its_znode_holds(nodes, monkeypatch):
+    monkeypatch.setattr(module, "MOST_OF_A_RESOURCE", 3)
+    authorizer = authorizer_on(nodes)
+    of_users = [allow(AclOperation.READ, f"User:{number}") for number in range(4)]
+    await authorizer.create(ORDERS, of_users[:2])
+    await authorizer.create(ORDERS, of_users[1:3])
+    with pytest.raises(
+        UpdateFailedError, match="they would be 4, and ZooKeeper keeps at most 3 of a resource"
+    ):
+        await authorizer.create(ORDERS, of_users[3:])
+    assert authorizer.known(ORDERS) == frozenset(of_users[:3])
+    await authorizer.create(ORDERS, of_users[:3])
+
+
+async def test_many_acls_are_read_in_portions(nodes, monkeypatch):
+    """All of 10,000 resources, read and decoded in one go, kept the loop for 150 ms."""
+    monkeypatch.setattr(module, "_READ_AT_ONCE", 10)
+    for number in range(25):
+        nodes.stored[ResourcePattern(TOPIC, f"t-{number}")] = StoredAcls(MAY_READ, 0)
+    asked, read = [], nodes.read
+
+    async def counted(resources):
+        asked.append(len(resources))
+        return await read(resources)
+
+    nodes.read = counted
+    authorizer = authorizer_on(nodes)
+    await authorizer.load()
+    assert asked == [10, 10, 5]
+    assert len(await authorizer.bindings(AclFilter())) == 25
 
 
 @pytest.mark.parametrize(
@@ -239,6 +278,36 @@ async def test_a_name_cannot_forge_a_line(nodes, caplog):
     action = Action(AclOperation.READ, ResourceType.GROUP, "a\nPrincipal = User:b is Allowed")
     authorizer_on(nodes).is_authorized(ME, action, "JoinGroup")
     assert "Group:LITERAL:a\\nPrincipal = User:b is Allowed for" in caplog.records[0].getMessage()
+
+
+async def test_of_many_denials_a_principal_gets_so_many_lines_and_others_theirs(nodes, caplog):
+    """One request of 100 MB wrote 100 MB."""
+    caplog.set_level("INFO", "kafka.authorizer.logger")
+    authorizer = authorizer_on(nodes)
+    for number in range(audit.DENIALS + 100):
+        action = Action(AclOperation.READ, ResourceType.GROUP, f"{number}-" + "a" * 30_000)
+        assert not authorizer.is_authorized(ME, action, "DescribeGroups")
+    assert len(caplog.records) == audit.DENIALS
+    longest = max(len(record.getMessage()) for record in caplog.records)
+    assert longest < 500
+    assert "a... (30002 characters) for request" in caplog.records[0].getMessage()
+    other = requester_of(KafkaPrincipal("User", "other"), "10.0.0.1")
+    authorizer.is_authorized(other, READ, "Fetch")
+    assert caplog.records[-1].getMessage().startswith("Principal = User:other is Denied")
+    with capture_logs() as told:
+        line_limit.LINES.tell_suppressed(at_the_end=True)
+    assert [line["event"] for line in told] == [
+        "Suppressed 100 more lines of the kind: denials in kafka-authorizer.log of User:ANONYMOUS"
+    ]
+
+
+async def test_many_changes_of_acls_are_not_all_logged(nodes):
+    authorizer = authorizer_on(nodes)
+    with capture_logs() as told:
+        for number in range(50):
+            await authorizer.create(ResourcePattern(TOPIC, "t" * 1_000 + str(number)), MAY_READ)
+    assert len(told) == line_limit.LINES_PER_WINDOW
+    assert max(len(line["event"]) for line in told) < 400
 
 
 async def test_a_decision_by_type_is_audited_without_a_name(nodes, caplog):

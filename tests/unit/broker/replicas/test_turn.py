@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from barnabas.broker.replicas import turn
-from barnabas.broker.replicas.turn import Turn, freed_in_turns, paced
+from barnabas.broker.replicas.turn import Turn, freed_in_turns, paced, sorted_in_turns
 
 
 class Passes:
@@ -130,6 +130,16 @@ async def test_others_run_between_the_items_of_a_long_list(endless_turns):
     passes.stop()
     assert seen == list(range(100))
     assert len(passes.done) >= 100
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 500, 501, 1_234])
+async def test_many_items_are_sorted_bit_by_bit(endless_turns, monkeypatch, count):
+    monkeypatch.setattr(turn, "_SORTED_AT_ONCE", 10)
+    passes = Passes()
+    items = [(number * 7919) % 1_237 for number in range(count)]
+    assert await sorted_in_turns(items) == sorted(items)
+    passes.stop()
+    assert len(passes.done) >= count // 10
 
 
 async def test_of_many_long_pieces_of_work_one_goes_on_in_each_pass(endless_turns):

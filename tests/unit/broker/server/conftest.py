@@ -39,6 +39,7 @@ from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.zk.store_configs import ResourceConfigs
 from tests.unit.broker.server.raw_client import Client
 from tests.unit.broker.server.sasl_client import Raw
+from tests.unit.broker.server.turns import Turns
 
 
 class FakeAppends:
@@ -369,6 +370,12 @@ class FakeBroker:
             UpdateMetadataRequest(BrokerId(1), ControllerEpoch(1), BrokerEpoch(1), partitions, self.live)
         )
         self.purgatories.changed(change)
+
+
+@pytest.fixture
+async def turns():
+    """What is done in each turn of the event loop."""
+    return Turns()
 
 
 @pytest.fixture

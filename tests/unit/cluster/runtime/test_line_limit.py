@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
+from barnabas.cluster.runtime import line_limit
 from barnabas.cluster.runtime.line_limit import (
     LINES,
     LINES_PER_WINDOW,
@@ -47,6 +48,34 @@ def test_a_kind_is_limited_and_no_other():
     assert limit.ended(WINDOW_S) == {}
     assert limit.ended(1 + WINDOW_S) == {"flood": 1000 - LINES_PER_WINDOW}
     assert limit.ended(1 + WINDOW_S) == {}
+
+
+def test_each_subject_has_a_limit_of_its_own():
+    lines = LimitedLines(lambda: 0.0)
+    assert [lines.allow_of("denials", subject, 1) for subject in ("a", "b\n", "a", "b\n")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    with capture_logs() as told:
+        lines.tell_suppressed(at_the_end=True)
+    assert [line["event"] for line in told] == [
+        "Suppressed 1 more lines of the kind: denials of a",
+        "Suppressed 1 more lines of the kind: denials of b\\n",
+    ]
+
+
+def test_of_a_flood_of_subjects_most_share_one_limit(monkeypatch):
+    monkeypatch.setattr(line_limit, "MOST_KINDS", 2)
+    limit = LineLimit()
+    assert [limit.kind_of("denials", "x" * 300)] == ["denials of " + "x" * 255 + "... (300 characters)"]
+    assert limit.admit(limit.kind_of("denials", "a"), 0.0)
+    assert limit.admit("another kind", 0.0)
+    assert limit.kind_of("denials", "a") == "denials of a"
+    assert limit.kind_of("denials", "b") == "denials of others"
+    limit.ended(WINDOW_S)
+    assert limit.kind_of("denials", "b") == "denials of b"
 
 
 def test_the_number_of_suppressed_lines_is_logged():

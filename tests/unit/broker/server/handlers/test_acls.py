@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
+from barnabas.broker.replicas import turn
 from barnabas.broker.server.context import CloseConnectionError
 from barnabas.broker.server.registry import HANDLERS
 from barnabas.broker.wire.apis import APIS, ApiKey
 from barnabas.broker.wire.frames import encode
+from barnabas.cluster.model.acl_filters import FilterIndex
 from barnabas.cluster.model.acls import AclFilter, AclOperation, PatternType, ResourcePattern, ResourceType
 from barnabas.cluster.zk.errors import ZooKeeperTimeout
 from tests.unit.broker.authorizer.nodes import FakeNodes, allow, authorizer_on
-from tests.unit.broker.server.gates.test_table import context_with, request_of
+from tests.unit.broker.server.gates.asking import context_with
+from tests.unit.broker.server.gates.rows import request_of
 
 READ, DESCRIBE, ALL = 3, 8, 2
 LITERAL, PREFIXED = PatternType.LITERAL, PatternType.PREFIXED
@@ -134,7 +139,60 @@ async def test_a_write_that_fails_is_an_error_of_its_acls(nodes):
     answer = await ask(None, ApiKey.DELETE_ACLS, 2, {"filters": [asked()]}, authorizer=authorizer)
     ((deleted,),) = [result.matching_acls for result in answer.filter_results]
     assert (deleted.error_code, deleted.operation) == (-1, READ)
-    assert len(authorizer.bindings(AclFilter())) == 1
+    assert len(await authorizer.bindings(AclFilter())) == 1
+
+
+async def test_without_zookeeper_filters_that_name_unknown_resources_fail(nodes):
+    authorizer = authorizer_on(nodes)
+    nodes.refuse += [ZooKeeperTimeout("no answer")]
+    filters = [asked(), asked(resource_type_filter=2, resource_name_filter="t")]
+    answer = await ask(None, ApiKey.DELETE_ACLS, 2, {"filters": filters}, authorizer=authorizer)
+    assert [(each.error_code, "no answer" in each.error_message) for each in answer.filter_results] == [
+        (-1, True),
+        (-1, True),
+    ]
+
+
+MANY = 100
+
+
+@pytest.mark.parametrize("has_authorizer", [True, False])
+async def test_many_acls_are_not_checked_in_one_turn(nodes, turns, monkeypatch, has_authorizer):
+    """100,000 of them took 166 ms before the first one was created."""
+    monkeypatch.setattr(turn, "TURN_S", 0.0)
+    request = request_of(ApiKey.CREATE_ACLS, 2, {"creations": [creation(f"t-{n}") for n in range(MANY)]})
+    request = dataclasses.replace(request, body=turns.counting(request.body, "creations"))
+    authorizer = authorizer_on(nodes) if has_authorizer else None
+    await HANDLERS[ApiKey.CREATE_ACLS](await context_with(authorizer=authorizer), request)
+    assert len(nodes.stored) == (MANY if has_authorizer else 0)
+    assert turns.most_in_a_turn() < 5
+
+
+async def test_many_filters_are_not_compared_in_one_turn(nodes, turns, monkeypatch):
+    """1,000 filters and 10,000 ACLs took 5.8 s."""
+    monkeypatch.setattr(turn, "TURN_S", 0.0)
+    authorizer = authorizer_on(nodes)
+    for number in range(MANY):
+        await authorizer.create(ResourcePattern(TOPIC, f"t-{number}"), {allow(AclOperation.READ)})
+    turns.count(monkeypatch, FilterIndex, "first")
+    turns.count(monkeypatch, FilterIndex, "concerns")
+    turns.count(monkeypatch, FilterIndex, "add")
+    filters = [asked(principal_filter=f"User:{number}") for number in range(MANY)] + [asked()]
+    answer = await ask(None, ApiKey.DELETE_ACLS, 2, {"filters": filters}, authorizer=authorizer)
+    assert len(answer.filter_results[-1].matching_acls) == MANY
+    assert turns.most_in_a_turn() < 5
+    assert turns.all < 5 * MANY
+
+
+async def test_many_acls_are_not_compared_with_a_filter_in_one_turn(nodes, turns, monkeypatch):
+    monkeypatch.setattr(turn, "TURN_S", 0.0)
+    authorizer = authorizer_on(nodes)
+    entries = {allow(AclOperation.READ, f"User:{number}") for number in range(MANY)}
+    await authorizer.create(ResourcePattern(TOPIC, "t"), entries)
+    turns.count(monkeypatch, AclFilter, "matches")
+    answer = await ask(None, ApiKey.DESCRIBE_ACLS, 2, asked(), authorizer=authorizer)
+    assert len(answer.resources[0].acls) == MANY
+    assert turns.most_in_a_turn() < 5
 
 
 @pytest.mark.parametrize("version", VERSIONS)

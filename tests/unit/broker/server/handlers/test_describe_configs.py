@@ -193,11 +193,11 @@ async def test_a_zookeeper_that_does_not_answer_leaves_topics_for_later(broker, 
     assert own.error_code == E.NONE
 
 
-async def test_many_keys_are_not_hashed_in_one_turn(broker, describe, hashed, monkeypatch):
+async def test_many_keys_are_not_hashed_in_one_turn(broker, describe, turns, monkeypatch):
     """100,000 of them took 20 ms of CPU time."""
     monkeypatch.setattr(turn, "TURN_S", 0.0)
     broker.topic("orders", 1)
-    keys = (*hashed.names(100), "retention.ms")
+    keys = (*turns.names(100), "retention.ms")
     (result,) = (await handle(broker.context, describe((TOPIC, "orders", keys)))).results
     assert list(by_name(result)) == ["retention.ms"]
-    assert hashed.most_in_a_turn() < 10
+    assert turns.most_in_a_turn() < 10

@@ -375,12 +375,12 @@ async def test_offset_delete_of_a_group_that_is_not_there(broker, ask):
         (ApiKey.LIST_GROUPS, "states_filter", (NONE, [])),
     ],
 )
-async def test_many_names_are_not_hashed_in_one_turn(broker, ask, hashed, monkeypatch, asked):
+async def test_many_names_are_not_hashed_in_one_turn(broker, ask, turns, monkeypatch, asked):
     """100,000 of them took 24 ms of CPU time."""
     key, field, found = asked
     monkeypatch.setattr(turn, "TURN_S", 0.0)
     broker.groups.answer = found
     broker.groups.described = defaultdict(lambda: found)
-    values = {field: hashed.names(100), "include_authorized_operations": False}
+    values = {field: turns.names(100), "include_authorized_operations": False}
     await ask(key, APIS[key].max_version, **values)
-    assert hashed.most_in_a_turn() < 10
+    assert turns.most_in_a_turn() < 10

@@ -11,7 +11,6 @@ from barnabas.controller.core.protocol.effects import (
     LogElection,
     ask,
     listed,
-    shortened,
 )
 
 
@@ -44,8 +43,3 @@ def test_an_unclean_election_says_so():
     assert str(LogElection(TopicPartition("t", 0), "S", elected, unclean=True)) == (
         "t-0: broker 2 elected uncleanly, from outside the ISR, by S in leader epoch 0, ISR 2"
     )
-
-
-def test_a_long_name_is_cut_in_a_line_with_its_length():
-    assert shortened("a" * 255) == "a" * 255
-    assert shortened("a" * 256) == "a" * 255 + "... (256 characters)"
