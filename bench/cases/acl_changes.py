@@ -1,4 +1,4 @@
-"""How long does it take until every broker obeys a changed ACL?
+"""The time until every broker obeys a changed ACL.
 
 The clock runs from a client's CreateAcls, which denies everybody a topic, until each of three brokers hides
 the topic from another client; and from the DeleteAcls that takes it back until each shows it again.

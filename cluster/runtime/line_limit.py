@@ -70,7 +70,7 @@ class LineLimit:
     def kind_of(self, kind: str, subject: str) -> str:
         """Return the kind of lines of this kind about a subject, which peers may name.
 
-        `MOST_KINDS` of them are told apart at a time, so that names cannot fill the memory.
+        `MOST_KINDS` of them are distinguished at a time, so that names cannot fill the memory.
         """
         own = f"{kind} of {printable(shortened(subject))}"
         is_told_apart = own in self._windows or len(self._windows) < MOST_KINDS

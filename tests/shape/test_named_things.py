@@ -65,6 +65,13 @@ def test_each_package_has_its_row() -> None:
     assert set(rows) == packages, "docs/architecture.md has a row for each package and no other"
 
 
+def test_each_decision_is_listed_by_its_title() -> None:
+    pages = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+    titles = [(page.name, page.read_text().splitlines()[0].removeprefix("# ")) for page in pages]
+    listed = re.findall(r"^- \[(.+)\]\(decisions/(.+)\)$", ARCHITECTURE.read_text(), re.MULTILINE)
+    assert [(file, title) for title, file in listed] == titles
+
+
 def test_the_diagrams_show_the_source_as_it_is() -> None:
     command = [sys.executable, "-P", str(ROOT / "scripts" / "diagrams"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
