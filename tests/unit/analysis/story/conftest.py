@@ -1,4 +1,4 @@
-"""From the text of logs to the input of the incident model, without Spark: a row for each line."""
+"""From the text of logs to the input of the incident model, without Spark."""
 
 from __future__ import annotations
 
