@@ -39,9 +39,9 @@ def lives(events: DataFrame) -> DataFrame:
     begin), ``deleted`` (null if it was not deleted), ``replicas`` (assigned at creation).
 
     At TRACE the log names a deletion. At INFO (the default from 2.6) only its effects show: the controller
-    removes the last replica from the ISR and at once sends StopReplica to that replica's broker. Nothing else
-    looks like this: a dead broker is sent nothing, and a broker in controlled shutdown first moves its
-    leaderships.
+    removes the last replica from the ISR and at once sends StopReplica to that replica's broker. A dead
+    broker is sent nothing, and a broker in controlled shutdown first moves its leaderships. A broker that
+    loses its session just before it stops looks the same, but then the partition's leader epoch rises later.
     """
     born = (
         _births(events)
@@ -52,11 +52,8 @@ def lives(events: DataFrame) -> DataFrame:
     ends = is_kind(Kind.PARTITION_DOWN) & sf.col("to").isin(*_NONEXISTENT)
     ends = ends | (is_kind(*_MARKED) & (sf.col("leader") == DELETING))
     said = events.where(ends & sf.col("topic").isNotNull()).select(*_ENDING)
-    deleted = (
-        with_life(said.unionByName(_stopped(events)), events)
-        .groupBy(*LIFE)
-        .agg(sf.min("time").alias("deleted"))
-    )
+    stopped = _last(with_life(_stopped(events), events), events)
+    deleted = with_life(said, events).unionByName(stopped).groupBy(*LIFE).agg(sf.min("time").alias("deleted"))
     return born.join(deleted, list(LIFE), "full").select(*LIFE, "born", "deleted", "replicas")
 
 
@@ -84,6 +81,16 @@ def _stopped(events: DataFrame) -> DataFrame:
         .select(*_ENDING)
         .distinct()
     )
+
+
+def _last(stopped: DataFrame, events: DataFrame) -> DataFrame:
+    """Select those after which no line of the same incarnation has a higher leader epoch."""
+    known = events.where("leader_epoch is not null and topic is not null").select(
+        *PARTITION, "time", "role", "leader_epoch"
+    )
+    few = known.join(stopped.select(*PARTITION).distinct(), list(PARTITION), "left_semi")
+    newest = with_life(few, events).groupBy(*LIFE).agg(sf.max("leader_epoch").alias("newest"))
+    return stopped.join(newest, list(LIFE)).where("leader_epoch >= newest").drop("newest")
 
 
 _MARKED = (OtherKind.UPDATE_METADATA_SENDING, Kind.METADATA_CACHED, Kind.LEADER_AND_ISR_SENDING)

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.lives import LIFE, NO_LEADER, is_kind, with_life
 from barnabas.analysis.engine import Window, rows_of, sf
+from barnabas.analysis.reading.broker_kinds import BrokerKind
 from barnabas.analysis.story.observed import (
     Controller,
     Mark,
@@ -61,6 +62,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
             Controller(row["controller"], row["controller_epoch"], row["since"]) for row in controllers
         ],
         spoken={broker: seconds(set(each)) for broker, each in times.items()},
+        as_brokers=frozenset(row["broker"] for row in spoken if row["as_broker"]),
         deleted={(row["topic"], row["partition"], row["life"]): row["deleted"] for row in deleted},
         min_insync=min_insync,
     )
@@ -133,9 +135,20 @@ def _mark(row: Mapping[str, Any]) -> Mark:
     )  # fmt: skip
 
 
+_OF_ANY_NODE = (
+    BrokerKind.CONFIGURED, BrokerKind.STOP_SIGNALLED, BrokerKind.CONTROLLER_KNOWN, BrokerKind.NO_CONTROLLER,
+    BrokerKind.CONTACT_LOST, BrokerKind.CONTACT_MADE, BrokerKind.DIED, BrokerKind.THREAD_DIED,
+)  # fmt: skip
+"""The kinds of lines that a controller of KRaft writes too, though in the role of a broker."""
+
+
 def _spoken(events: DataFrame) -> DataFrame:
     return (
         events.where("broker is not null")
         .groupBy("broker", sf.date_trunc("second", "time").alias("second"))
-        .agg(sf.min("time").alias("first"), sf.max("time").alias("last"))
+        .agg(
+            sf.min("time").alias("first"),
+            sf.max("time").alias("last"),
+            sf.max((sf.col("role") == "broker") & ~is_kind(*_OF_ANY_NODE)).alias("as_broker"),
+        )
     )

@@ -236,7 +236,8 @@ def _absence(broker: int, run: _Run, observed: Observed) -> Absence:
     gone, proof = _gone(broker, run, first, observed, is_alive=lives_on)
     cause, reason, causal = _cause(broker, run, start, first, observed, is_alive=lives_on)
     stop = next(iter(run.kinds(*_STOP)), None)
-    back = _back(run, start or noticed or run.marks[0][1])
+    expired = next(iter(run.kinds(BrokerKind.SESSION_EXPIRED)), None)
+    back = _back(run, start or expired or noticed or run.marks[0][1])
     return Absence(
         broker=broker,
         gone=gone,

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import pairwise
 
+from barnabas.analysis.reading.broker_kinds import BrokerKind
 from barnabas.analysis.story.brokers import (
     Absence,
     Cause,
@@ -24,7 +25,7 @@ from barnabas.analysis.story.certainty import Lines, earliest, latest, moment
 from barnabas.analysis.story.costs import Cost, costs_of, least
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Controller, Observed
 from barnabas.analysis.story.partitions import Gap, History, Outage, histories
-from barnabas.analysis.story.restarts import with_restarts
+from barnabas.analysis.story.restarts import with_restarts, without_dead_leaders
 from barnabas.analysis.story.shortages import (
     Minimums,
     Period,
@@ -100,7 +101,7 @@ def incidents(observed: Observed) -> list[Incident]:
     shown = [line for story in stories for outage in story.outages for line in _shown(outage, observed)]
     seen = replace(observed, brokers=(*observed.brokers, *shown))
     found = with_controllers(absences(seen), observed.controllers)
-    stories = [with_restarts(story, found) for story in stories]
+    stories = [without_dead_leaders(with_restarts(story, found), found) for story in stories]
     charged: dict[int, list[Outage]] = {}
     free: list[Outage] = []
     for story in stories:
@@ -151,20 +152,22 @@ def _charged_to(outage: Outage, found: Sequence[Absence]) -> int | None:
     time = latest(outage.begin)
     if outage.leader_before is None or time is None:
         return None
-    fitting = [
-        index
+    distances = [
+        (_distance(absence, time), -index)
         for index, absence in enumerate(found)
-        if absence.broker == outage.leader_before and _covers(absence, time)
+        if absence.broker == outage.leader_before
     ]
-    return fitting[-1] if fitting else None
+    nearest = min(distances, default=None)
+    return None if nearest is None or nearest[0] > CLOCKS else -nearest[1]
 
 
-def _covers(absence: Absence, time: datetime) -> bool:
+def _distance(absence: Absence, time: datetime) -> timedelta:
+    """Return how far a moment is from an absence; a controller's lines may be a little earlier or later."""
     # A broker that stops loses its leaders before its process ends.
     known = [each for each in (absence.stopping, earliest(absence.gone)) if each is not None]
     begin = min(known, default=begin_of(absence))
     end = latest(absence.returned)
-    return begin - CLOCKS <= time and (end is None or time <= end + CLOCKS)
+    return max(begin - time, timedelta(0) if end is None else time - end, timedelta(0))
 
 
 def _refined(outage: Outage, absence: Absence) -> Outage:
@@ -176,6 +179,10 @@ def _refined(outage: Outage, absence: Absence) -> Outage:
         outage = replace(outage, end=moment(absence.started, led, outage.end.lines, ""))
     if absence.cause is Cause.PLANNED:
         begin = moment(absence.stopping, known, outage.begin.lines, "")
+        return replace(outage, begin=begin)
+    if absence.cause is Cause.LOST_SESSION:
+        # Without a session it may serve its clients until a controller has given its leaders up.
+        begin = moment(earliest(absence.gone), known, (*outage.begin.lines, *absence.gone.lines), "")
         return replace(outage, begin=begin)
     if absence.cause in _ORDERLY:
         since = absence.stopping or earliest(absence.gone)
@@ -229,19 +236,50 @@ def _departure(
 def _kind(members: Sequence[Absence], observed: Observed) -> IncidentKind:
     brokers = {each.broker for each in members}
     known = _brokers(observed)
-    if brokers >= known and _all_at_once(members, known):
+    is_all = len(brokers) > 1 or any(line.live for line in observed.brokers)
+    if is_all and brokers >= known and _all_at_once(members, known):
         return IncidentKind.WHOLE_CLUSTER
     if len(brokers) == 1:
         return IncidentKind.DEPARTURE
-    if all(each.cause in _ORDERLY and latest(each.returned) is not None for each in members):
+    if all(each.cause in _ORDERLY for each in members) and _are_apart(members):
         return IncidentKind.ROLLING_RESTART
     return IncidentKind.SEVERAL
 
 
+def _are_apart(members: Sequence[Absence]) -> bool:
+    """Return whether the lines prove that each broker left only after the one before had returned."""
+    by_time = sorted(members, key=begin_of)
+    return (
+        all(
+            (back := latest(before.returned)) is not None
+            and (left := after.stopping or earliest(after.gone)) is not None
+            and back <= left
+            for before, after in pairwise(by_time)
+        )
+        and latest(by_time[-1].returned) is not None
+    )
+
+
+_OF_KRAFT = (
+    BrokerKind.BROKER_REGISTERED, BrokerKind.BROKER_UNREGISTERED, BrokerKind.BROKER_FENCED,
+    BrokerKind.BROKER_UNFENCED, BrokerKind.BROKER_STOP_GRANTED,
+)  # fmt: skip
+
+
 def _brokers(observed: Observed) -> set[int]:
-    known = set(observed.spoken)
+    """Return the brokers that the lines name; all of them, if a controller's list names them.
+
+    A controller of KRaft need not be a broker; ZooKeeper's is one.
+    """
+    is_kraft = any(
+        line.kind in _OF_KRAFT or any(each.startswith("process.roles=") for each in line.settings)
+        for line in observed.brokers
+    )
+    known = set(observed.as_brokers if is_kraft else observed.spoken)
     for line in observed.brokers:
-        known.update(line.live)
+        known.update((*line.live, *line.added, *line.lost))
+        if line.kind in _OF_KRAFT and line.subject is not None:
+            known.add(line.subject)
     for state in observed.states:
         known.update(state.replicas or ())
     return known

@@ -107,6 +107,7 @@ class Observed:
         marks: The lines that show a partition without a leader.
         controllers: The controllers, by the time of their elections.
         spoken: The times of each broker's own lines, sorted. Within a second the first and the last suffice.
+        as_brokers: Those of whose lines some are a broker's; a process of KRaft may be a controller only.
         deleted: When the topic of a partition's life was deleted.
         min_insync: min.insync.replicas as given by the operator; None to take it from ``brokers``.
     """
@@ -116,6 +117,7 @@ class Observed:
     marks: Sequence[Mark] = ()
     controllers: Sequence[Controller] = ()
     spoken: Mapping[int, Sequence[datetime]] = field(default_factory=dict)
+    as_brokers: frozenset[int] = frozenset()
     deleted: Mapping[tuple[str, int, int], datetime] = field(default_factory=dict)
     min_insync: int | None = None
 

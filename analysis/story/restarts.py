@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 
 from barnabas.analysis.story.brokers import Absence, Cause
@@ -18,6 +18,10 @@ from barnabas.analysis.story.partitions import History, Leadership, Outage, led
 
 _ELECTION = timedelta(seconds=30)
 """The longest time from a broker's return to its election; a later one is not because of the return."""
+
+
+_LAUNCH = timedelta(milliseconds=100)
+"""The shortest time between the end of a process and the next one's first line."""
 
 
 def with_restarts(story: History, found: Sequence[Absence]) -> History:
@@ -31,6 +35,56 @@ def with_restarts(story: History, found: Sequence[Absence]) -> History:
         for outage in _outage(story, before, after, ended)
     ]  # fmt: skip
     return replace(story, outages=(*story.outages, *hidden)) if hidden else story
+
+
+def without_dead_leaders(story: History, found: Sequence[Absence]) -> History:
+    """Join the outages between which only a broker was elected that was gone, so that it never led.
+
+    A controller elects such a broker before it notices the end of its process.
+    """
+    joined: list[Outage] = []
+    for outage in sorted(story.outages, key=_begin):
+        if joined and _is_elected_in_vain(joined[-1], outage, story, found):
+            joined[-1] = _joined(joined[-1], outage)
+        else:
+            joined.append(outage)
+    return story if len(joined) == len(story.outages) else replace(story, outages=joined)
+
+
+def _is_elected_in_vain(before: Outage, after: Outage, story: History, found: Iterable[Absence]) -> bool:
+    elected, begin = before.shown, latest(after.begin)
+    if (
+        before.leader_after is None or before.leader_after != after.leader_before
+        or elected is None or begin is None or latest(before.end) is not None
+        or any(gap.until > elected and gap.since < begin for gap in story.gaps)
+    ):  # fmt: skip
+        return False
+    return any(
+        each.broker == before.leader_after and _was_gone(each, elected) and _was_gone(each, begin)
+        for each in found
+    )
+
+
+def _was_gone(absence: Absence, time: datetime) -> bool:
+    """Return whether a process had ended, and no other one served yet."""
+    gone, back = latest(absence.gone), earliest(absence.returned)
+    if gone is None or back is None or not _has_ended(absence):
+        return False
+    return gone - _LAUNCH <= time <= back
+
+
+def _begin(outage: Outage) -> datetime:
+    begin = latest(outage.begin)
+    if begin is None:
+        raise AssertionError("a line shows that a partition has no leader, and each line has a time")
+    return begin
+
+
+def _joined(before: Outage, after: Outage) -> Outage:
+    return replace(
+        after, begin=before.begin, leader_before=before.leader_before, failed=before.failed + after.failed,
+        lines=tuple(dict.fromkeys((*after.lines, *before.lines))),
+    )  # fmt: skip
 
 
 def _has_ended(absence: Absence) -> bool:

@@ -173,10 +173,12 @@ def _happened(incident: Incident, day: date | None) -> str:
             return f"The whole cluster ({who}) {stopped} from {since} on; {end}"
         case IncidentKind.SEVERAL:
             end = "" if until is None else f"; all had returned by {clock(until, day)}"
+            is_orderly = all(_is_orderly(each) for each in incident.absences)
             if are_overlapping(incident.absences):
-                return f"Brokers {names} were gone at overlapping times from {since} on{end}"
-            times = len(incident.absences)
-            return f"Brokers {names} left, {times} times in all, from {since} on{end}"
+                gone = "stopped and gone" if is_orderly else "gone"
+                return f"Brokers {names} were {gone} at overlapping times from {since} on{end}"
+            left = "were stopped" if is_orderly else "left"
+            return f"Brokers {names} {left}, {len(incident.absences)} times in all, from {since} on{end}"
         case IncidentKind.NO_LEADER:
             why = "; which broker left is unknown"
             if incident.failures:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from barnabas.analysis.story.brokers import Absence, Cause
 from barnabas.analysis.story.certainty import Bound, Duration, Fact, Instant, earliest, latest
 from barnabas.analysis.story.costs import Cost, Ending
-from barnabas.analysis.story.incidents import Incident, IncidentKind
+from barnabas.analysis.story.incidents import Incident, IncidentKind, are_overlapping
 from barnabas.analysis.story.shortages import Shortage
 from barnabas.bench.truth.scenarios import BROKERS, Action
 from barnabas.bench.truth.truths import Departure, Leaderless, Span, Truth
@@ -45,6 +45,7 @@ def falsehoods(truth: Truth, story: Sequence[Incident]) -> list[str]:
         *(said for index, each in matched.items() for said in _absence(claimed[index][1], each, truth)),
         *(said for incident in story for said in _order(incident, claimed, matched)),
         *(said for incident in story for said in _kind(incident, truth)),
+        *(said for incident in story for said in _together(incident, claimed, matched)),
         *(said for incident in story for said in _controller(incident, truth)),
         *(said for incident in story for said in _handover(incident, claimed, matched)),
         *_costs(truth, story),
@@ -153,11 +154,34 @@ def _kind(incident: Incident, truth: Truth) -> Iterator[str]:
         _all_gone(truth, each.gone.high) for each in truth.departures
     ):
         yield f"the whole cluster is claimed to be gone from {incident.since} on"
-    if incident.kind is IncidentKind.ROLLING_RESTART and any(
-        _all_gone(truth, each.gone.high) for each in truth.departures
-        if incident.since - WRITTEN <= each.gone.high <= (incident.until or each.gone.high)
-    ):  # fmt: skip
-        yield f"a rolling restart is claimed from {incident.since} on; truly all brokers were gone at once"
+
+
+def _together(
+    incident: Incident, claimed: Sequence[tuple[Incident, Absence]], matched: dict[int, Departure]
+) -> Iterator[str]:
+    """Judge whether brokers were gone one after another, or at the same time, as is claimed."""
+    found = sorted(
+        (matched[index] for index, (of, _) in enumerate(claimed) if of is incident and index in matched),
+        key=lambda each: each.gone.low,
+    )
+    for before, after in pairwise(found):
+        who = f"brokers {before.broker} and {after.broker}"
+        is_after = before.returned is not None and before.returned.high < after.gone.low
+        is_before = before.returned is None or after.gone.high < before.returned.low
+        if incident.kind is IncidentKind.ROLLING_RESTART and is_before:
+            yield f"a rolling restart is claimed; truly {who} were gone at the same time"
+        if incident.kind is IncidentKind.SEVERAL and are_overlapping(incident.absences) and is_after:
+            yield f"{who} are claimed to be gone at overlapping times; truly one after the other"
+    if not found or incident.kind in (IncidentKind.NO_LEADER, IncidentKind.CONTROLLER):
+        return
+    if incident.since < min(each.gone.low for each in found) - ROUNDING:
+        yield f"an incident is claimed since {incident.since}; truly {_spans([each.gone for each in found])}"
+    backs = [each.returned for each in found]
+    known = [each for each in backs if each is not None]
+    if incident.until is not None and (
+        len(known) < len(backs) or incident.until < max(each.low for each in known) - ROUNDING
+    ):
+        yield f"an incident is claimed to be over at {incident.until}; truly back {_spans(known)}"
 
 
 def _all_gone(truth: Truth, time: datetime) -> bool:
@@ -217,6 +241,7 @@ def _costs(truth: Truth, story: Sequence[Incident]) -> Iterator[str]:
     for incident in story:
         brokers = {each.broker for each in incident.absences}
         for cost in incident.costs:
+            begins: list[datetime] = []
             for name in cost.partitions:
                 of_it = [
                     each for each in truth.leaderless
@@ -224,14 +249,21 @@ def _costs(truth: Truth, story: Sequence[Incident]) -> Iterator[str]:
                 ]  # fmt: skip
                 fitting = [each for each in of_it if _fits(cost, each)]
                 left = [each for each in left if each not in fitting]
+                begins.extend(each.begin.low for each in fitting)
                 if not fitting:
                     yield f"{name} {cost.ending} {_lasted(cost.duration)}; truly {_outages(of_it)}"
+            # Only this ending is told with its begin.
+            told = cost.begin if cost.ending is Ending.NOT_SHOWN else None
+            if told is not None and begins and told < min(begins) - ROUNDING:
+                yield f"no leader is claimed at {told}; truly from {min(begins)} on"
     for each in left:
         yield f"missed: {_outages([each])}"
 
 
 def _fits(cost: Cost, true: Leaderless) -> bool:
     if not holds(cost.duration, true.least, true.most):
+        return False
+    if cost.begin is not None and true.end is not None and true.end.high + ROUNDING < cost.begin:
         return False
     match cost.ending:
         case Ending.RETURNED:

@@ -102,6 +102,8 @@ def test_a_false_claim_about_a_broker_is_found(planted: dict[str, object], words
         ({"ending": Ending.RETURNED}, "returned"),
         ({"leaders": (3,)}, "moved"),
         ({"partitions": ("a-0", "a-1")}, "a-1 moved"),
+        ({"begin": at(9.9), "ending": Ending.NOT_SHOWN}, "no leader is claimed at"),
+        ({"begin": at(15)}, "a-0 moved"),
     ],
     ids=str,
 )
@@ -129,6 +131,8 @@ def test_a_false_claim_about_a_cost_is_found(planted: dict[str, object], words: 
         ({"absences": ()}, "missed: kill of broker 1"),
         ({"costs": ()}, "missed: a-0"),
         ({"absences": (STOPPED, DIED)}, "which went earlier"),
+        ({"since": at(9.9)}, "is claimed since"),
+        ({"until": at(19.9)}, "is claimed to be over"),
     ],
     ids=str,
 )
@@ -157,16 +161,41 @@ def test_leaders_that_were_kept_deny_that_they_were_moved() -> None:
     assert any("it still led a-0" in each for each in falsehoods(truth, STORY))
 
 
-def test_a_rolling_restart_is_none_if_all_were_gone_at_once() -> None:
-    away = tuple(
-        Departure(broker, Action.STOP, span(60, 61), span(65, 66), was_controller=None)
-        for broker in (1, 2, 3)
+def stops(*times: tuple[float, float]) -> tuple[Departure, ...]:
+    """Stops of brokers 1, 2, ...: each is gone and back at these seconds, to the second."""
+    return tuple(
+        Departure(broker, Action.STOP, span(gone, gone + 1), span(back, back + 1), was_controller=None)
+        for broker, (gone, back) in enumerate(times, 1)
     )
-    told = replace(SECOND, kind=IncidentKind.ROLLING_RESTART, until=at(66))
-    assert any(
-        "a rolling restart is claimed" in each
-        for each in falsehoods(replace(TRUTH, departures=away), (told,))
-    )
+
+
+def told_of(departures: tuple[Departure, ...], kind: IncidentKind) -> Incident:
+    members = tuple(
+        replace(
+            STOPPED, broker=each.broker, gone=Fact(each.gone.high), stopping=each.gone.low,
+            returned=Fact(each.returned.high),
+        )
+        for each in departures
+        if each.returned is not None
+    )  # fmt: skip
+    return Incident(kind, departures[0].gone.high, at(99), members)
+
+
+def test_a_rolling_restart_is_none_if_two_were_gone_at_once() -> None:
+    told, together = IncidentKind.ROLLING_RESTART, stops((60, 65), (62, 66), (70, 75))
+    (wrong,) = falsehoods(Truth(together), (told_of(together, told),))
+    assert wrong.startswith("a rolling restart is claimed; truly brokers 1 and 2 were gone at the same time")
+    apart = stops((60, 65), (67, 70))
+    assert falsehoods(Truth(apart), (told_of(apart, told),)) == []
+
+
+def test_brokers_that_were_gone_one_after_the_other_were_not_gone_together() -> None:
+    apart = stops((60, 65), (67, 70))
+    told = told_of(apart, IncidentKind.SEVERAL)
+    assert falsehoods(Truth(apart), (told,)) == []
+    late = replace(told, absences=(replace(told.absences[0], returned=Fact(at(69))), told.absences[1]))
+    wrong = falsehoods(Truth(apart), (late,))
+    assert any("brokers 1 and 2 are claimed to be gone at overlapping times" in each for each in wrong)
 
 
 def test_a_departure_that_cannot_be_told_apart_in_time_belongs_to_the_first_that_is_left() -> None:
@@ -175,7 +204,7 @@ def test_a_departure_that_cannot_be_told_apart_in_time_belongs_to_the_first_that
         DIED, gone=Bound(None, at(40.02)), noticed=Fact(at(43)), started=at(45.1), returned=Fact(at(45.9)),
         was_controller=False,
     )  # fmt: skip
-    story = (replace(FIRST, absences=(DIED, later)), SECOND)
+    story = (replace(FIRST, absences=(DIED, later), until=at(45.9)), SECOND)
     assert falsehoods(replace(TRUTH, departures=(KILL, again, STOP)), story) == []
     assert any(
         "missed: kill" in each for each in falsehoods(replace(TRUTH, departures=(KILL, again, STOP)), STORY)
