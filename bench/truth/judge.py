@@ -252,10 +252,10 @@ def _costs(truth: Truth, story: Sequence[Incident]) -> Iterator[str]:
                 begins.extend(each.begin.low for each in fitting)
                 if not fitting:
                     yield f"{name} {cost.ending} {_lasted(cost.duration)}; truly {_outages(of_it)}"
-            # Only this ending is told with its begin.
-            told = cost.begin if cost.ending is Ending.NOT_SHOWN else None
-            if told is not None and begins and told < min(begins) - ROUNDING:
-                yield f"no leader is claimed at {told}; truly from {min(begins)} on"
+            # Only this ending is printed with its begin.
+            begin = cost.begin if cost.ending is Ending.NOT_SHOWN else None
+            if begin is not None and begins and begin < min(begins) - ROUNDING:
+                yield f"no leader is claimed at {begin}; truly from {min(begins)} on"
     for each in left:
         yield f"missed: {_outages([each])}"
 
