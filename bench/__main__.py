@@ -7,7 +7,8 @@ import json
 import sys
 from collections.abc import Sequence
 
-from barnabas.bench.registry import Bench, load
+from barnabas.bench.cases import load
+from barnabas.bench.registry import Bench
 from barnabas.bench.report import Result, this_machine
 from barnabas.tools.entry import run_tool
 

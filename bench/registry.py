@@ -1,14 +1,10 @@
-"""The registry of benches, which are the ``BENCHES`` of all modules of ``bench.cases``."""
+"""A bench: its question, its target and its runs; ``bench.cases`` has all of them."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
-
-from barnabas.bench import cases
 
 
 class Direction(Enum):
@@ -99,19 +95,3 @@ class Bench:
 
 def _flags(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"--{name}" for name in sizes) or "none"
-
-
-def load() -> dict[str, Bench]:
-    """Load all benches by name, in the order of names.
-
-    Raises:
-        ValueError: Two modules define benches of one name.
-    """
-    benches: dict[str, Bench] = {}
-    for module in pkgutil.iter_modules(cases.__path__):
-        case = importlib.import_module(f"{cases.__name__}.{module.name}")
-        for found in getattr(case, "BENCHES", ()):
-            if found.name in benches:
-                raise ValueError(f"bench {found.name!r} is defined twice, the second time in {case.__name__}")
-            benches[found.name] = found
-    return dict(sorted(benches.items()))

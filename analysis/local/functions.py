@@ -8,14 +8,13 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from statistics import median as middle
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from barnabas.analysis.local.columns import Column, Group, Named, Order, literal, named
 from barnabas.analysis.local.values import Row, frozen, order_key
 from barnabas.analysis.local.windows import Aggregate, Placed
 
-if TYPE_CHECKING:
-    from barnabas.analysis.local.frames import Frame
+F = TypeVar("F")
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
 _PLACEHOLDER = re.compile(r"%[ds]")
@@ -39,7 +38,7 @@ def desc(name: str | Column) -> Order:
 desc_nulls_last = desc
 
 
-def broadcast(frame: Frame) -> Frame:
+def broadcast(frame: F) -> F:
     """Return the frame itself, because its rows are in this process."""
     return frame
 

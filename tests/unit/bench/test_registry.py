@@ -1,7 +1,8 @@
 import pytest
 
 from barnabas.bench import cases
-from barnabas.bench.registry import Direction, at_least, at_most, load
+from barnabas.bench.cases import load
+from barnabas.bench.registry import Direction, at_least, at_most
 
 EXPECTED = {"startup", "broker-failover", "produce-1k", "idle-memory"} | {
     "controller-failover",
