@@ -17,6 +17,7 @@ from barnabas.cluster.zk.client_settings import security_of
 from barnabas.local import zookeeper as embedded
 from barnabas.local.ports import OFFSETS
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
+from barnabas.local.zookeeper_security import server_security
 
 app = typer.Typer(
     name="barnabas",
@@ -226,10 +227,24 @@ def zookeeper(
         int, typer.Option(min=0, max=65535, help="The port for clients; 0 takes a free one.")
     ] = 2181,
     directory: _Directory = Path("barnabas-zookeeper"),
+    *,
+    secure: Annotated[
+        bool, typer.Option("--secure", help="Serve nobody without the password in jaas.conf, which it makes.")
+    ] = False,
+    keystore: Annotated[
+        Path | None, typer.Option(metavar="PEM", help="Serve TLS only, with this key and certificate.")
+    ] = None,
+    truststore: Annotated[
+        Path | None,
+        typer.Option(metavar="PEM", help="The authorities of clients, with --keystore."),
+    ] = None,
 ) -> None:
-    """Run an embedded ZooKeeper server in the foreground."""
+    """Run an embedded ZooKeeper server in the foreground. One that was started with --secure stays so."""
     try:
-        status = embedded.run_in_foreground(directory, port)
+        security = server_security(directory, keystore, truststore, secure=secure)
+        status = embedded.run_in_foreground(directory, port, security)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
     except ZooKeeperStartError as error:
         typer.echo(f"barnabas: {error}", err=True)
         status = 1

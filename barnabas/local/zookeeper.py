@@ -331,11 +331,11 @@ class EmbeddedZooKeeper:
         return (exceptions or written or ["it wrote nothing"])[-1] + f" (see {self.log_file})"
 
 
-def run_in_foreground(directory: Path | str, port: int) -> int:
+def run_in_foreground(directory: Path | str, port: int, security: ServerSecurity = UNSECURED) -> int:
     """Run the server until it ends or this process gets SIGINT or SIGTERM; for ``barnabas zookeeper``.
 
     Must be called on the main thread (it handles signals). Prints the address on standard output once the
-    server answers.
+    server answers, and the settings that brokers need.
 
     Returns:
         The exit status: 0 after a signal, 1 if the server ended by itself.
@@ -350,8 +350,12 @@ def run_in_foreground(directory: Path | str, port: int) -> int:
 
     before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        with EmbeddedZooKeeper(directory, port) as server:
+        with EmbeddedZooKeeper(directory, port, security=security) as server:
             sys.stdout.write(f"ZooKeeper answers on {server.address}, process {server.pid}\n")
+            settings = server.client_settings
+            if settings:
+                sys.stdout.write("in the server.properties of each broker:\n")
+            sys.stdout.writelines(f"  {name}={value}\n" for name, value in settings.items())
             sys.stdout.flush()
             while not stop_requested.wait(0.2):
                 if server.pid is None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from barnabas.cluster.model.configs_zookeeper import LOGIN_CONFIG
+from barnabas.cluster.model.jaas import parse_jaas_file
 
 JAAS_FILE = "jaas.conf"
 """The file in a server's directory with its users and the login of brokers. Its owner alone may read it."""
@@ -55,8 +57,57 @@ class ServerSecurity:
     tls: ServerTls | None = None
 
 
+BROKERS_USER = "kafka"
+"""The user whose password `kept_login` makes."""
+
+_PASSWORD_BYTES = 24
+
 UNSECURED = ServerSecurity()
 """The security with which everybody may connect, and do what znodes' ACLs permit."""
+
+
+def kept_login(directory: Path) -> dict[str, str]:
+    """Return the brokers' user and its password: those in a server's directory, else new ones.
+
+    Raises:
+        OSError, JaasError: The file that is there cannot be read.
+    """
+    file = directory / JAAS_FILE
+    if not file.exists():
+        return {BROKERS_USER: secrets.token_urlsafe(_PASSWORD_BYTES)}
+    options = parse_jaas_file(file.read_text(encoding="utf-8"))["Client"][0].options
+    return {options["username"]: options["password"]}
+
+
+def server_security(
+    directory: Path, keystore: Path | None, truststore: Path | None, *, secure: bool
+) -> ServerSecurity:
+    """Return the security of a server by the options of ``barnabas zookeeper``.
+
+    Args:
+        directory: The server's directory. If it has a JAAS file, a login is required in any case.
+        keystore: The server's key and certificate, PEM without a password; None for no TLS.
+        truststore: The authorities of clients' certificates, PEM.
+        secure: Whether clients must log in.
+
+    Raises:
+        ValueError: One of the stores is missing, or not PEM, or the JAAS file cannot be read.
+    """
+    if (keystore is None) != (truststore is None):
+        raise ValueError("--keystore and --truststore go together")
+    tls = None
+    if keystore is not None and truststore is not None:
+        for store in (keystore, truststore):
+            if store.suffix != ".pem" or not store.is_file():
+                raise ValueError(f"{store} is not a file, or its name does not end with .pem")
+        tls = ServerTls(keystore.resolve(), truststore.resolve())
+    if not secure and not (directory / JAAS_FILE).exists():
+        return ServerSecurity(tls=tls)
+    try:
+        users = kept_login(directory)
+    except (OSError, KeyError, IndexError, ValueError) as error:
+        raise ValueError(f"no login of brokers in {directory / JAAS_FILE}: {error}") from error
+    return ServerSecurity(users, requires_login=True, tls=tls)
 
 
 def render_security(security: ServerSecurity) -> str:

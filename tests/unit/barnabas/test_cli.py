@@ -110,12 +110,38 @@ def test_up_refuses_no_brokers(ran):
 
 
 def test_zookeeper_that_cannot_start_is_one_line(monkeypatch):
-    def refuse(_directory, _port):
+    def refuse(_directory, _port, _security):
         raise ZooKeeperStartError("no java found")
 
     monkeypatch.setattr(cli.embedded, "run_in_foreground", refuse)
     result = CliRunner().invoke(cli.app, ["zookeeper", "--port", "0"])
     assert (result.exit_code, result.stderr) == (1, "barnabas: no java found\n")
+
+
+def test_zookeeper_is_secured_as_it_is_told(monkeypatch, tmp_path):
+    securities = []
+
+    def run(_directory, _port, security):
+        securities.append(security)
+        return 0
+
+    monkeypatch.setattr(cli.embedded, "run_in_foreground", run)
+    store = tmp_path / "zk.pem"
+    store.touch()
+    for given in ([], ["--secure"], ["--keystore", str(store), "--truststore", str(store)]):
+        options = ["zookeeper", "--dir", str(tmp_path / "zookeeper"), *given]
+        assert CliRunner().invoke(cli.app, options).exit_code == 0
+    assert [(each.requires_login, each.tls is not None) for each in securities] == [
+        (False, False),
+        (True, False),
+        (False, True),
+    ]
+
+
+def test_zookeeper_with_half_of_tls_is_a_usage_error(tmp_path):
+    result = CliRunner().invoke(cli.app, ["zookeeper", "--keystore", str(tmp_path / "zk.pem")])
+    assert result.exit_code == 2
+    assert "--keystore and --truststore go together" in result.stderr
 
 
 def test_every_command_is_there():

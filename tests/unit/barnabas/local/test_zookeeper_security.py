@@ -2,14 +2,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from barnabas.cluster.model.jaas import parse_jaas_file
 from barnabas.local.zookeeper_security import (
+    JAAS_FILE,
     UNSECURED,
     ServerSecurity,
     ServerTls,
     client_settings,
+    kept_login,
     render_security,
     render_users,
+    server_security,
 )
 
 USERS = {"kafka": 'a"b\\c\nd', "other": "x"}
@@ -65,3 +70,37 @@ def test_brokers_secure_their_nodes_if_the_server_can_know_them():
     }
     anonymous = ServerSecurity(tls=ServerTls(Path("/zk.pem"), Path("/ca.pem"), client_auth="none"))
     assert "zookeeper.set.acl" not in client_settings(anonymous, file)
+
+
+def test_the_login_of_brokers_is_made_once_and_kept(tmp_path):
+    made = kept_login(tmp_path)
+    assert set(made) == {"kafka"}
+    assert made != kept_login(tmp_path)  # nothing is there yet
+    (tmp_path / JAAS_FILE).write_text(render_users(made))
+    assert kept_login(tmp_path) == made
+
+
+def test_a_server_that_required_a_login_goes_on_with_it(tmp_path):
+    assert server_security(tmp_path, None, None, secure=False) == UNSECURED
+    first = server_security(tmp_path, None, None, secure=True)
+    assert first.requires_login
+    (tmp_path / JAAS_FILE).write_text(render_users(first.users))
+    assert server_security(tmp_path, None, None, secure=False) == first
+
+
+def test_stores_are_pem_and_both_there(tmp_path):
+    pem, other = tmp_path / "zk.pem", tmp_path / "zk.p12"
+    pem.touch()
+    other.touch()
+    tls = server_security(tmp_path, pem, pem, secure=False).tls
+    assert tls == ServerTls(pem, pem)
+    for stores in ((pem, None), (None, pem), (pem, other), (tmp_path / "none.pem", pem)):
+        with pytest.raises(ValueError, match=r"go together|is not a file, or its name does not end"):
+            server_security(tmp_path, *stores, secure=False)
+
+
+def test_a_login_that_cannot_be_read_does_not_open_the_server(tmp_path):
+    for text in ("Client {", "Server {\n a.B required x=y;\n};\n", ""):
+        (tmp_path / JAAS_FILE).write_text(text)
+        with pytest.raises(ValueError, match="no login of brokers in"):
+            server_security(tmp_path, None, None, secure=False)
