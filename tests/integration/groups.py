@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import threading
@@ -90,30 +91,54 @@ def owners(cluster, group):
 class Member:
     """A member in a process of its own, of the library that is named (`group_member.py`).
 
+    Args:
+        library: One of `LIBRARIES`.
+        read: The records that all members have processed, by partition and offset.
+        options: Options of `group_member.py`.
+
     Attributes:
         records: The records that it has processed.
         acknowledged: The last offset whose commit it knows to be acknowledged, by partition.
+        assigned: The partitions that it has.
+        assignments: How often its library reported partitions.
+        revoked: The partitions that it lost, in order.
     """
 
-    def __init__(self, library, cluster, topic, read):
+    def __init__(self, library, cluster, topic, read, **options):
         command = [sys.executable, "-P", str(MEMBER), library, cluster.bootstrap, topic]
+        command += [f"{name}={value}" for name, value in options.items()]
         self.records, self.acknowledged = [], {}
+        self.assigned, self.assignments, self.revoked = frozenset(), 0, []
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         self._thread = threading.Thread(target=self._listen, args=(read,))
         self._thread.start()
 
     def _listen(self, read):
         for line in self._process.stdout:
-            event, *numbers = line.split()
-            partition, offset = map(int, numbers)
-            if event == "read":
-                self.records.append((partition, offset))
-                read[partition, offset] += 1
-            else:
-                self.acknowledged[partition] = offset
+            event, *words = line.split()
+            numbers = tuple(map(int, words))
+            match event:
+                case "assigned":
+                    self.assigned |= set(numbers)
+                    self.assignments += 1
+                case "revoked":
+                    self.assigned -= set(numbers)
+                    self.revoked += numbers
+                case "read":
+                    self.records.append(numbers)
+                    read[numbers] += 1
+                case "committed":
+                    partition, offset = numbers
+                    self.acknowledged[partition] = offset
 
     def signal(self, number):
         self._process.send_signal(number)
+
+    def close(self):
+        """Let the member close its consumer, and wait for its end."""
+        self.signal(signal.SIGINT)
+        self._process.wait(PATIENCE_S)
+        self._thread.join()
 
     def end(self):
         self._process.kill()

@@ -1,4 +1,4 @@
-"""Consumer groups as users write them; and the death of their coordinator."""
+"""The death of a group's coordinator, consumers without members, and clients before the offsets topic."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from collections import Counter
 import aiokafka
 import confluent_kafka
 import confluent_kafka.admin
-import kafka
 import pytest
 from confluent_kafka import TopicPartition
 
-from tests.integration.groups import PARTITIONS, PATIENCE_S, RECORDS, committed, filled_topic, state, until
+from tests.integration.groups import PARTITIONS, PATIENCE_S, RECORDS, committed, filled_topic, until
 from tests.metadata import metadata_of
 
 OVERRIDES = {
@@ -42,7 +41,6 @@ class Member:
 
     Attributes:
         assigned: The partitions that it has.
-        generations: How often it was assigned partitions.
         acknowledged: The last offset that it has committed, by partition.
     """
 
@@ -60,19 +58,13 @@ class Member:
             }
         )
         self.assigned = ()
-        self.generations = 0
         self.acknowledged = {}
         self._topic, self._read = topic, read
         self._stop = threading.Event()
         self._to_commit = {}
-        self.consumer.subscribe(
-            [topic], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_revoke
-        )
+        self.consumer.subscribe([topic], on_revoke=self._on_revoke, on_lost=self._on_revoke)
         self._thread = threading.Thread(target=self._run)
         self._thread.start()
-
-    def _on_assign(self, _consumer, _partitions):
-        self.generations += 1
 
     def _on_revoke(self, _consumer, partitions):
         for each in partitions:
@@ -113,40 +105,6 @@ def shared(*members):
     return sorted(assigned) == list(range(PARTITIONS)) and all(member.assigned for member in members)
 
 
-@pytest.mark.parametrize("assignor", ["range", "cooperative-sticky"])
-def test_three_members_share_a_topic_and_one_leaves(cluster, admin, topic, assignor):
-    read = Counter()
-    members = [Member(cluster, topic, read, **{"partition.assignment.strategy": assignor}) for _ in range(3)]
-    try:
-        until(lambda: shared(*members) and everything_read(read), "three members with all partitions")
-        assert state(cluster, topic) == "Stable"
-        members.pop().close()
-        until(lambda: shared(*members), "two members with all partitions")
-    finally:
-        for member in members:
-            member.close()
-    assert committed(cluster, topic) == dict.fromkeys(range(PARTITIONS), RECORDS // PARTITIONS)
-    until(lambda: state(cluster, topic) == "Empty", "the empty group")
-    assert admin.delete_consumer_groups([topic])[topic].result(PATIENCE_S) is None
-    assert committed(cluster, topic) == {}
-
-
-def test_a_static_member_that_restarts_gets_its_partitions_without_a_rebalance(cluster, admin, topic):
-    read = Counter()
-    other = Member(cluster, topic, read)
-    static = Member(cluster, topic, read, **{"group.instance.id": "one"})
-    try:
-        until(lambda: shared(other, static), "both members")
-        before, generations = static.assigned, other.generations
-        static.close()
-        static = Member(cluster, topic, read, **{"group.instance.id": "one"})
-        until(lambda: static.assigned == before and everything_read(read), "the same partitions")
-        assert other.generations == generations
-    finally:
-        other.close()
-        static.close()
-
-
 def test_no_commit_goes_back_when_the_coordinator_dies(cluster, admin, topic):
     read = Counter()
     members = [Member(cluster, topic, read) for _ in range(2)]
@@ -174,21 +132,6 @@ def test_no_commit_goes_back_when_the_coordinator_dies(cluster, admin, topic):
             member.close()
         cluster.restart(coordinator)
         cluster.wait_ready()
-
-
-def test_kafka_python_subscribes_and_commits_automatically(cluster, admin, topic):
-    settings = {
-        "bootstrap_servers": cluster.bootstrap,
-        "group_id": topic,
-        "auto_offset_reset": "earliest",
-        "consumer_timeout_ms": 1000 * PATIENCE_S,
-    }
-    consumer = kafka.KafkaConsumer(**settings)
-    consumer.subscribe(pattern=topic.replace(".", r"\.") + "$")
-    found = {(record.partition, record.offset) for _, record in zip(range(RECORDS), consumer, strict=False)}
-    assert len(found) == RECORDS
-    consumer.close()
-    assert sum(committed(cluster, topic).values()) == RECORDS
 
 
 async def test_aiokafka_reads_on_where_it_has_committed(cluster, admin, topic):
