@@ -23,9 +23,13 @@ _RENAMED = {
     "send.buffer.bytes": "socket.send.buffer.bytes",
 }
 
+EXCLUDE_INTERNAL = "exclude.internal.topics"
+"""Whether a pattern leaves out Kafka's own topics; a tool that subscribes to patterns sees to it itself."""
+
 _WITHOUT_USE = frozenset(
     {
         "default.api.timeout.ms",
+        EXCLUDE_INTERNAL,
         "interceptor.classes",
         "key.deserializer",
         "key.serializer",

@@ -12,17 +12,18 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
-from typing import Any
+from typing import Any, Protocol
 
 import confluent_kafka
 
-from barnabas.tools.client_properties import SILENT, for_librdkafka
+from barnabas.cluster.model.topic_names import INTERNAL_TOPICS
+from barnabas.tools.client_properties import EXCLUDE_INTERNAL, SILENT, for_librdkafka
 from barnabas.tools.command_config import CommandConfigError, properties
 from barnabas.tools.console_consumer_flags import (
-    DEFAULT_FORMATTER,
     EARLIEST,
+    FORMATTERS,
     NO_FORMATTER,
     OPTIONS,
     PURPOSE,
@@ -31,11 +32,17 @@ from barnabas.tools.console_consumer_flags import (
     consumer_properties,
     start_offset,
 )
+from barnabas.tools.dump.offsets_format import (
+    GROUPS_FORMATTER,
+    OFFSETS_FORMATTER,
+    GroupsFormat,
+    OffsetsFormat,
+)
 from barnabas.tools.entry import run_tool, run_with_options
 from barnabas.tools.log4j import log
 from barnabas.tools.options import Given, JavaError
 from barnabas.tools.rdkafka_errors import PASSING, java_error
-from barnabas.tools.record_format import Record, RecordFormat, record_format
+from barnabas.tools.record_format import Record, record_format
 from barnabas.tools.usage import key_values
 
 LOGGER = "kafka.tools.ConsoleConsumer$"
@@ -50,6 +57,13 @@ _TIMESTAMP_TYPES = {
     confluent_kafka.TIMESTAMP_CREATE_TIME: "CreateTime",
     confluent_kafka.TIMESTAMP_LOG_APPEND_TIME: "LogAppendTime",
 }
+
+
+class Form(Protocol):
+    """What makes a text of a record."""
+
+    def text_of(self, record: Record) -> bytes:
+        """Return the text of a record, with its end of line."""
 
 
 class Interrupted(Exception):
@@ -125,6 +139,13 @@ def subscribe(consumer: confluent_kafka.Consumer, given: Given) -> None:
         consumer.assign([confluent_kafka.TopicPartition(flags.topic, flags.partition, offset)])
 
 
+def left_out(whitelist: str | None, settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the setting of librdkafka by which a pattern leaves out Kafka's own topics, as in Java."""
+    if whitelist is None or settings.get(EXCLUDE_INTERNAL, "true").lower() == "false":
+        return {}
+    return {"topic.blacklist": ",".join(f"^{name}$" for name in sorted(INTERNAL_TOPICS))}
+
+
 def record_of(message: Any) -> Record:
     """Return a message of the client as a record."""
     kind, timestamp = message.timestamp()
@@ -140,7 +161,7 @@ def record_of(message: Any) -> Record:
     )
 
 
-def texts(reader: Reader, form: RecordFormat | None, most: int, *, skips_errors: bool) -> Iterator[bytes]:
+def texts(reader: Reader, form: Form | None, most: int, *, skips_errors: bool) -> Iterator[bytes]:
     """Yield the text of each record, of at most ``most``; of all if it is negative.
 
     Raises:
@@ -165,17 +186,23 @@ def texts(reader: Reader, form: RecordFormat | None, most: int, *, skips_errors:
             yield b""
 
 
-def _format(given: Given) -> RecordFormat | None:
+def _format(given: Given) -> Form | None:
     flags = given.values()
-    if flags.formatter not in (DEFAULT_FORMATTER, NO_FORMATTER):
-        raise JavaError("java.lang.ClassNotFoundException", flags.formatter)
+    if flags.formatter not in FORMATTERS:
+        expected = f"expected one of {', '.join(FORMATTERS)}"
+        raise JavaError("java.lang.ClassNotFoundException", f"{flags.formatter}; {expected}")
     found = key_values(flags.property)
     for name in ("key", "value"):
         class_ = getattr(flags, f"{name}_deserializer")
         if class_:
             found[f"{name}.deserializer"] = class_
     form = record_format(found)
-    return None if flags.formatter == NO_FORMATTER else form
+    others: dict[str, Form | None] = {
+        NO_FORMATTER: None,
+        OFFSETS_FORMATTER: OffsetsFormat(),
+        GROUPS_FORMATTER: GroupsFormat(),
+    }
+    return others.get(flags.formatter, form)
 
 
 class Warnings:
@@ -204,12 +231,17 @@ def _print(lines: Iterator[bytes]) -> None:
         os.close(nowhere)
 
 
-def read(given: Given, settings: dict[str, str], form: RecordFormat | None) -> int:
+def read(given: Given, settings: dict[str, str], form: Form | None) -> int:
     """Read and print, and return the exit code."""
     flags = given.values()
     try:
         consumer = confluent_kafka.Consumer(
-            {**for_librdkafka(settings), "logger": SILENT, "error_cb": Warnings()}
+            {
+                **for_librdkafka(settings),
+                **left_out(flags.whitelist, settings),
+                "logger": SILENT,
+                "error_cb": Warnings(),
+            }
         )
     except confluent_kafka.KafkaException as error:
         failure = java_error(error.args[0])

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from barnabas.tools.dump.offsets_format import GROUPS_FORMATTER, OFFSETS_FORMATTER
 from barnabas.tools.options import Given, Kind, Option, Options, UsageError, bootstrap_server
 from barnabas.tools.usage import require
 
@@ -15,6 +16,7 @@ PURPOSE = "This tool helps to read data from Kafka topics and outputs it to stan
 
 DEFAULT_FORMATTER = "kafka.tools.DefaultMessageFormatter"
 NO_FORMATTER = "kafka.tools.NoOpMessageFormatter"
+FORMATTERS = (DEFAULT_FORMATTER, NO_FORMATTER, OFFSETS_FORMATTER, GROUPS_FORMATTER)
 
 EARLIEST = -2
 LATEST = -1
@@ -40,7 +42,7 @@ OPTIONS = Options(
     Option("timeout-ms", "end when no record came for so long", "timeout_ms", kind=Kind.INTEGER),
     Option("skip-message-on-error", "go on after a record that cannot be printed"),
     Option("isolation-level", "read_committed or read_uncommitted", "", default="read_uncommitted"),
-    Option("formatter", f"{DEFAULT_FORMATTER} or {NO_FORMATTER}", "class", default=DEFAULT_FORMATTER),
+    Option("formatter", f"one of {', '.join(FORMATTERS)}", "class", default=DEFAULT_FORMATTER),
     Option(
         "property",
         "print.timestamp, print.partition, print.offset, print.headers, print.key, print.value=true or "

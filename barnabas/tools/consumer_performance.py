@@ -1,7 +1,7 @@
 """``kafka-consumer-perf-test.sh``: read many records and print how fast that is.
 
-Options and lines are those of ``kafka.tools.ConsumerPerformance`` of Kafka 2.8, without ``--print-metrics``.
-Exit code 0, also with too few records; 1 for options that cannot be used.
+Options and lines are those of ``kafka.tools.ConsumerPerformance`` of Kafka 2.8. Exit code 0, also
+with too few records; 1 for options that cannot be used.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 import confluent_kafka
 
+from barnabas.tools.client_metrics import Metrics, Statistics, table
 from barnabas.tools.client_properties import SILENT, for_librdkafka
 from barnabas.tools.command_config import CommandConfigError, properties
 from barnabas.tools.entry import run_tool, run_with_options
@@ -67,6 +68,7 @@ OPTIONS = Options(
     Option("socket-buffer-size", "the receive buffer in bytes", "size", kind=Kind.INTEGER, default="2097152"),
     Option("threads", "ignored, as in Kafka", "count", kind=Kind.INTEGER, default="10"),
     Option("num-fetch-threads", "ignored, as in Kafka", "count", kind=Kind.INTEGER, default="1"),
+    Option("print-metrics", "print the consumer's metrics at the end"),
     Option("consumer.config", "a file of properties of the consumer", "config file"),
 )
 
@@ -179,6 +181,12 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
+def _metrics(consumer: confluent_kafka.Consumer, statistics: Statistics) -> Metrics:
+    """Return the metrics; the partitions are paused, so that no record is read in the meantime."""
+    consumer.pause(consumer.assignment())
+    return statistics.metrics(consumer.poll)
+
+
 def work(given: Given) -> int:
     """Read, print the figures, and return the exit code."""
     require_unless(given, "bootstrap-server", "broker-list")
@@ -196,18 +204,29 @@ def work(given: Given) -> int:
     if not flags.hide_header:
         sys.stdout.write(f"{consumer_header(is_detailed=flags.show_detailed_stats)}\n")
     settings = consumer_properties(flags, from_file, random.randrange(100_000))  # a name, no secret
+    statistics, metrics = Statistics(), None
     try:
-        consumer = confluent_kafka.Consumer({**for_librdkafka(settings), "logger": SILENT})
+        consumer = confluent_kafka.Consumer(
+            {
+                **for_librdkafka(settings),
+                **(statistics.settings() if flags.print_metrics else {}),
+                "logger": SILENT,
+            }
+        )
     except confluent_kafka.KafkaException as error:
         raise java_error(error.args[0]) from error
     start_ms, reading = now_ms(), Reading(consumer, flags)
     try:
         reading.run()
         end = Consumed(now_ms(), reading.size, reading.count)
+        if flags.print_metrics:
+            metrics = _metrics(consumer, statistics)
     finally:
         consumer.close()
     if not flags.show_detailed_stats:
         sys.stdout.write(f"{consumer_total(start_ms, end, reading.join_ms, flags.date_format)}\n")
+    if metrics is not None:
+        sys.stdout.write(table(metrics))
     return 0
 
 

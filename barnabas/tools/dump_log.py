@@ -52,6 +52,7 @@ from barnabas.tools.dump.indexes import (
     time_lines,
     transaction_lines,
 )
+from barnabas.tools.dump.transactions import transactions_decoder
 from barnabas.tools.entry import run_tool, run_with_options
 from barnabas.tools.options import Given, JavaError, Kind, Option, Options
 from barnabas.tools.usage import require
@@ -75,12 +76,18 @@ OPTIONS = Options(
     Option("key-decoder-class", f"the class {_DECODER}", "", default=STRING_DECODER, is_optional=True),
     Option("value-decoder-class", f"the class {_DECODER}", "", default=STRING_DECODER, is_optional=True),
     Option("offsets-decoder", "decode the records of __consumer_offsets"),
-    Option("transaction-log-decoder", "refused: there is no __transaction_state here"),
+    Option("transaction-log-decoder", "decode the records of __transaction_state, which only Kafka writes"),
     Option("cluster-metadata-decoder", "refused: there is no metadata log here"),
 )
 
-_PRINTING = ("print-data-log", "offsets-decoder", "key-decoder-class", "value-decoder-class")
-_NOT_SERVED = ("transaction-log-decoder", "cluster-metadata-decoder")
+_PRINTING = (
+    "print-data-log",
+    "offsets-decoder",
+    "transaction-log-decoder",
+    "key-decoder-class",
+    "value-decoder-class",
+)
+_NOT_SERVED = "cluster-metadata-decoder"
 
 
 @dataclass(slots=True)
@@ -285,6 +292,8 @@ def _decode(given: Given, flags: SimpleNamespace) -> Decode | None:
         return None
     if flags.offsets_decoder:
         return offsets_decoder
+    if flags.transaction_log_decoder:
+        return transactions_decoder
     return by_classes(flags.key_decoder_class, flags.value_decoder_class)
 
 
@@ -296,9 +305,8 @@ def _print_error(line: str) -> None:
 def work(given: Given) -> int:
     """Print the files, and return the exit code."""
     require(given, "files")
-    for name in _NOT_SERVED:
-        if given.has(name):
-            raise JavaError("java.lang.UnsupportedOperationException", f"--{name} is not served")
+    if given.has(_NOT_SERVED):
+        raise JavaError("java.lang.UnsupportedOperationException", f"--{_NOT_SERVED} is not served")
     flags = given.values()
     decode = _decode(given, flags)
     is_deep = flags.deep_iteration or decode is not None

@@ -1,8 +1,8 @@
 """``kafka-producer-perf-test.sh``: write many records and print how fast that is.
 
-Options and lines are those of ``org.apache.kafka.tools.ProducerPerformance`` of Kafka 2.8, without
-``--print-metrics`` and transactions. A record that fails is printed to standard error and counts as the
-others. Exit code 0, or 1 for a command line that cannot be read.
+Options and lines are those of ``org.apache.kafka.tools.ProducerPerformance`` of Kafka 2.8; those of
+transactions are refused. A record that fails is printed to standard error and counts as the others. Exit code
+0, or 1 for a command line that cannot be read.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 import confluent_kafka
 
 from barnabas.tools.argparse4j import Parser, integer, long
+from barnabas.tools.client_metrics import Statistics, table
 from barnabas.tools.client_properties import SILENT, for_librdkafka
 from barnabas.tools.command_config import CommandConfigError, properties
 from barnabas.tools.entry import run_tool, uncaught
@@ -28,6 +29,12 @@ from barnabas.tools.rdkafka_errors import java_error
 INTERVAL_MS = 5000
 _POLL_S = 0.1
 _ILLEGAL_ARGUMENT = "java.lang.IllegalArgumentException"
+
+TRANSACTIONAL = {
+    "--transactional-id": "TRANSACTIONAL-ID",
+    "--transaction-duration-ms": "TRANSACTION-DURATION",
+}
+"""The options of transactions, which are refused."""
 
 DEFAULTS = {"acks": "1", "linger.ms": "0", "batch.size": "16384", "delivery.timeout.ms": "120000"}
 """The properties whose defaults differ between librdkafka and Java's producer of 2.8."""
@@ -56,6 +63,9 @@ def parser() -> Parser:
     flags.add_argument(
         "--producer.config", dest="producer_config", metavar="CONFIG-FILE", help="a file of properties"
     )
+    flags.add_argument("--print-metrics", action="store_true", help="print the producer's metrics at the end")
+    for name, metavar in TRANSACTIONAL.items():
+        flags.add_argument(name, metavar=metavar, help="refused: transactions are not served")
     flags.need("--topic", "--num-records", "--throughput")
     return flags
 
@@ -156,13 +166,22 @@ def _run(flags: argparse.Namespace) -> int:
     settings = producer_properties(
         properties(flags.producer_config, "--producer.config"), flags.producer_props or ()
     )
+    statistics = Statistics()
     values = payloads(flags, random.Random(0))  # this is Kafka's seed, so that each run has the same payloads
     try:
-        producer = confluent_kafka.Producer({**for_librdkafka(settings), "logger": SILENT})
+        producer = confluent_kafka.Producer(
+            {
+                **for_librdkafka(settings),
+                **(statistics.settings() if flags.print_metrics else {}),
+                "logger": SILENT,
+            }
+        )
     except confluent_kafka.KafkaException as error:
         raise java_error(error.args[0]) from error
     total = send(producer, flags, values)
     sys.stdout.write(f"{total(_now_ms())}\n")
+    if flags.print_metrics:
+        sys.stdout.write(table(statistics.metrics(producer.poll)))
     return 0
 
 
@@ -173,6 +192,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         flags = read.parse(arguments)
         if flags.producer_props is None and flags.producer_config is None:
             read.error("Either --producer-props or --producer.config must be specified.")
+        for name in TRANSACTIONAL:
+            if getattr(flags, name.strip("-").replace("-", "_")) is not None:
+                read.error(f"argument {name}: transactions are not served")
         if flags.throughput == 0:
             read.error("argument --throughput: 0 would wait forever, expected -1 or a positive number")
         return _run(flags)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -280,6 +281,36 @@ def test_lines_become_records_and_lines_again(tools, topic):
     assert (code, err) == (1, "org.apache.kafka.common.KafkaException: No key found on line 2: no key\n")
 
 
+def test_the_offsets_topic_is_printed_as_kafka_prints_it(tools, topic, member):
+    read = ("console-consumer", "--topic", "__consumer_offsets", "--from-beginning", "--timeout-ms", "3000")
+    formatter = "kafka.coordinator.group.GroupMetadataManager$"
+    more = ("--consumer-property", "exclude.internal.topics=false", "--formatter")
+    code, out, _ = tools.run(*read, *more, f"{formatter}OffsetsMessageFormatter")
+    assert code == 0
+    pattern = re.escape(f"[{GROUP},{topic},0]::OffsetAndMetadata(offset=2, leaderEpoch=Optional.empty, ") + (
+        r"metadata=, commitTimestamp=\d{13}, expireTimestamp=None\)"
+    )
+    assert any(re.fullmatch(pattern, line) for line in out.splitlines())
+    code, out, _ = tools.run(*read, *more, f"{formatter}GroupMetadataMessageFormatter")
+    assert code == 0
+    begin = (
+        f"{topic}-live::GroupMetadata(groupId={topic}-live, generation=1, protocolType=Some(consumer), "
+        "currentState=Stable, members=HashMap(static-"
+    )
+    assert any(line.startswith(begin) for line in out.splitlines())
+
+
+def test_a_pattern_leaves_out_kafkas_own_topics(tools, topic, member):
+    read = ("console-consumer", "--whitelist", ".*", "--from-beginning", "--timeout-ms", "3000")
+    shown = ("--property", "print.key=true", "--property", "print.value=false")
+    code, out, _ = tools.run(*read, *shown)
+    assert code == 0
+    assert topic not in out  # no key of a commit, which names the group and the topic
+    code, out, _ = tools.run(*read, *shown, "--consumer-property", "exclude.internal.topics=false")
+    assert code == 0
+    assert topic in out
+
+
 def test_a_partition_and_a_group_are_read_on(tools, topic):
     read = ("console-consumer", "--topic", topic)
     code, out, err = tools.run(*read, "--partition", "1", "--offset", "3", "--timeout-ms", "500")
@@ -294,6 +325,13 @@ def test_a_partition_and_a_group_are_read_on(tools, topic):
     assert second[2] == "Processed a total of 6 messages\n"
 
 
+def metrics_in(text):
+    """The metrics that a performance tool prints, by name."""
+    head, *lines = text.partition("\nMetric Name")[2].splitlines()
+    assert head.split() == ["Value"]
+    return {name.rstrip(): float(value) for name, value in (line.rsplit(" : ", 1) for line in lines)}
+
+
 def test_the_performance_tools_print_their_figures(tools, topic):
     load = ("--topic", topic, "--num-records", "500", "--throughput", "-1", "--record-size", "100")
     props = ("--producer-props", f"bootstrap.servers={tools.bootstrap}", "acks=all")
@@ -305,11 +343,18 @@ def test_the_performance_tools_print_their_figures(tools, topic):
         "ms 50th, ms 95th, ms 99th, ms 99.9th."
     )
     assert out.startswith("500 records sent, ")
-    read = ("--topic", topic, "--messages", str(500 + 2 * RECORDS), "--hide-header")
-    code, out, err = tools.run("consumer-perf-test", *read)
+    code, out, err = tools.run("producer-perf-test", *load, "--print-metrics", *props, server=None)
     assert (code, err) == (0, "")
-    figures = out.strip().split(", ")
-    assert (len(figures), figures[4]) == (10, "510")
+    metrics = metrics_in(out)
+    assert metrics[f"producer-topic-metrics:record-send-total:{{client-id=rdkafka, topic={topic}}}"] == 500
+    assert metrics["producer-metrics:connection-count:{client-id=rdkafka}"] >= 1
+    read = ("--topic", topic, "--messages", str(1000 + 2 * RECORDS), "--hide-header")
+    code, out, err = tools.run("consumer-perf-test", *read, "--print-metrics")
+    assert (code, err) == (0, "")
+    figures = out.splitlines()[0].split(", ")
+    assert (len(figures), figures[4]) == (10, "1010")
+    name = f"consumer-fetch-manager-metrics:records-consumed-total:{{client-id=rdkafka, topic={topic}}}"
+    assert metrics_in(out)[name] == 1010
     code, out, _ = tools.run("consumer-perf-test", *read[:3], "9999", "--timeout", "500")
     assert code == 0
     assert out.splitlines()[1].startswith("WARNING: Exiting before consuming the expected number of messages")

@@ -1,1 +1,1 @@
-"""The lines of ``kafka-dump-log.sh``: what the files of a log hold, as text."""
+"""Records and files of a log as text, for ``kafka-dump-log.sh`` and ``kafka-console-consumer.sh``."""

@@ -10,7 +10,16 @@ import pytest
 from confluent_kafka import KafkaError
 
 from barnabas.tools import console_consumer
-from barnabas.tools.console_consumer import Interrupted, Reader, Warnings, main, record_of, subscribe, texts
+from barnabas.tools.console_consumer import (
+    Interrupted,
+    Reader,
+    Warnings,
+    left_out,
+    main,
+    record_of,
+    subscribe,
+    texts,
+)
 from barnabas.tools.console_consumer_flags import OPTIONS
 from barnabas.tools.options import JavaError
 from barnabas.tools.record_format import Record, record_format
@@ -162,7 +171,10 @@ def test_a_lasting_error_of_a_connection_is_logged_once(capsys: pytest.CaptureFi
     ("arguments", "complaint"),
     [
         ((), "This tool helps to read data from Kafka topics and outputs it to standard output."),
-        (("--formatter", "mine"), 'Exception in thread "main" java.lang.ClassNotFoundException: mine'),
+        (
+            ("--formatter", "mine"),
+            'Exception in thread "main" java.lang.ClassNotFoundException: mine; expected one of ',
+        ),
         (
             ("--from-beginning", "--consumer-property", "auto.offset.reset=latest"),
             "Can't simultaneously specify --from-beginning and 'auto.offset.reset=latest', please remove",
@@ -185,3 +197,9 @@ def test_an_unknown_property_is_logged(capsys: pytest.CaptureFixture[str]) -> No
     line, cause = capsys.readouterr().err.splitlines()
     assert line.endswith("ERROR Unknown error when running consumer:  (kafka.tools.ConsoleConsumer$)")
     assert cause == 'org.apache.kafka.common.KafkaException: No such configuration property: "nonsense"'
+
+
+def test_only_a_pattern_leaves_out_internal_topics() -> None:
+    names = {"topic.blacklist": "^__consumer_offsets$,^__transaction_state$"}
+    assert left_out(".*", {}) == left_out(".*", {"exclude.internal.topics": "TRUE"}) == names
+    assert left_out(".*", {"exclude.internal.topics": "false"}) == left_out(None, {}) == {}

@@ -176,3 +176,11 @@ def test_offsets_are_decoded_on_demand(segment: Path, capsys: pytest.CaptureFixt
     code, _, err = dumped(capsys, "--files", str(segment), "--offsets-decoder")
     assert code == 1
     assert "Failed to decode message using offset topic decoder" in err[0]
+
+
+def test_transactions_are_decoded_on_demand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / f"{0:020}.log"
+    path.write_bytes(keyed_batch([(b"\0\0\0\2tx", None)]))
+    code, out, err = dumped(capsys, "--files", str(path), "--transaction-log-decoder")
+    assert (code, err) == (0, [])
+    assert out[-1].endswith("key: transaction_metadata::transactionalId=tx payload: <DELETE>")

@@ -113,6 +113,14 @@ def test_a_failed_record_counts_as_the_others(capsys: pytest.CaptureFixture[str]
                 "[Errno 2] No such file or directory: '/none'"
             ),
         ),
+        *(
+            (
+                f"{BASE} --record-size 1 --producer-props a=b {option} 7",
+                1,
+                f"producer-performance: error: argument {option}: transactions are not served",
+            )
+            for option in ("--transactional-id", "--transaction-duration-ms")
+        ),
         (
             "--topic t --num-records 3 --throughput 0 --record-size 1 --producer-props a=b",
             1,
