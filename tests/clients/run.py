@@ -7,7 +7,6 @@ that cannot be had is reported as such. ``README.md`` beside this file says what
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import tarfile
 import tempfile
@@ -17,17 +16,18 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 from barnabas.local.cluster import LocalCluster
+from tests.clients import kcat, way_back
 from tests.clients.java_security import java_of_up, java_over_tls
-from tests.clients.running import MavenError, Result, checked, class_path_of, run
-
-RECORDS = 200
-
-OVERRIDES = {
-    "auto.create.topics.enable": "true",
-    "group.initial.rebalance.delay.ms": "0",
-    "group.min.session.timeout.ms": "1000",
-    "offsets.topic.num.partitions": "3",
-}
+from tests.clients.running import (
+    OVERRIDES,
+    RECORDS,
+    MavenError,
+    Result,
+    checked,
+    class_path_of,
+    run,
+    watched,
+)
 
 AUTHORIZER = {
     "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
@@ -120,24 +120,6 @@ def judged(name: str, report: ET.Element) -> Result:
     return Result(name, passed, tuple(failed), tuple(excused))
 
 
-def kcat(bootstrap: str, _scratch: Path) -> Result:
-    """Write with kcat, and read with a group of one member (``kcat -G``), twice."""
-    if shutil.which("kcat") is None:
-        return Result("kcat", 0, ("it is not installed: apt-get install kcat",))
-    lines = [str(number) for number in range(RECORDS)]
-    run("kcat", "-b", bootstrap, "-P", "-t", "kcat", stdin="\n".join(lines) + "\n")
-    group = ("kcat", "-q", "-b", bootstrap, "-G", "kcat", "-X", "auto.offset.reset=earliest")
-    read = run(*group, "-c", str(RECORDS), "kcat").split()
-    again = run(*group, "-e", "kcat").split()
-    return checked(
-        "kcat " + " ".join(run("kcat", "-V").partition("Version ")[2].split()[:1]),
-        {
-            "kcat -P, kcat -G read all records": sorted(read) == sorted(lines),
-            "kcat -G goes on where it has committed": again == [],
-        },
-    )
-
-
 def java(release: str) -> Callable[[str, Path], Result]:
     """Run Apache Kafka's verifiable producer and consumer, its consumer benchmark and its group tool."""
 
@@ -176,13 +158,45 @@ def java(release: str) -> Callable[[str, Path], Result]:
     return tools
 
 
+def replica_verification(release: str, cluster: LocalCluster, scratch: Path) -> Result:
+    """Let Apache Kafka's ReplicaVerificationTool compare all replicas of all topics.
+
+    It fetches from followers as a follower does, and reports until it is ended.
+    """
+    name = f"Apache Kafka {release} ReplicaVerificationTool"
+    try:
+        class_path = class_path_of(release, scratch)
+    except MavenError as error:
+        return Result(name, 0, (str(error),))
+    tool = ("java", "-Xmx256m", "-cp", class_path, "kafka.tools.ReplicaVerificationTool")
+    asked = ("--broker-list", cluster.bootstrap, "--topic-white-list", ".*", "--report-interval-ms", "2000")
+    reports = 3
+    said = watched(*tool, *asked, until=lambda text: text.count("max lag is") >= reports)
+    lags = [line for line in said.splitlines() if "max lag is" in line]
+    return checked(
+        name,
+        {
+            f"it reports: {said[-300:]}": len(lags) >= reports,
+            f"no replica lags behind: {lags}": all("max lag is 0 for partition" in line for line in lags),
+            f"no fetch fails, no record differs: {said[-300:]}": not any(
+                each in said for each in ("Exception", "ERROR", "doesn't match", "has checksum")
+            ),
+        },
+    )
+
+
 def results(scratch: Path) -> Iterator[Result]:
     """Run each client; kafka-python's tests assume a single broker, the others get three."""
     with LocalCluster(scratch / "one", brokers=1, overrides=OVERRIDES | AUTHORIZER) as cluster:
         yield kafka_python(cluster.bootstrap, scratch)
     with LocalCluster(scratch / "three", overrides=OVERRIDES) as cluster:
-        for client in (kcat, *map(java, JAVA_TOOLS)):
+        yield kcat.alone(cluster.bootstrap)
+        yield kcat.two_members(cluster)
+        for client in map(java, JAVA_TOOLS):
             yield client(cluster.bootstrap, scratch)
+        yield replica_verification("2.8.2", cluster, scratch)
+    for release in way_back.RELEASES:
+        yield way_back.to_kafka_and_back(release, scratch)
     for release in JAVA_TOOLS:
         yield java_over_tls(release, scratch)
     yield java_of_up(tuple(JAVA_TOOLS), scratch)
