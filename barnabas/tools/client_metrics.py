@@ -2,7 +2,7 @@
 
 Java's names, for what librdkafka counts; rates and the memory of Java's clients are not among it. Sources:
 ``ToolsUtils.printMetrics``, ``SenderMetricsRegistry``, ``FetcherMetricsRegistry``, ``ConsumerCoordinator``
-and ``Selector`` of Kafka 2.8; the statistics of librdkafka 2 (``STATISTICS.md``).
+and ``Selector`` of Kafka 2.8; the statistics of librdkafka 2, as its documentation lists them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What ``kafka-dump-log.sh --transaction-log-decoder`` prints of the records of ``__transaction_state``.
 
-Our brokers write no such topic; the directories of a Kafka cluster have it. Sources: ``TransactionLogKey.json``
-and ``TransactionLogValue.json``, ``TransactionLog.formatRecordKeyAndValue`` of Kafka 2.8. Partitions are listed
-as the record has them; 2.8 lists them in the order of a hash set.
+Our brokers write no such topic; the directories of a Kafka cluster have it. Partitions are listed as the
+record has them; 2.8 lists them in the order of a hash set. Sources: ``TransactionLogKey.json``,
+``TransactionLogValue.json`` and ``TransactionLog.formatRecordKeyAndValue`` of Kafka 2.8.
 """
 
 from __future__ import annotations
