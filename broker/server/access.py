@@ -73,13 +73,10 @@ class Access:
         log_allowed: bool = True,
     ) -> frozenset[str]:
         """Return the names whose resources the client may not use in this way; each name is checked once."""
-        times: Counter[str] = Counter()
-        async for name in paced(names):
-            times[name] += 1
         return frozenset(
             [
                 name
-                async for name, count in paced(times.items())
+                async for name, count in paced((await counted(names)).items())
                 if not self.may(
                     operation, type_, name, count=count, log_denied=log_denied, log_allowed=log_allowed
                 )
@@ -93,6 +90,14 @@ class Access:
             for operation in SUPPORTED[type_]
             if self.may(operation, type_, name, log_denied=False, log_allowed=False)
         )
+
+
+async def counted(names: Iterable[str]) -> Counter[str]:
+    """Return how often each name occurs; other work runs in between."""
+    times: Counter[str] = Counter()
+    async for name in paced(names):
+        times[name] += 1
+    return times
 
 
 def access_of(context: ServerContext, request: Request) -> Access:

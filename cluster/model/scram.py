@@ -13,6 +13,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, unique
+from itertools import chain
 from typing import NamedTuple
 
 from barnabas.cluster.model.errors import ErrorCode
@@ -56,6 +57,8 @@ class ScramMechanism(IntEnum):
 
 BY_NAME: Mapping[str, ScramMechanism] = {each.mechanism_name: each for each in ScramMechanism}
 """The mechanisms by their names in SASL."""
+
+_NUMBERS = frozenset(ScramMechanism)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +162,7 @@ class CredentialRefused(NamedTuple):
 def _fault_of(each: Deletion | Upsertion) -> CredentialRefused | None:
     if not each.user:
         return CredentialRefused(ErrorCode.UNACCEPTABLE_CREDENTIAL, "Username must not be empty")
-    if each.mechanism not in set(ScramMechanism):
+    if each.mechanism not in _NUMBERS:
         return CredentialRefused(ErrorCode.UNSUPPORTED_SASL_MECHANISM, "Unknown SCRAM mechanism")
     if isinstance(each, Upsertion):
         if each.iterations < MIN_ITERATIONS:
@@ -169,27 +172,25 @@ def _fault_of(each: Deletion | Upsertion) -> CredentialRefused | None:
     return None
 
 
-def refused_alterations(
-    deletions: Iterable[Deletion], upsertions: Iterable[Upsertion]
-) -> dict[str, CredentialRefused]:
-    """Return the users whose credentials cannot be altered, whatever they have now.
+def refusal_of(deletions: Iterable[Deletion], upsertions: Iterable[Upsertion]) -> CredentialRefused | None:
+    """Return why the credentials of a user cannot be altered so, whatever they are now; None if they can.
 
-    One bad alteration refuses all of its user; a mechanism may be named once for each user.
+    One bad alteration refuses all of them, and a mechanism may be named once: of any number of alterations
+    three are looked at.
     """
-    refused: dict[str, CredentialRefused] = {}
-    seen: set[tuple[str, int]] = set()
-    alterations: list[Deletion | Upsertion] = [*deletions, *upsertions]
+    seen: set[int] = set()
+    alterations: Iterable[Deletion | Upsertion] = chain[Deletion | Upsertion](deletions, upsertions)
     for each in alterations:
         fault = _fault_of(each)
-        if fault is None and (each.user, each.mechanism) in seen:
+        if fault is None and each.mechanism in seen:
             fault = CredentialRefused(
                 ErrorCode.DUPLICATE_RESOURCE,
                 "A user credential cannot be altered twice in the same request",
             )
-        seen.add((each.user, each.mechanism))
         if fault is not None:
-            refused.setdefault(each.user, fault)
-    return refused
+            return fault
+        seen.add(each.mechanism)
+    return None
 
 
 def altered_credentials(
@@ -197,7 +198,7 @@ def altered_credentials(
 ) -> dict[str, str] | CredentialRefused:
     """Return the settings of one user with these alterations; its quotas are kept.
 
-    Deletions come first. None of the alterations is among `refused_alterations`.
+    Deletions come first. They have no `refusal_of`.
     """
     own = dict(settings)
     for deletion in deletions:

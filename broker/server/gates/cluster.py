@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
-from barnabas.broker.replicas.turn import paced
+from barnabas.broker.replicas.turn import paced, sorted_in_turns
 from barnabas.broker.server.access import access_of, answered
 from barnabas.broker.server.by_topic import topic_answers
 from barnabas.broker.server.context import Answer, Building, Handler, ServerContext
+from barnabas.broker.server.handlers.alter_client_quotas import entity_answers
 from barnabas.broker.wire.frames import NO_THROTTLE, Body, Request
 from barnabas.cluster.model.acls import CLUSTER_NAME, AclOperation, ResourceType
 from barnabas.cluster.model.authorized_operations import NOT_ASKED
@@ -102,10 +104,10 @@ async def alter_user_scram_credentials(
     if context.metadata.controller != context.broker_id:
         error, message = ErrorCode.NOT_CONTROLLER, ErrorCode.NOT_CONTROLLER.meaning
     body = request.body
-    users = {each.name: None async for each in paced((*body.deletions, *body.upsertions))}
+    users = {each.name: None async for each in paced(chain(body.deletions, body.upsertions))}
     results = [
         request.answer("AlterUserScramCredentialsResult", user=user, error_code=error, error_message=message)
-        async for user in paced(sorted(users))
+        async for user in paced(await sorted_in_turns(users))
     ]
     return request.answer(
         "AlterUserScramCredentialsResponse", throttle_time=NO_THROTTLE, results=tuple(results)
@@ -193,10 +195,7 @@ async def refused_altered_quotas(request: Request) -> Answer:
             "EntryData",
             error_code=DENIED,
             error_message=MESSAGE,
-            entity=tuple(
-                request.answer("EntityData", entity_type=part.entity_type, entity_name=part.entity_name)
-                for part in entry.entity
-            ),
+            entity=await entity_answers(request, entry),
         )
         async for entry in paced(request.body.entries)
     ]

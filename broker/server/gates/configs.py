@@ -35,9 +35,13 @@ class EachResource:
     async def __call__(self, context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
         """Pass on the allowed resources and refuse the others."""
         access, body = access_of(context, request), request.body
-        names = [each.resource_name async for each in paced(body.resources) if each.resource_type == _TOPIC]
+        names, others = [], False
+        async for each in paced(body.resources):
+            if each.resource_type == _TOPIC:
+                names.append(each.resource_name)
+            else:
+                others = True
         denied = await access.denied(self.operation, ResourceType.TOPIC, names)
-        others = any(each.resource_type != _TOPIC for each in body.resources)
         may_cluster = not others or access.cluster(self.operation)
         kept: list[Any] = []
         refused: dict[tuple[int, str], Answer] = {}

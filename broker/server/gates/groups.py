@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from barnabas.broker.replicas.turn import paced
+from barnabas.broker.replicas.turn import paced, sorted_in_turns
 from barnabas.broker.server.access import Access, access_of, answered
 from barnabas.broker.server.context import Answer, Building, Handler, ServerContext
 from barnabas.broker.server.gates.topics import OFFSET_COMMIT, OFFSET_DELETE, OFFSET_FETCH, Refusals
@@ -113,7 +113,7 @@ async def describe_groups(context: ServerContext, request: Request, handler: Han
             protocol_data="",
             members=(),
         )
-        async for name in paced(sorted(denied))
+        async for name in paced(await sorted_in_turns(denied))
     ]
     kept = tuple([name async for name in paced(body.groups) if name not in denied])
 
@@ -153,7 +153,7 @@ async def delete_groups(context: ServerContext, request: Request, handler: Handl
     denied = await access_of(context, request).denied(AclOperation.DELETE, _GROUP, body.groups_names)
     refused = [
         request.answer("DeletableGroupResult", group_id=name, error_code=DENIED)
-        async for name in paced(sorted(denied))
+        async for name in paced(await sorted_in_turns(denied))
     ]
     kept = tuple([name async for name in paced(body.groups_names) if name not in denied])
 

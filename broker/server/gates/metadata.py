@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import fields, replace
 
-from barnabas.broker.replicas.turn import paced
+from barnabas.broker.replicas.turn import paced, sorted_in_turns
 from barnabas.broker.server.access import Access, access_of, answered
 from barnabas.broker.server.context import Answer, Building, Handler, ServerContext
 from barnabas.broker.server.gates.cluster import with_cluster_operations
@@ -34,10 +34,13 @@ async def metadata(context: ServerContext, request: Request, handler: Handler) -
     named = [topic.name async for topic in paced(body.topics) if topic.name is not None]
     hidden = await access.denied(AclOperation.DESCRIBE, _TOPIC, named)
     uncreatable = await _uncreatable(context, request, access, [each for each in named if each not in hidden])
-    refused = {name: _refused(request, name, is_internal=False) async for name in paced(sorted(hidden))}
+    refused = {
+        name: _refused(request, name, is_internal=False)
+        async for name in paced(await sorted_in_turns(hidden))
+    }
     refused |= {
         name: _refused(request, name, is_internal=name in INTERNAL_TOPICS)
-        async for name in paced(sorted(uncreatable))
+        async for name in paced(await sorted_in_turns(uncreatable))
     }
     kept = tuple([topic async for topic in paced(body.topics) if topic.name not in refused])
     allowed = replace(request, body=replace(body, topics=kept))
@@ -102,7 +105,9 @@ class _Completed:
         """Leave out the topics that the client may not describe."""
         names = [topic.name async for topic in paced(answer.topics)]
         hidden = await self._access.denied(AclOperation.DESCRIBE, _TOPIC, names, log_denied=False)
-        return await self._with(answer, [topic for topic in answer.topics if topic.name not in hidden])
+        return await self._with(
+            answer, [topic async for topic in paced(answer.topics) if topic.name not in hidden]
+        )
 
     async def with_refused(self, answer: Body) -> Body:
         """Add the refused topics."""

@@ -5,10 +5,11 @@ Source: ``KafkaApis.handleProduceRequest`` of Kafka 2.8.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterator
 from typing import Any
 
-from barnabas.broker.server.access import access_of, answered
+from barnabas.broker.replicas.turn import paced
+from barnabas.broker.server.access import Access, access_of, answered
 from barnabas.broker.server.context import Answer, CloseConnectionError, Handler, Preparing, ServerContext
 from barnabas.broker.server.gates.topics import PRODUCE
 from barnabas.broker.server.portions import LOCAL_PORTION
@@ -28,20 +29,27 @@ def produce(
 ) -> Answer | Awaitable[Answer] | Preparing:
     """Append to the allowed topics in the order of the connection's requests, and refuse the others."""
     access, body = access_of(context, request), request.body
-    if _is_transactional(body) and not (
-        body.transactional_id is not None
-        and access.may(AclOperation.WRITE, ResourceType.TRANSACTIONAL_ID, body.transactional_id)
-    ):
-        return _refused(request, None, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    if sum(len(topic.partition_data) for topic in body.topic_data) > LOCAL_PORTION:
+    topics = body.topic_data
+    if len(topics) > LOCAL_PORTION or sum(len(each.partition_data) for each in topics) > LOCAL_PORTION:
         return Preparing(_many(context, request, handler))
+    is_transactional = body.transactional_id is not None or any(map(_is_transactional, _partitions(body)))
+    if is_transactional and not _may_in_transactions(access, body):
+        return _refused(request, None, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     denied = access.denied_of_few(AclOperation.WRITE, ResourceType.TOPIC, PRODUCE.names_of(request))
     return Preparing(_some(context, request, handler, denied)) if denied else handler(context, request)
 
 
 async def _many(context: ServerContext, request: Request, handler: Handler) -> Answer | Awaitable[Answer]:
+    access, body = access_of(context, request), request.body
+    is_transactional = body.transactional_id is not None
+    async for each in paced(_partitions(body)):
+        if is_transactional:
+            break
+        is_transactional = _is_transactional(each)
+    if is_transactional and not _may_in_transactions(access, body):
+        return _refused(request, None, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
     names = PRODUCE.names_of(request)
-    denied = await access_of(context, request).denied(AclOperation.WRITE, ResourceType.TOPIC, names)
+    denied = await access.denied(AclOperation.WRITE, ResourceType.TOPIC, names)
     if denied:
         return await _some(context, request, handler, denied)
     begun: Any = handler(context, request)
@@ -76,10 +84,17 @@ async def _refused(request: Request, topics: frozenset[str] | None, error: Error
     return request.answer("ProduceResponse", responses=responses, throttle_time=NO_THROTTLE)
 
 
-def _is_transactional(body: Body) -> bool:
-    """Return whether a batch of the request is transactional, whatever the request's own fields say."""
-    return body.transactional_id is not None or any(
-        each.records is not None and bool(int.from_bytes(bytes(each.records[_ATTRIBUTES])) & _TRANSACTIONAL)
-        for topic in body.topic_data
-        for each in topic.partition_data
+def _partitions(body: Body) -> Iterator[Any]:
+    return (each for topic in body.topic_data for each in topic.partition_data)
+
+
+def _is_transactional(partition: Any) -> bool:
+    """Return whether the batch of a partition is transactional, whatever the request's own fields say."""
+    records = partition.records
+    return records is not None and bool(int.from_bytes(bytes(records[_ATTRIBUTES])) & _TRANSACTIONAL)
+
+
+def _may_in_transactions(access: Access, body: Body) -> bool:
+    return body.transactional_id is not None and access.may(
+        AclOperation.WRITE, ResourceType.TRANSACTIONAL_ID, body.transactional_id
     )

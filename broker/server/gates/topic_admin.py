@@ -6,12 +6,11 @@ Kafka; the topics that the client may not change do not reach the controller in 
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from barnabas.broker.replicas.turn import paced
-from barnabas.broker.server.access import access_of, answered
+from barnabas.broker.replicas.turn import paced, sorted_in_turns
+from barnabas.broker.server.access import access_of, answered, counted
 from barnabas.broker.server.context import Answer, Building, Handler, ServerContext
 from barnabas.broker.server.handlers.delete_topics import FIRST_WITH_DISABLED, FIRST_WITH_STATES
 from barnabas.broker.wire.frames import Body, Request
@@ -39,11 +38,14 @@ async def create_topics(context: ServerContext, request: Request, handler: Handl
     hidden: frozenset[str] = frozenset()
     if request.version >= _CONFIGS_SINCE:
         hidden = await access.denied(AclOperation.DESCRIBE_CONFIGS, _TOPIC, names, log_denied=False)
-    times = Counter(names)
+    times = await counted(names)
     # A topic that is named twice is refused for the repetition, which creates nothing.
     refused = frozenset(name for name in denied if times[name] == 1)
     error, message = _refusal(context, "Authorization failed.")
-    answers = [_refused_creation(request, name, error, message) async for name in paced(sorted(refused))]
+    answers = [
+        _refused_creation(request, name, error, message)
+        async for name in paced(await sorted_in_turns(refused))
+    ]
     kept = tuple([topic async for topic in paced(body.topics) if topic.name not in refused])
 
     async def completed(answer: Body) -> Body:
@@ -94,7 +96,7 @@ async def delete_topics(context: ServerContext, request: Request, handler: Handl
         request.answer(
             "DeletableTopicResult", name=name, topic_id=None, error_code=error, error_message=message
         )
-        async for name in paced(sorted(denied))
+        async for name in paced(await sorted_in_turns(denied))
     ]
     kept = tuple([topic async for topic in paced(asked) if _deleted_name(topic) not in denied])
 
@@ -114,13 +116,13 @@ def _deleted_name(topic: Any) -> str | None:
 async def create_partitions(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
     """Require ALTER of each topic; a topic that is named twice is refused for the repetition."""
     access, body = access_of(context, request), request.body
-    times: Counter[str] = Counter([topic.name async for topic in paced(body.topics)])
+    times = await counted(topic.name for topic in body.topics)
     once = [name async for name in paced(times) if times[name] == 1]
     denied = await access.denied(AclOperation.ALTER, _TOPIC, once)
     error, message = _refusal(context, "The topic authorization is failed.")
     refused = [
         request.answer("CreatePartitionsTopicResult", name=name, error_code=error, error_message=message)
-        async for name in paced(sorted(denied))
+        async for name in paced(await sorted_in_turns(denied))
     ]
     kept = tuple([topic async for topic in paced(body.topics) if topic.name not in denied])
 

@@ -64,7 +64,7 @@ class Refusals:
         asked = self.topics_of(request)
         return tuple(
             [
-                self._refused(request, topic, error)
+                await self._refused(request, topic, error)
                 async for topic in paced(asked)
                 if refused is None or self._name(topic) in refused
             ]
@@ -77,7 +77,7 @@ class Refusals:
     def _name(self, topic: Any) -> str:
         return str(getattr(topic, self.names))
 
-    def _refused(self, request: Request, topic: Any, error: ErrorCode) -> Body:
+    async def _refused(self, request: Request, topic: Any, error: ErrorCode) -> Body:
         kind, name = self.topic
         partition, index = self.partition
         numbers = getattr(topic, self.listed)
@@ -88,7 +88,7 @@ class Refusals:
                 error_code=error,
                 **dict(self.others),
             )
-            for each in numbers
+            async for each in paced(numbers)
         ]
         return request.answer(kind, **{name: self._name(topic), self.partitions: tuple(partitions)})
 

@@ -14,6 +14,9 @@ from barnabas.cluster.model.client_quotas import QuotaEntity, QuotaError, QuotaO
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.zk.errors import BadVersion, NodeExists, NoNode, ZooKeeperError
 
+MOST_OPERATIONS = 1_000
+"""The most operations on one entity; it has five settings at most."""
+
 
 async def handle(context: ServerContext, request: Request) -> Answer:
     """Alter the quotas of each entity separately; return the results in the order of the request."""
@@ -23,8 +26,11 @@ async def handle(context: ServerContext, request: Request) -> Answer:
 
 async def _altered(context: ServerContext, request: Request, entry: Any) -> Answer:
     error, message = ErrorCode.NONE, None
-    operations = [QuotaOperation(op.key, None if op.remove else op.value) for op in entry.ops]
     try:
+        if len(entry.ops) > MOST_OPERATIONS:
+            message = f"An entity may be altered by {MOST_OPERATIONS} operations, not by {len(entry.ops)}"
+            raise QuotaError(ErrorCode.INVALID_REQUEST, message)
+        operations = [QuotaOperation(op.key, None if op.remove else op.value) for op in entry.ops]
         entity = entity_of((part.entity_type, part.entity_name) for part in entry.entity)
         await _alter(context, entity, operations, validate_only=request.body.validate_only)
     except QuotaError as refused:
@@ -35,10 +41,17 @@ async def _altered(context: ServerContext, request: Request, entry: Any) -> Answ
         "EntryData",
         error_code=error,
         error_message=message,
-        entity=tuple(
+        entity=await entity_answers(request, entry),
+    )
+
+
+async def entity_answers(request: Request, entry: Any) -> tuple[Answer, ...]:
+    """Return the entity of an entry, as the answer repeats it, with any number of parts."""
+    return tuple(
+        [
             request.answer("EntityData", entity_type=part.entity_type, entity_name=part.entity_name)
-            for part in entry.entity
-        ),
+            async for part in paced(entry.entity)
+        ]
     )
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from itertools import chain
 
-from barnabas.broker.replicas.turn import paced
+from barnabas.broker.replicas.turn import paced, sorted_in_turns, unique
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.client_quotas import QuotaEntity
@@ -19,11 +20,12 @@ from barnabas.cluster.model.scram import (
     Deletion,
     Upsertion,
     altered_credentials,
-    refused_alterations,
+    refusal_of,
 )
 from barnabas.cluster.zk.errors import BadVersion, NodeExists, NoNode, ZooKeeperError
 
 _ACCEPTED = CredentialRefused(ErrorCode.NONE, "")
+_MOVED = CredentialRefused(ErrorCode.NOT_CONTROLLER, ErrorCode.NOT_CONTROLLER.meaning)
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:
@@ -34,33 +36,30 @@ async def handle(context: ServerContext, request: Request) -> Answer:
         Upsertion(each.name, each.mechanism, each.iterations, each.salt, each.salted_password)
         async for each in paced(body.upsertions)
     ]
-    users = sorted({each.user for each in deletions} | {each.user for each in upsertions})
-    if context.metadata.controller != context.broker_id:
-        moved = CredentialRefused(ErrorCode.NOT_CONTROLLER, ErrorCode.NOT_CONTROLLER.meaning)
-        results = dict.fromkeys(users, moved)
-    else:
-        results = refused_alterations(deletions, upsertions)
-        deleted: defaultdict[str, list[Deletion]] = defaultdict(list)
-        upserted: defaultdict[str, list[Upsertion]] = defaultdict(list)
-        for deletion in deletions:
-            deleted[deletion.user].append(deletion)
-        for upsertion in upsertions:
-            upserted[upsertion.user].append(upsertion)
-        async for user in paced(users):
-            if user not in results:
-                results[user] = await _alter(context, user, deleted[user], upserted[user])
-    return request.answer(
-        "AlterUserScramCredentialsResponse",
-        throttle_time=NO_THROTTLE,
-        results=tuple(
+    deleted: defaultdict[str, list[Deletion]] = defaultdict(list)
+    upserted: defaultdict[str, list[Upsertion]] = defaultdict(list)
+    async for deletion in paced(deletions):
+        deleted[deletion.user].append(deletion)
+    async for upsertion in paced(upsertions):
+        upserted[upsertion.user].append(upsertion)
+    users = await sorted_in_turns(await unique(chain(deleted, upserted)))
+    is_controller = context.metadata.controller == context.broker_id
+    results: list[Answer] = []
+    async for user in paced(users):
+        result = _MOVED
+        if is_controller:
+            own = deleted.get(user, ()), upserted.get(user, ())
+            result = refusal_of(*own) or await _alter(context, user, *own)
+        results.append(
             request.answer(
                 "AlterUserScramCredentialsResult",
                 user=user,
-                error_code=results[user].error,
-                error_message=results[user].message or None,
+                error_code=result.error,
+                error_message=result.message or None,
             )
-            for user in users
-        ),
+        )
+    return request.answer(
+        "AlterUserScramCredentialsResponse", throttle_time=NO_THROTTLE, results=tuple(results)
     )
 
 

@@ -16,7 +16,7 @@ from barnabas.cluster.model.scram import (
     credential_of,
     credentials_of,
     parse_credential,
-    refused_alterations,
+    refusal_of,
 )
 
 SHA_256, SHA_512 = ScramMechanism
@@ -67,16 +67,29 @@ def test_an_unreadable_credential_is_left_out_and_not_repeated(text):
         (Upsertion("a", 1, 16385, b"s", b"p"), ErrorCode.UNACCEPTABLE_CREDENTIAL, "Too many iterations"),
     ],
 )
-def test_a_bad_alteration_refuses_its_user_alone(change, error, message):
-    good = [Deletion("other", 1), Deletion("other", 2)]
-    deletions = [*good, change] if isinstance(change, Deletion) else good
+def test_a_bad_alteration_refuses_all_of_its_user(change, error, message):
+    good = [Deletion("a", 1), Deletion("a", 2)]
+    deletions = [change] if isinstance(change, Deletion) else []
     upsertions = [change] if isinstance(change, Upsertion) else []
-    assert refused_alterations(deletions, upsertions) == {change.user: CredentialRefused(error, message)}
+    assert refusal_of([*deletions, *good], upsertions) == CredentialRefused(error, message)
+    assert refusal_of(good, []) is None
 
 
 def test_a_mechanism_is_altered_once():
-    refused = refused_alterations([Deletion("a", 1)], [Upsertion("a", 1, 4096, b"s", b"p")])
-    assert refused["a"].error is ErrorCode.DUPLICATE_RESOURCE
+    refused = refusal_of([Deletion("a", 1)], [Upsertion("a", 1, 4096, b"s", b"p")])
+    assert refused.error is ErrorCode.DUPLICATE_RESOURCE
+
+
+def test_of_many_alterations_of_a_user_three_are_looked_at():
+    looked = []
+
+    def many():
+        for number in range(100_000):
+            looked.append(number)
+            yield Deletion("a", 1 + number % 2)
+
+    assert refusal_of(many(), []).error is ErrorCode.DUPLICATE_RESOURCE
+    assert len(looked) == 3
 
 
 def test_alterations_keep_quotas_and_the_other_mechanism():
