@@ -110,7 +110,10 @@ class BrokerKind(StrEnum):
     BROKER_UNFENCED = "controller-broker-unfenced"
     """KRaft: ``subject`` was unfenced, so it may lead again."""
     BROKER_REGISTERED = "controller-broker-registered"
-    """KRaft: the active controller registered ``subject``, with ``incarnation`` and ``broker_epoch``."""
+    """KRaft: the active controller registered a new process of ``subject``, named by ``incarnation``.
+
+    In a record, ``error`` says that the incarnation before had not asked to stop. Lines of controller.log,
+    which may lack the request to stop, never have it."""
     BROKER_UNREGISTERED = "controller-broker-unregistered"
     """KRaft: ``subject`` was removed from the cluster."""
 

@@ -51,6 +51,7 @@ class Absence:
         returned: When it could lead again; unknown if no line shows that it did.
         stopping: When it began to stop, for a logged stop.
         was_controller: Whether it was the controller until then.
+        spoke: When it last wrote a line before a KRaft controller fenced it; None if it was not fenced.
         lines: The lines that prove the absence and its cause.
     """
 
@@ -64,6 +65,7 @@ class Absence:
     returned: Instant
     stopping: datetime | None = None
     was_controller: bool = False
+    spoke: datetime | None = None
     lines: Lines = ()
 
 
@@ -72,6 +74,8 @@ _HANDOVER = (BrokerKind.CONTROLLED_SHUTDOWN_SUCCEEDED, BrokerKind.CONTROLLED_SHU
 _ASKED = (BrokerKind.BROKER_STOP_ASKED, BrokerKind.BROKER_STOP_GRANTED)
 _OFFLINE = (Kind.ISR_REMOVAL, Kind.REPLICAS_OFFLINE, Kind.REPLICA_CHANGE)
 _SENT = (Kind.LEADER_AND_ISR_BATCH, Kind.LEADER_AND_ISR_SENDING)
+_WITH_EPOCH = (BrokerKind.REGISTERED, BrokerKind.BROKER_REGISTERED, BrokerKind.BROKER_UNFENCED)
+_NO_EPOCH = -1
 _OWN_LOG = frozenset(
     (*_STOP, *_HANDOVER, BrokerKind.STARTING, BrokerKind.STARTED, BrokerKind.STOPPED, BrokerKind.CONFIGURED)
 )
@@ -166,7 +170,7 @@ _WHAT: dict[str, _What] = {
     **dict.fromkeys(
         (
             BrokerKind.STARTING, BrokerKind.START_FAILED, BrokerKind.PREVIOUS_STOP_CLEAN,
-            BrokerKind.PREVIOUS_STOP_UNCLEAN,
+            BrokerKind.PREVIOUS_STOP_UNCLEAN, BrokerKind.BROKER_REGISTERED,
         ), _What.START,
     ),
     **dict.fromkeys(
@@ -237,6 +241,7 @@ def _absence(broker: int, run: _Run, observed: Observed) -> Absence:
     cause, reason, causal = _cause(broker, run, start, first, observed, is_alive=lives_on)
     stop = next(iter(run.kinds(*_STOP)), None)
     expired = next(iter(run.kinds(BrokerKind.SESSION_EXPIRED)), None)
+    fenced = next(iter(run.kinds(BrokerKind.BROKER_FENCED)), None)
     back = _back(run, start or expired or noticed or run.marks[0][1])
     return Absence(
         broker=broker,
@@ -250,6 +255,7 @@ def _absence(broker: int, run: _Run, observed: Observed) -> Absence:
         started=None if start is None else start.time,
         returned=_returned(back, start),
         stopping=None if stop is None else stop.time,
+        spoke=None if fenced is None else observed.last_spoken(broker, fenced.time),
         lines=tuple(dict.fromkeys((*causal, *proof, *(() if noticed is None else (noticed.line,))))),
     )
 
@@ -259,6 +265,8 @@ def _is_first_start(
 ) -> bool:
     """Return whether a broker's absence is only its time before the first start that the logs show."""
     first = run.marks[0][1]
+    if first.kind == BrokerKind.BROKER_REGISTERED and first.error is not None:
+        return False
     is_earliest = run.marks[0] == lines[0]
     has_spoken = observed.last_spoken(broker, first.time - _STARTUP) is not None
     is_start = run.first(_What.START) is not None and run.marks[0][0] in (_What.START, _What.GONE)
@@ -329,17 +337,26 @@ def _lives_on(
         return None
     own_again = [line for line in run.kinds(BrokerKind.REGISTERED) if line.broker == broker]
     fenced, unfenced = run.kinds(BrokerKind.BROKER_FENCED), run.kinds(BrokerKind.BROKER_UNFENCED)
-    same_epoch = (
-        fenced
-        and unfenced
-        and fenced[0].broker_epoch is not None
-        and (fenced[0].broker_epoch == unfenced[-1].broker_epoch)
-    )
-    if same_epoch:
-        return unfenced[-1].line
+    if fenced and unfenced and _epoch_at(broker, fenced[0], observed) == unfenced[0].broker_epoch:
+        return unfenced[0].line
     # Without the broker's own starts, a registration may be that of a new process.
     starts = any(each.kind == BrokerKind.STARTING and each.subject == broker for each in observed.brokers)
     return own_again[0].line if own_again and noticed is not None and starts else None
+
+
+def _epoch_at(broker: int, fenced: BrokerLine, observed: Observed) -> int:
+    """Return the epoch of a broker that is fenced: from the line itself, else from the last one before.
+
+    A broker epoch is the offset of the record of a registration, and each process registers anew.
+    """
+    epochs = [
+        (line.time, line.broker_epoch)
+        for line in observed.brokers
+        if line.subject == broker and line.broker_epoch is not None and line.kind in _WITH_EPOCH
+        and line.time <= fenced.time
+    ]  # fmt: skip
+    last = max(epochs, default=(fenced.time, _NO_EPOCH))[1]
+    return last if fenced.broker_epoch is None else fenced.broker_epoch
 
 
 def _gone(
@@ -356,6 +373,8 @@ def _gone(
     if stops:
         # The broker was alive and stopping; no line says when it ended.
         last = max(line.time for line in stops)
+    elif asked:
+        last = max(each for each in (last, asked[-1].time) if each is not None)
     contacts = _contacts(broker, last, first, observed)
     others = [line for what, line in run.marks if what in (_What.GONE, _What.START) and line not in stops]
     lines = tuple(each.line for each in (*stops[-1:], *asked[:1], *contacts[:1], *others[:1]))
@@ -403,6 +422,9 @@ def _cause(
     unclean = run.kinds(BrokerKind.PREVIOUS_STOP_UNCLEAN)
     if unclean:
         return Cause.DIED, None, (unclean[0].line,)
+    renewed = [line for line in run.kinds(BrokerKind.BROKER_REGISTERED) if line.error is not None]
+    if renewed:
+        return Cause.DIED, renewed[0].error, (renewed[0].line,)
     refused = [line for line in _contacts(broker, None, first, observed) if line.contact == Contact.REFUSED]
     if refused and start is not None:
         # Nobody listened on the port any more, and a later process started: the one before ended without a

@@ -62,7 +62,9 @@ class Incident:
         costs: The partitions that had no leader, the longest first.
         shortage: The partitions that were short of replicas; None if none was.
         controller: The controller that took over; None if the controller stayed.
-        former_controller: The controller before.
+        former_controller: The last controller known before.
+        unseen_epochs: The controller epochs between the two, of which no line names a controller. A KRaft
+            election without a winner raises the epoch, too.
         gaps: The number of unseen leader changes, at least, and the partitions they concern.
         failures: The lines about log directories that failed, because of which partitions had no leader.
         lines: Lines that prove what no part proves.
@@ -76,6 +78,7 @@ class Incident:
     shortage: Shortage | None = None
     controller: Controller | None = None
     former_controller: int | None = None
+    unseen_epochs: int = 0
     gaps: tuple[int, int] = (0, 0)
     failures: tuple[BrokerLine, ...] = ()
     lines: Lines = ()
@@ -182,7 +185,8 @@ def _refined(outage: Outage, absence: Absence) -> Outage:
         return replace(outage, begin=begin)
     if absence.cause is Cause.LOST_SESSION:
         # Without a session it may serve its clients until a controller has given its leaders up.
-        begin = moment(earliest(absence.gone), known, (*outage.begin.lines, *absence.gone.lines), "")
+        since = earliest(absence.gone) or earliest(outage.begin)
+        begin = moment(since, known, (*outage.begin.lines, *absence.gone.lines), "")
         return replace(outage, begin=begin)
     if absence.cause in _ORDERLY:
         since = absence.stopping or earliest(absence.gone)
@@ -341,25 +345,29 @@ def _with_controllers(made: Sequence[Incident], controllers: Sequence[Controller
     """Add each change of the controller to the incident in which the former one left, or as its own."""
     changed = list(made)
     for before, after in pairwise(controllers):
-        if before.broker == after.broker or after.epoch != before.epoch + 1:
+        if before.broker == after.broker or after.epoch <= before.epoch:
             continue
+        unseen = after.epoch - before.epoch - 1
         fitting = [
             (not each.was_controller, abs(begin_of(each) - after.since), index)
             for index, incident in enumerate(changed)
             for each in incident.absences
             if each.broker == before.broker
+            and (each.was_controller or not unseen)
             and begin_of(each) - _TOGETHER
             <= after.since
             <= (latest(each.returned) or begin_of(each)) + _TOGETHER
         ]
         if fitting:
             *_, index = min(fitting)
-            changed[index] = replace(changed[index], controller=after, former_controller=before.broker)
+            changed[index] = replace(
+                changed[index], controller=after, former_controller=before.broker, unseen_epochs=unseen
+            )
         else:
             changed.append(
                 Incident(
                     IncidentKind.CONTROLLER, after.since, after.since, controller=after,
-                    former_controller=before.broker,
+                    former_controller=before.broker, unseen_epochs=unseen,
                 )
             )  # fmt: skip
     return changed

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from barnabas.analysis.story.brokers import Absence, Cause
 from barnabas.analysis.story.certainty import Instant, earliest, latest, moment
-from barnabas.analysis.story.observed import NO_LEADER
+from barnabas.analysis.story.observed import CLOCKS, NO_LEADER
 from barnabas.analysis.story.partitions import History, Leadership, Outage, led
 
 _ELECTION = timedelta(seconds=30)
@@ -27,14 +27,29 @@ _LAUNCH = timedelta(milliseconds=100)
 def with_restarts(story: History, found: Sequence[Absence]) -> History:
     """Add the outages of a partition that the ends of its leaders prove, and that no line shows."""
     ended = [each for each in found if _has_ended(each)]
+    fenced = [each for each in found if each.cause is Cause.LOST_SESSION and each.spoke is not None]
     hidden = [
         outage
         for before, after in pairwise(story.leaderships)
         if before.epoch is not None and after.epoch == before.epoch + 1
         and before.leader != NO_LEADER != after.leader and not after.was_offline
-        for outage in _outage(story, before, after, ended)
+        for outage in (*_outage(story, before, after, ended), *_fenced(story, before, after, fenced))
     ]  # fmt: skip
-    return replace(story, outages=(*story.outages, *hidden)) if hidden else story
+    alone = [
+        (gap, outage)
+        for before, after in pairwise(story.leaderships)
+        for outage in _alone(story, before, after, fenced)
+        for gap in story.gaps
+        if gap.lines == (before.line, after.line)
+    ]
+    if not hidden and not alone:
+        return story
+    known = [gap for gap, _ in alone]
+    return replace(
+        story,
+        outages=(*story.outages, *hidden, *(outage for _, outage in alone)),
+        gaps=[gap for gap in story.gaps if gap not in known],
+    )
 
 
 def without_dead_leaders(story: History, found: Sequence[Absence]) -> History:
@@ -111,6 +126,49 @@ def _outage(story: History, before: Leadership, after: Leadership, ended: Iterab
     begin = moment(None, latest(absence.gone), absence.gone.lines, "")
     lines = (after.line, before.line)
     return [Outage(story.life, begin, end, before.leader, after.leader, after.since, lines=lines)]
+
+
+def _fenced(story: History, before: Leadership, after: Leadership, fenced: Iterable[Absence]) -> list[Outage]:
+    """Return the time without a leader, at most, of a partition that a KRaft controller took from a broker.
+
+    The broker led it at its last own line at the earliest until the controller fenced it. When it ceased to
+    serve in between no line shows.
+    """
+    for each in fenced:
+        noticed, back = latest(each.noticed), latest(each.returned)
+        if (
+            each.broker == before.leader != after.leader
+            and each.spoke is not None and noticed is not None and before.since <= each.spoke
+            and noticed - CLOCKS <= after.since and (back is None or after.since <= back + CLOCKS)
+        ):  # fmt: skip
+            begin = moment(each.spoke, max(noticed, each.spoke), each.noticed.lines, "")
+            lines = (after.line, before.line)
+            end = led(after)
+            return [Outage(story.life, begin, end, before.leader, after.leader, after.since, lines=lines)]
+    return []
+
+
+def _alone(story: History, before: Leadership, after: Leadership, fenced: Iterable[Absence]) -> list[Outage]:
+    """Return the time without a leader of a partition whose only replica in sync was fenced and unfenced.
+
+    A fenced broker leads nothing. Two changes lie between two states with the same broker alone in sync: one
+    took its leadership, and one gave it back. Had another broker led between the two, the ISR would show it.
+    """
+    for each in fenced:
+        noticed, back, spoke = latest(each.noticed), earliest(each.returned), each.spoke
+        if spoke is None or noticed is None or back is None or before.epoch is None:
+            continue
+        if (
+            each.broker == before.leader == after.leader
+            and before.isr == after.isr == (each.broker,) and after.epoch == before.epoch + 2
+            and after.version is not None and after.version - 2 == before.last_version
+            and before.since <= spoke and back - CLOCKS <= after.since
+        ):  # fmt: skip
+            begin = moment(spoke, max(noticed, spoke), each.noticed.lines, "")
+            end = moment(back, latest(led(after)), led(after).lines, "")
+            lines = (after.line, before.line)
+            return [Outage(story.life, begin, end, before.leader, after.leader, after.since, lines=lines)]
+    return []
 
 
 def _end(absence: Absence, after: Leadership) -> Instant | None:

@@ -126,7 +126,7 @@ def details(incident: Incident, day: date | None = None) -> list[Sentence]:
         new = incident.controller
         text = (
             f"Broker {new.broker} was elected controller in epoch {new.epoch} by {clock(new.since, day)}, "
-            f"after broker {incident.former_controller}."
+            f"after broker {incident.former_controller}{_unseen(incident)}."
         )
         found.append(Sentence(text, ()))
     if len(incident.costs) > 1 or any(cost.failed for cost in incident.costs):
@@ -138,6 +138,15 @@ def details(incident: Incident, day: date | None = None) -> list[Sentence]:
         lines = tuple(step.line for step in shortage.steps)
         found.append(Sentence(f"In sync: {_short(shortage)}.", lines))
     return found
+
+
+def _unseen(incident: Incident) -> str:
+    """Return which controller epochs lie between two controllers, if any do."""
+    if incident.controller is None or not incident.unseen_epochs:
+        return ""
+    first, last = incident.controller.epoch - incident.unseen_epochs, incident.controller.epoch - 1
+    between = f"epoch {first}" if first == last else f"epochs {first} to {last}"
+    return f" in epoch {first - 1}; no line names a controller of {between}"
 
 
 def _is_before_its_end(absence: Absence) -> bool:
@@ -190,7 +199,8 @@ def _happened(incident: Incident, day: date | None) -> str:
             new = incident.controller
             return (
                 f"Broker {new.broker} was elected controller in epoch {new.epoch} by {since}, after broker "
-                f"{incident.former_controller}; why that one ceased to be controller is unknown"
+                f"{incident.former_controller}{_unseen(incident)}; why that one ceased to be controller is "
+                "unknown"
             )
     changes, partitions = incident.gaps
     return (

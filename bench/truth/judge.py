@@ -113,7 +113,11 @@ def _absence(absence: Absence, true: Departure, truth: Truth) -> Iterator[str]:
     killed = _KILLED if true.returned is not None else _KILLED_FOR_GOOD
     if absence.cause not in _CAUSES.get(true.action, killed):
         yield f"{who}: the claimed cause is {absence.cause!r}"
-    movable = [name for name in true.kept if _had_heirs(name, true.gone.low, truth)]
+    movable = [
+        name
+        for name in true.kept
+        if _had_heirs(name, true.gone.low, truth) and not _all_gone(truth, true.gone.high)
+    ]
     if absence.cause is Cause.PLANNED and movable:
         yield f"{who}: claimed that its controlled shutdown succeeded; it still led {', '.join(movable)}"
     if true.was_controller not in (None, absence.was_controller):

@@ -1,26 +1,31 @@
 """Scripted failures of Apache Kafka, recorded with their truth below ``tests/data/truth``.
 
-``python -P tests/clients/record_kafka.py DIRECTORY`` plays them on 3.9 with ZooKeeper and on 4.0 in KRaft
-mode, three brokers each. It needs Java, Maven and Maven Central. ``make test`` judges the recordings.
+``python -P tests/clients/record_kafka.py DIRECTORY [RELEASE …]`` plays them on 3.9 with ZooKeeper and on 4.0
+in KRaft mode, three brokers each. It needs Java, Maven and Maven Central. ``make test`` judges the
+recordings.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
+from confluent_kafka.admin import AdminClient
+
+from barnabas.analysis.reading.broker_kinds import SETTINGS_READ
 from barnabas.bench.truth.measured import at, truth_of
 from barnabas.bench.truth.play import Stage
-from barnabas.bench.truth.probe import Answers
 from barnabas.bench.truth.recordings import judged, keep, sentences
 from barnabas.bench.truth.scenarios import CONTROLLER, Action, Scenario, Step
 from barnabas.bench.truth.truths import Tenure
@@ -48,13 +53,37 @@ STOP = Step(Action.STOP, (2,), away_s=3.0, rest_s=2.0)
 CONTROLLER_KILL = Step(Action.KILL, (CONTROLLER,), away_s=6.0, rest_s=2.0)
 ROLLING = Step(Action.STOP, (1, 2, 3), is_rolling=True, away_s=1.0, rest_s=2.0)
 ALL = Step(Action.STOP, (1, 2, 3), away_s=2.0, rest_s=2.0)
+PAUSE = Step(Action.PAUSE, (3,), away_s=10.0, rest_s=2.0)
 SCRIPTS = {
     "kill": (KILL,),
     "stop": (STOP,),
     "controller-kill": (CONTROLLER_KILL,),
     "rolling-restart": (ROLLING,),
     "stop-of-all": (ALL,),
+    "pause": (PAUSE,),
 }
+
+RECORD = re.compile(r"CreateTime: (\d+) .* payload: (\{.*\})$")
+UNCHANGED = -2
+"""The leader in a record that changes something else."""
+ELECTED = re.compile(r"Completed transition to Leader\(.*?\bepoch=(\d+),")
+REPEATED = re.compile(
+    r"Replayed \w+|Recorded new KRaft controller.*|Completed load of|Created log for|Deleted \w* ?log|"
+    r"Wrote producer snapshot|Log for partition \S+ is renamed|Attempting durable transition"
+)
+"""What is said again and again, and proves nothing the second time."""
+
+STAMP, SECOND = "[2026-11-25 21:05:18,409]", "[2026-11-25 21:05:18"
+"""The form of a line's time; the same text within a second is left out."""
+
+UNREAD = (
+    "UnifiedLog)", "LogLoader)", "ProducerStateManager)", "ExpiredOperationReaper)",
+    "ThrottledChannelReaper)", "SystemTimerReaper$Reaper)",
+    "DefaultAutoTopicCreationManager)", "GroupCoordinator)", "AppInfoParser)",
+    "MetadataLoader)", "LocalLog)", "LogSegment)", "EventProcessorThread)", "DynamicConfigPublisher)",
+    "LogDirFailureHandler)", "SnapshotGenerator)",
+)  # fmt: skip
+"""The ends of the lines of loggers that say nothing about brokers or partitions."""
 
 LOGS = {"server": "", "controller": "kafka.controller", "state-change": "state.change.logger"}
 
@@ -246,6 +275,9 @@ class KafkaCluster:
         del wait
         self.brokers[broker].start()
 
+    def resume(self, broker: int) -> None:
+        self.brokers[broker].signal(signal.SIGCONT)
+
     def wait_ready(self, timeout_s: float) -> None:
         deadline = time.monotonic() + timeout_s
         running = [broker for broker in self.brokers.values() if broker.pid is not None]
@@ -275,25 +307,64 @@ class KafkaStage(Stage):
         found = tenures(self.cluster.directory)
         return found[-1].broker if found else None
 
+    def _owner(self, broker: int) -> int:
+        """Return a number that changes when a broker registers again, or in KRaft mode is unfenced again."""
+        if self.cluster.zookeeper_connect:
+            return super()._owner(broker)
+        unfenced = f"The request from broker {broker} to unfence has been granted"
+        return sum(log.count(unfenced) for log in controller_logs(self.cluster.directory).values())
+
     def _znodes(self) -> Znodes:
         if self.cluster.zookeeper_connect:
             return super()._znodes()
         return Znodes([], tenures(self.cluster.directory), {})
 
-    def _left(self, topics: Any) -> list[str]:
-        return super()._left(topics) if self.cluster.zookeeper_connect else []
+    def _left(self, topics: Iterable[str]) -> list[str]:
+        if self.cluster.zookeeper_connect:
+            return super()._left(topics)
+        known = AdminClient({"bootstrap.servers": self.cluster.bootstrap}).list_topics(timeout=WAIT_S).topics
+        return sorted({*topics} & {*known})
+
+
+def server_logs(directory: Path) -> dict[int, str]:
+    """The server.log of each broker that has one."""
+    logs = {n: directory / f"broker-{n}" / "logs" / "server.log" for n in (1, 2, 3)}
+    return {n: log.read_text() for n, log in logs.items() if log.exists()}
+
+
+def controller_logs(directory: Path) -> dict[int, str]:
+    """The controller.log of each broker that has one."""
+    logs = {n: directory / f"broker-{n}" / "logs" / "controller.log" for n in (1, 2, 3)}
+    return {n: log.read_text() for n, log in logs.items() if log.exists()}
 
 
 def tenures(directory: Path) -> list[Tenure]:
-    """The active controllers by the raft epochs of which they say so."""
-    found = []
-    for n in (1, 2, 3):
-        log = directory / f"broker-{n}" / "logs" / "controller.log"
-        for line in log.read_text().splitlines() if log.exists() else ():
-            if "Becoming the active controller at epoch " in line:
-                epoch = int(line.partition("at epoch ")[2].split(",")[0])
-                found.append(Tenure(n, epoch, moment_of(line)))
-    return sorted(found, key=lambda each: each.epoch)
+    """The controllers by their raft epochs, each since it knew of its election."""
+    found: dict[int, Tenure] = {}
+    for n, log in server_logs(directory).items():
+        for line in log.splitlines():
+            said = ELECTED.search(line)
+            if said is not None and line.startswith("["):
+                epoch = int(said[1])
+                found.setdefault(epoch, Tenure(n, epoch, moment_of(line)))
+    return [found[epoch] for epoch in sorted(found)]
+
+
+def with_the_last_election(logs: Mapping[str, str], directory: Path, before: datetime) -> dict[str, str]:
+    """Begin the log of the controller with the line of its election, however long ago that was.
+
+    In KRaft mode no later line names the controller, and logs of days have that line.
+    """
+    elections = [
+        (moment_of(line), f"broker-{n}/controller.log", line)
+        for n, log in controller_logs(directory).items()
+        for line in log.splitlines(keepends=True)
+        if "Becoming the active controller at epoch " in line and moment_of(line) < before
+    ]
+    if not elections:
+        return dict(logs)
+    _, name, line = max(elections)
+    return {**logs, name: line + logs.get(name, "")}
 
 
 def moment_of(line: str) -> datetime:
@@ -301,21 +372,40 @@ def moment_of(line: str) -> datetime:
     return datetime.strptime(line[1:24], "%Y-%m-%d %H:%M:%S,%f")  # noqa: DTZ007
 
 
-def states_seen(answers: Answers) -> dict[str, list[Written]]:
-    """The leaders of each partition as clients saw them begin to answer, by the last refusal before."""
-    found: dict[str, list[tuple[float, int]]] = {}
-    for (broker, name), each in answers.items():
-        was_led, refused = False, each[0].sent
-        for answer in each:
-            if answer.led and not was_led:
-                found.setdefault(name, []).append((refused, broker))
-            if not answer.led:
-                refused = answer.sent
-            was_led = answer.led
-    return {
-        name: [Written(at(since), broker, epoch, ()) for epoch, (since, broker) in enumerate(sorted(begun))]
-        for name, begun in found.items()
-    }
+def dumped(cluster: KafkaCluster) -> str:
+    """The records of ``__cluster_metadata`` as Kafka's own tool decodes them."""
+    segments = sorted(cluster.directory.glob("broker-1/data/__cluster_metadata-0/*.log"))
+    tool = ["java", "-Xmx200m", "-cp", cluster.jars, "kafka.tools.DumpLogSegments"]
+    options = ["--cluster-metadata-decoder", "--files", ",".join(map(str, segments))]
+    return subprocess.run([*tool, *options], check=True, capture_output=True, text=True).stdout
+
+
+def states_written(dump: str) -> dict[str, list[Written]]:
+    """The states of each partition by time."""
+    topics: dict[str, str] = {}
+    found: dict[tuple[str, int], list[Written]] = {}
+    for line in dump.splitlines():
+        said = RECORD.search(line)
+        if said is None:
+            continue
+        record = json.loads(said[2])
+        data = record["data"]
+        if record["type"] == "TOPIC_RECORD":
+            topics[data["topicId"]] = data["name"]
+        if not record["type"].startswith("PARTITION_"):
+            continue
+        states = found.setdefault((data["topicId"], data["partitionId"]), [])
+        last = states[-1] if states else Written(at(0), -1, -1, ())
+        leader = data.get("leader", UNCHANGED)
+        states.append(
+            Written(
+                at(int(said[1]) / 1000),
+                last.leader if leader == UNCHANGED else leader,
+                last.epoch + (leader != UNCHANGED),
+                tuple(data.get("isr") or last.isr),
+            )
+        )
+    return {f"{topics[topic]}-{number}": states for (topic, number), states in found.items()}
 
 
 def recorded(release: str, scratch: Path, target: Path) -> Iterator[Path]:
@@ -327,21 +417,35 @@ def recorded(release: str, scratch: Path, target: Path) -> Iterator[Path]:
         for seed, (name, steps) in enumerate(SCRIPTS.items(), start=1):
             measured, logs = stage.play(Scenario(seed, steps))
             if cluster.is_kraft:
-                measured.znodes.states.update(states_seen(measured.answers))
+                measured.znodes.states.update(states_written(dumped(cluster)))
+                logs = with_the_last_election(logs, cluster.directory, measured.window.low)
             yield keep(target, f"kafka-{release}-{name}", truth_of(measured), trimmed(logs))
     finally:
         cluster.stop()
 
 
 def trimmed(logs: Mapping[str, str]) -> dict[str, str]:
-    """Leave out the settings of clients and the dumps of classes, which nothing reads."""
+    """Leave out what nothing reads: settings of clients, dumps of classes, chatty loggers, repetitions."""
     kept = {}
     for name, text in logs.items():
-        lines, is_dump = [], False
+        lines: list[str] = []
+        is_left_out, seen = False, Counter[str]()
         for line in text.splitlines(keepends=True):
             if line.startswith("["):
                 is_dump = "values:" in line and "KafkaConfig" not in line
-            if not is_dump and "Client environment:" not in line:
+                again = REPEATED.search(line)
+                key = again[0] if again else line[: len(SECOND)] + line[len(STAMP) :]
+                seen[key] += 1
+                is_again = seen[key] > 1
+                is_left_out = is_dump or is_again or line.rstrip().endswith(UNREAD)
+            is_setting = line.startswith("\t") and " = " in line
+            is_read = not is_setting or line.split(" = ")[0].strip() in SETTINGS_READ
+            if (
+                not is_left_out
+                and is_read
+                and not line.startswith("\tat ")
+                and "Client environment:" not in line
+            ):
                 lines.append(line)
         kept[name] = "".join(lines)
     return kept
@@ -353,7 +457,7 @@ def main() -> int:
     time.tzset()
     wrong = 0
     with tempfile.TemporaryDirectory(prefix="barnabas-kafka-") as scratch:
-        for release in RELEASES:
+        for release in sys.argv[2:] or RELEASES:
             for path in recorded(release, Path(scratch), Path(sys.argv[1])):
                 story, found = judged(path)
                 wrong += bool(found)

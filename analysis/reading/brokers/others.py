@@ -205,7 +205,8 @@ _KRAFT = (
     ),
     _controller_rule(
         BrokerKind.BROKER_UNFENCED,
-        r"The request from broker (?P<subject>\d+) to unfence has been granted because .*",
+        r"The request from broker (?P<subject>\d+) to unfence has been granted because it has caught up with "
+        r"the offset of it'?s register broker record (?P<broker_epoch>\d+)\.",
     ),
     _controller_rule(
         BrokerKind.BROKER_STOP_ASKED,

@@ -27,6 +27,10 @@ from barnabas.cluster.model.statechange import Kind
 _LEADER_CHANGE = 2
 _NOBODY = -1
 _YES, _NO = 1, -1
+
+NEVER_ASKED_TO_STOP = "a new process registered, and the one before had not asked to stop"
+"""What the registration of a new incarnation says in the column ``error`` if no stop precedes it."""
+
 _RECOVERING = 1
 _ENTRIES = 10_000
 _BROKER_SETTINGS, _TOPIC_SETTINGS = 4, 2
@@ -51,6 +55,7 @@ class _Partition:
 @dataclass(frozen=True, slots=True)
 class _Broker:
     epoch: int
+    incarnation: str | None
     is_leaving: bool
     is_fenced: bool
     directories: frozenset[str]
@@ -190,20 +195,27 @@ class History:
         epoch = fields.get("brokerEpoch", fields.get("epoch", _NOBODY))
         row: Row = {"subject": broker, "broker_epoch": epoch}
         known = self._brokers.get(
-            broker, _Broker(epoch, is_leaving=False, is_fenced=False, directories=frozenset())
+            broker, _Broker(epoch, None, is_leaving=False, is_fenced=False, directories=frozenset())
         )
         directories = frozenset(fields.get("logDirs") or ())
         match name:
             case "RegisterBrokerRecord":
                 is_leaving = bool(fields.get("inControlledShutdown"))
+                incarnation = fields["incarnationId"]
+                is_again = known.incarnation == incarnation
+                is_restarted = known.incarnation is not None and not is_again
                 self._brokers[broker] = _Broker(
                     epoch,
+                    incarnation,
                     is_leaving=is_leaving,
                     is_fenced=bool(fields.get("fenced")),
                     directories=directories,
                 )
-                incarnation = {"incarnation": fields["incarnationId"]}
-                yield row | incarnation | {"kind": BrokerKind.BROKER_REGISTERED.value}
+                row |= {"kind": BrokerKind.BROKER_REGISTERED.value, "incarnation": incarnation}
+                if is_restarted and not known.is_leaving:
+                    row |= {"error": NEVER_ASKED_TO_STOP}
+                if not is_again:
+                    yield row
                 return
             case "UnregisterBrokerRecord":
                 self._brokers.pop(broker, None)

@@ -161,6 +161,15 @@ def test_leaders_that_were_kept_deny_that_they_were_moved() -> None:
     assert any("it still led a-0" in each for each in falsehoods(truth, STORY))
 
 
+def test_of_a_whole_cluster_that_stops_no_leader_can_be_moved() -> None:
+    stop = replace(STOP, kept=("a-0",))
+    others = tuple(replace(STOP, broker=broker) for broker in (1, 3))
+    truth = replace(TRUTH, departures=(KILL, stop, *others))
+    assert not any("it still led" in each for each in falsehoods(truth, STORY))
+    truth = replace(TRUTH, departures=(KILL, stop, others[0]))
+    assert any("it still led a-0" in each for each in falsehoods(truth, STORY))
+
+
 def stops(*times: tuple[float, float]) -> tuple[Departure, ...]:
     """Stops of brokers 1, 2, ...: each is gone and back at these seconds, to the second."""
     return tuple(

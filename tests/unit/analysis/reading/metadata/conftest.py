@@ -76,8 +76,8 @@ def number(each: int) -> bytes:
     return struct.pack(">i", each)
 
 
-def register(broker: int, epoch: int, *, is_leaving: bool = False) -> bytes:
-    body = number(broker) + b"\0" + ID_BYTES + struct.pack(">q", epoch) + b"\1" + b"\1" + b"\0\1"
+def register(broker: int, epoch: int, *, is_leaving: bool = False, incarnation: bytes = ID_BYTES) -> bytes:
+    body = number(broker) + b"\0" + incarnation + struct.pack(">q", epoch) + b"\1" + b"\1" + b"\0\1"
     return value(0, 3, body + bytes([is_leaving]), t0=b"\2" + ID_BYTES)
 
 

@@ -1,0 +1,96 @@
+"""The story from the records of ``__cluster_metadata`` alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from barnabas.analysis.reading.blocks import Origin, read_entries
+from barnabas.analysis.reading.metadata.history import read_log
+from barnabas.analysis.story.incidents import incidents
+from barnabas.analysis.story.sentences import details, headline
+from barnabas.bench.truth.claims import observed
+from tests.unit.analysis.reading.metadata.conftest import batch, register, registration_change
+from tests.unit.analysis.reading.metadata.conftest import log as log  # noqa: PLC0414
+
+UNFENCE, FENCE, LEAVE = {"t0": b"\xff"}, {"t0": b"\1"}, {"t1": b"\1"}
+FIRST, SECOND = bytes(range(16)), bytes(range(1, 17))
+Log = Callable[..., Path]
+
+
+def at(second: int, *records: bytes) -> bytes:
+    return batch(second, *records, time_ms=second * 1000)
+
+
+def told(segment: Path) -> list[str]:
+    rows = [
+        row
+        for entries in read_log(segment)
+        for row in read_entries(entries, Origin("segment", 0, 1)).rows.to_pylist()
+    ]
+    found = incidents(observed(rows))
+    return [each.text for incident in found for each in (headline(incident), *details(incident))]
+
+
+def born(broker: int, epoch: int, incarnation: bytes = FIRST) -> bytes:
+    return register(broker, epoch, incarnation=incarnation)
+
+
+def test_a_new_process_without_a_stop_before_proves_a_death_that_was_noticed(log: Log) -> None:
+    segment = log(
+        at(0, born(1, 0), born(2, 1))
+        + at(3, registration_change(1, 0, **UNFENCE), registration_change(2, 1, **UNFENCE))
+        + at(50, registration_change(1, 0, **FENCE))
+        + at(80, born(1, 80, SECOND))
+        + at(85, registration_change(1, 80, **UNFENCE))
+    )
+    (headline,) = told(segment)[:1]
+    assert headline == (
+        "Broker 1 died at 1970-01-01 00:00:50.000 or before (a new process registered, and the one before "
+        "had not asked to stop) and was back at 1970-01-01 00:01:25.000; no line shows a partition without a "
+        "leader."
+    )
+
+
+def test_a_new_process_proves_a_death_that_nobody_noticed(log: Log) -> None:
+    segment = log(
+        at(0, born(1, 0), born(2, 1))
+        + at(3, registration_change(1, 0, **UNFENCE), registration_change(2, 1, **UNFENCE))
+        + at(80, born(1, 80, SECOND))
+        + at(82, registration_change(1, 80, **UNFENCE))
+    )
+    (headline,) = told(segment)[:1]
+    assert headline.startswith("Broker 1 died at 1970-01-01 00:01:20.000 or before (a new process registered")
+
+
+@pytest.mark.parametrize("is_left", [True, False])
+def test_a_new_process_after_a_stop_and_the_same_process_again_prove_none(log: Log, *, is_left: bool) -> None:
+    left = at(20, registration_change(1, 0, **LEAVE)) + at(22, registration_change(1, 0, **FENCE))
+    segment = log(
+        at(0, born(1, 0), born(2, 1))
+        + at(3, registration_change(1, 0, **UNFENCE), registration_change(2, 1, **UNFENCE))
+        + (left if is_left else b"")
+        + at(80, born(1, 80, SECOND if is_left else FIRST))
+        + at(82, registration_change(1, 80, **UNFENCE))
+    )
+    found = told(segment)
+    assert not any("died" in text for text in found)
+    assert [text.partition(" (")[0] for text in found[:1]] == (
+        ["Broker 1 was shut down between 1970-01-01 00:00:22.000 and 1970-01-01 00:01:20.000"]
+        if is_left
+        else []
+    )
+
+
+def test_a_process_that_was_fenced_and_unfenced_in_one_epoch_lived(log: Log) -> None:
+    segment = log(
+        at(0, born(1, 0), born(2, 1))
+        + at(3, registration_change(1, 0, **UNFENCE), registration_change(2, 1, **UNFENCE))
+        + at(50, registration_change(1, 0, **FENCE))
+        + at(60, registration_change(1, 0, **UNFENCE))
+    )
+    assert told(segment)[0].startswith(
+        "Broker 1 was given up by the cluster at 1970-01-01 00:00:50.000 or before,"
+    )
