@@ -268,15 +268,31 @@ def _passwords(folder: Path) -> dict[str, str]:
     return {user: found[user] for user in _USERS}
 
 
+_USES = (
+    ("confluent-kafka", "with_confluent_kafka.py", "run it, or take `settings`"),
+    ("kafka-python", "with_kafka_python.py", "the same"),
+    ("aiokafka", "with_aiokafka.py", "the same"),
+    ("Java", f"{CLIENT}.properties", "load it into Properties,"),
+    ("", "WithJava.java", "as this program does"),
+    ("Kafka's tools", f"{CLIENT}.properties", "--command-config FILE"),
+    ("", f"{ADMIN}.properties", f"the same, as {ADMIN}"),
+)
+"""The clients, their files, and what to do with these."""
+
+
 def described(directory: Path, bootstrap: str) -> list[str]:
-    """Return lines for the terminal about how to log in; they have no password."""
+    """Return lines for the terminal about how each client logs in; they have no password.
+
+    The table fits into 80 columns. The last line is a command to copy.
+    """
     folder, first = directory.resolve() / FOLDER, bootstrap.partition(",")[0]
-    where = (
-        f"clients log in as {CLIENT} or {ADMIN}: {folder} has {CLIENT}.properties, {ADMIN}.properties, "
-        f"and programs for confluent-kafka, kafka-python, aiokafka and Java"
-    )
     command = f"kafka-console-producer.sh --bootstrap-server {first} --topic first"
-    return [where, f"try: echo hello | {command} --producer.config {folder / CLIENT}.properties"]
+    return [
+        f"clients log in as {CLIENT} or {ADMIN} ({_PROTOCOL}, {MECHANISM.mechanism_name}): files in",
+        f"  {folder}",
+        *(f"  {client:<15} {file:<23} {use}" for client, file, use in _USES),
+        f"try: echo hello | {command} --producer.config {folder / CLIENT}.properties",
+    ]
 
 
 def zookeeper_security(cluster: LocalCluster) -> ZooKeeperSecurity:

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from barnabas.cluster.model.properties import parse_properties
+from barnabas.local.client_login import ClientLogin
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.errors import ClusterError
 from barnabas.local.secured import GRANTS, Secured, described, is_secured, settings_of
@@ -83,7 +84,19 @@ def test_grants_are_of_the_client_alone():
     assert {entry.principal for entry in entries} == {"User:client"}
 
 
-def test_the_terminal_shows_where_the_files_are(tmp_path):
+def test_the_terminal_shows_each_client_its_file(tmp_path):
     lines = described(tmp_path, "h:1,h:2")
-    assert f"{tmp_path.resolve()}/secure/client.properties" in lines[1]
-    assert "--bootstrap-server h:1 " in lines[1]
+    folder = tmp_path.resolve() / "secure"
+    assert lines[1].strip() == str(folder)
+    assert f"{folder}/client.properties" in lines[-1]
+    assert "--bootstrap-server h:1 " in lines[-1]
+    table = lines[2:-1]
+    assert max(map(len, (lines[0], *table))) + len("barnabas: ") <= 80
+    login = ClientLogin("client", "p", folder / "ca.pem")
+    files = set(login.examples("h:1", folder / "client.properties")) | {
+        "client.properties",
+        "admin.properties",
+    }
+    assert {line[18:].split()[0] for line in table} == files
+    clients = {line[2:17].strip() for line in table} - {""}
+    assert clients == {"confluent-kafka", "kafka-python", "aiokafka", "Java", "Kafka's tools"}
