@@ -42,7 +42,8 @@ unit: setup  ## the quick tests: unit tests and the shape of the source
 # a branch that only some draws reach would fail some runs.
 coverage: setup  ## branches of the cores that their unit tests and the simulation do not reach
 	@.venv/bin/python -m coverage run -m pytest -q -m "not spark" --hypothesis-seed=0 tests/unit/broker/core \
-		tests/unit/controller/core tests/unit/cluster/model tests/simulation
+		tests/unit/controller/core tests/unit/cluster/model tests/simulation tests/unit/cluster/zk/schema \
+		tests/unit/barnabas/tools/dump
 	@.venv/bin/python -m coverage report
 
 packaging: setup  ## build the distributions; install them in a fresh venv of every Python at hand, and run them

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable
 from struct import Struct
 from struct import error as StructError  # noqa: N812  (it is a class)
+from typing import assert_never
 
 from barnabas.broker.core.group.records import (
     DamagedRecordError,
@@ -88,6 +89,8 @@ def offsets_decoder(record: Record) -> tuple[str | None, str | None]:
                 return f"offset_commit::group={group},partition={partition}", _offset_text(record.value)
             case GroupKey(group):
                 return f"group_metadata::group={group}", _group_text(record.value)
+            case unknown:
+                assert_never(unknown)
     except (DamagedRecordError, BadAssignmentError) as error:
         raise _failed(f"message had an invalid key or value at offset {record.offset}: {error}") from error
 
