@@ -8,6 +8,7 @@ The methods block. Several threads may call them, if each broker is handled by o
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import time
@@ -31,6 +32,7 @@ READY_TIMEOUT_S = 60.0
 """The timeout of a start in seconds, which is generous for busy machines."""
 _STOP_BROKERS_S = 6.0
 _STOP_ZOOKEEPER_S = 2.0
+_KILL_S = 10.0
 _POLL_S = 0.05
 
 _LIVE = "barnabas_live_brokers"
@@ -238,10 +240,15 @@ class LocalCluster:
             raise ClusterError(f"there is no broker {broker_id}: expected one of {known}") from None
 
     def kill(self, broker_id: BrokerId | int) -> None:
-        """Send SIGKILL to a broker and wait for its end."""
+        """Send SIGKILL to a broker and wait for its end.
+
+        Raises:
+            ClusterError: It did not end in time, as a process that waits for a disk.
+        """
         broker = self.broker(broker_id)
         broker.signal(signal.SIGKILL)
-        broker.wait(timeout_s=10)
+        if not broker.wait(_KILL_S):
+            raise ClusterError(f"broker {broker_id} did not end within {_KILL_S:g} s of SIGKILL")
 
     def terminate(self, broker_id: BrokerId | int, timeout_s: float = 30.0) -> None:
         """Stop a broker cleanly with SIGTERM.
@@ -313,7 +320,8 @@ class LocalCluster:
         deadline = time.monotonic() + _STOP_BROKERS_S
         stubborn = [b.id for b in self.brokers.values() if not b.wait(max(0.0, deadline - time.monotonic()))]
         for broker_id in stubborn:
-            self.kill(broker_id)
+            with contextlib.suppress(ClusterError):  # the others must be stopped, too
+                self.kill(broker_id)
         if self.zookeeper is not None:
             self.zookeeper.stop(_STOP_ZOOKEEPER_S)
         self._children.close()

@@ -32,12 +32,23 @@ class Condition:
         is_refused: Whether connections are reset, those that exist and new ones.
         delay_s: Seconds by which everything arrives later.
         bytes_per_second: The bandwidth; None for no limit.
+
+    Raises:
+        ValueError: The delay is negative, or the bandwidth not positive.
     """
 
     is_cut: bool = False
     is_refused: bool = False
     delay_s: float = 0.0
     bytes_per_second: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.delay_s < 0:
+            raise ValueError(f"the delay is {self.delay_s * 1000:g} ms, expected at least 0")
+        if self.bytes_per_second is not None and self.bytes_per_second <= 0:
+            raise ValueError(
+                f"bytes_per_second is {self.bytes_per_second:g}, expected more than 0; partition cuts a link"
+            )
 
 
 HEALTHY = Condition()
@@ -227,6 +238,10 @@ class Links:
             for ends in ((source, target), (target, source)):
                 if ends in self._switches:
                     self._switches[ends].reset()
+
+    def condition(self, source: str, target: str) -> Condition:
+        """Return the condition of what flows from ``source`` to ``target``."""
+        return self._ways[source, target].condition
 
     def heal(self) -> None:
         """Set all ways to healthy."""

@@ -80,7 +80,21 @@ def find_jars(*, secure: bool = False) -> tuple[Path, ...]:
     spark = _spark_folder()
     if spark is not None:
         return _in_folder(spark, jars)
-    cache = cache_folder(os.environ) / "zookeeper"
+    return fetch(jars, repository, "zookeeper")
+
+
+def fetch(jars: Sequence[Jar], repository: str, product: str) -> tuple[Path, ...]:
+    """Return the paths of jars in the cache, and download those that are missing.
+
+    Args:
+        jars: The jars.
+        repository: The address of the repository, unless ``BARNABAS_MAVEN_URL`` names another one.
+        product: What needs them, which is the name of the folder.
+
+    Raises:
+        ZooKeeperStartError: One cannot be downloaded.
+    """
+    cache = cache_folder(os.environ) / product
     missing = [jar for jar in jars if not (cache / jar.file).is_file()]
     if missing:
         _download(os.environ.get(REPOSITORY) or repository, missing, cache)
@@ -118,14 +132,14 @@ def _in_folder(folder: Path, jars: Sequence[Jar]) -> tuple[Path, ...]:
 
 
 def _download(repository: str, jars: Sequence[Jar], folder: Path) -> None:
-    sys.stderr.write(f"barnabas: downloading {len(jars)} jars of ZooKeeper into {folder} (once)\n")
+    sys.stderr.write(f"barnabas: downloading {len(jars)} jars into {folder} (once)\n")
     sys.stderr.flush()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="download") as threads:
             list(threads.map(lambda jar: _fetch(repository.rstrip("/"), jar, folder), jars))
     except OSError as error:
-        raise ZooKeeperStartError(f"the jars of ZooKeeper cannot be kept in {folder}: {error}") from error
+        raise ZooKeeperStartError(f"jars cannot be kept in {folder}: {error}") from error
 
 
 def _fetch(repository: str, jar: Jar, folder: Path) -> None:

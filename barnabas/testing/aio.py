@@ -168,7 +168,7 @@ class AsyncCluster(Facts):
 
         Raises:
             UnknownBrokerError: There is no such broker.
-            ClusterError: The process did not end in time.
+            WaitTimeoutError: The process did not end in time.
         """
         await self._handle.thread.on(self._running.terminate(broker, timeout_s))
 
@@ -225,6 +225,7 @@ class AsyncCluster(Facts):
 
         Raises:
             UnknownBrokerError: There is no such node, or no link between two of them.
+            ValueError: There are no others.
         """
         await self._handle.thread.on(self._running.partition(node, others, one_way=one_way, refuse=refuse))
 
@@ -247,6 +248,7 @@ class AsyncCluster(Facts):
 
         Raises:
             UnknownBrokerError: There is no such node, or no link between two of them.
+            ValueError: There are no others, or no delay and no bandwidth above 0.
         """
         await self._handle.thread.on(
             self._running.slow(
@@ -299,12 +301,11 @@ class AsyncCluster(Facts):
             The ISR of each partition by number.
 
         Raises:
+            UnknownBrokerError: There is no such broker.
             UnknownTopicError: There is no such topic or partition.
             WaitTimeoutError: They are others in the end.
         """
-        return await self._handle.thread.on(
-            self._running.topics.wait_until_isr(topic, partition, isr, timeout_s)
-        )
+        return await self._handle.thread.on(self._running.wait_until_isr(topic, partition, isr, timeout_s))
 
     async def wait_until_led(
         self,
@@ -320,16 +321,19 @@ class AsyncCluster(Facts):
             The leader of each partition by number.
 
         Raises:
+            UnknownBrokerError: There is no such broker.
             UnknownTopicError: There is no such topic or partition.
             WaitTimeoutError: It is not so in time.
         """
-        return await self._handle.thread.on(
-            self._running.topics.wait_until_led(topic, partition, by, timeout_s)
-        )
+        return await self._handle.thread.on(self._running.wait_until_led(topic, partition, by, timeout_s))
 
-    async def checkpoint(self) -> Checkpoint:
-        """Return the topics and consumer groups that exist, for ``restore``."""
-        return await self._handle.thread.on(self._running.checkpoint())
+    async def checkpoint(self, timeout_s: float = WAIT_TIMEOUT_S) -> Checkpoint:
+        """Return the topics and consumer groups that exist, for ``restore``.
+
+        Raises:
+            WaitTimeoutError: A broker that no fault concerns does not answer in time.
+        """
+        return await self._handle.thread.on(self._running.checkpoint(timeout_s))
 
     async def restore(self, checkpoint: Checkpoint, timeout_s: float = READY_TIMEOUT_S) -> None:
         """Undo all faults, start what is dead, and delete the topics and groups that came after a checkpoint.

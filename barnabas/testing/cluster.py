@@ -170,7 +170,7 @@ class Cluster(Facts):
 
         Raises:
             UnknownBrokerError: There is no such broker.
-            ClusterError: The process did not end in time.
+            WaitTimeoutError: The process did not end in time.
         """
         self._handle.thread.run(self._running.terminate(broker, timeout_s))
 
@@ -227,6 +227,7 @@ class Cluster(Facts):
 
         Raises:
             UnknownBrokerError: There is no such node, or no link between two of them.
+            ValueError: There are no others.
         """
         self._handle.thread.run(self._running.partition(node, others, one_way=one_way, refuse=refuse))
 
@@ -249,6 +250,7 @@ class Cluster(Facts):
 
         Raises:
             UnknownBrokerError: There is no such node, or no link between two of them.
+            ValueError: There are no others, or no delay and no bandwidth above 0.
         """
         self._handle.thread.run(
             self._running.slow(
@@ -301,10 +303,11 @@ class Cluster(Facts):
             The ISR of each partition by number.
 
         Raises:
+            UnknownBrokerError: There is no such broker.
             UnknownTopicError: There is no such topic or partition.
             WaitTimeoutError: They are others in the end.
         """
-        return self._handle.thread.run(self._running.topics.wait_until_isr(topic, partition, isr, timeout_s))
+        return self._handle.thread.run(self._running.wait_until_isr(topic, partition, isr, timeout_s))
 
     def wait_until_led(
         self,
@@ -320,14 +323,19 @@ class Cluster(Facts):
             The leader of each partition by number.
 
         Raises:
+            UnknownBrokerError: There is no such broker.
             UnknownTopicError: There is no such topic or partition.
             WaitTimeoutError: It is not so in time.
         """
-        return self._handle.thread.run(self._running.topics.wait_until_led(topic, partition, by, timeout_s))
+        return self._handle.thread.run(self._running.wait_until_led(topic, partition, by, timeout_s))
 
-    def checkpoint(self) -> Checkpoint:
-        """Return the topics and consumer groups that exist, for ``restore``."""
-        return self._handle.thread.run(self._running.checkpoint())
+    def checkpoint(self, timeout_s: float = WAIT_TIMEOUT_S) -> Checkpoint:
+        """Return the topics and consumer groups that exist, for ``restore``.
+
+        Raises:
+            WaitTimeoutError: A broker that no fault concerns does not answer in time.
+        """
+        return self._handle.thread.run(self._running.checkpoint(timeout_s))
 
     def restore(self, checkpoint: Checkpoint, timeout_s: float = READY_TIMEOUT_S) -> None:
         """Undo all faults, start what is dead, and delete the topics and groups that came after a checkpoint.

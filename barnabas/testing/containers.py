@@ -5,8 +5,7 @@
 ...         ...
 
 The image is the one that the Dockerfile builds (``docker build -t barnabas .``). Links cannot be cut here,
-nor disks filled: ``partition``, ``slow`` and ``fill_disk`` are errors. This needs the package
-testcontainers.
+nor disks filled: ``partition``, ``slow`` and ``fill_disk`` are errors. This needs the extra ``containers``.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import asyncio
 import io
 import tarfile
 import tempfile
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +80,7 @@ class RunningContainers(Running):
         super().__init__(
             range(1, options.brokers + 1), f"localhost:{zookeeper}", Path(f"containers of {image}")
         )
+        self.logs_at = f"{_LOGS} in the containers, while they exist"
         self._addresses = {broker: f"localhost:{port}" for broker, port in zip(self.ids, ports, strict=True)}
         self.bootstrap_servers = ",".join(self._addresses.values())
         self._network = Network()
@@ -233,14 +233,14 @@ class RunningContainers(Running):
                         if content is not None and Path(member.name).name.startswith("s"):
                             yield from io.TextIOWrapper(content, encoding="utf-8", errors="replace")
 
-    async def undo_faults(self, timeout_s: float) -> None:
+    async def undo_faults(self, left: Callable[[], float]) -> None:
         """Resume what is paused, and start what is dead."""
         for broker_id in self.ids:
             match self.state_of(broker_id):
                 case "paused":
                     await self.resume(broker_id)
                 case "dead":
-                    await self.start_broker(broker_id, timeout_s)
+                    await self.start_broker(broker_id, left())
                 case _:
                     pass
 

@@ -57,7 +57,7 @@ class Handle:
         """Stop the cluster once; must be called on its loop."""
         if not self._is_over:
             self._is_over = True
-            LIVE[:] = [facts for facts in LIVE if facts.directory != self.running.directory]
+            LIVE[:] = [facts for facts in LIVE if facts._running is not self.running]  # noqa: SLF001  # of Facts
             await self.running.stop()
 
 
@@ -119,7 +119,7 @@ class Facts:
     def __init__(self, handle: Handle) -> None:
         self._handle = handle
         self._running = handle.running
-        if self._running not in (facts._running for facts in LIVE):  # noqa: SLF001  # of this class
+        if all(facts._running is not self._running for facts in LIVE):  # noqa: SLF001  # of this class
             LIVE.append(self)
 
     @property
@@ -141,6 +141,11 @@ class Facts:
     def directory(self) -> Path:
         """The folder of all files; ``broker-1/logs`` has the logs of broker 1."""
         return self._running.directory
+
+    @property
+    def logs_at(self) -> str:
+        """Where the logs of all brokers are, as words for people."""
+        return self._running.logs_at
 
     def state_of(self, broker: int) -> str:
         """Return the state of a broker's process: ``running``, ``paused`` or ``dead``.

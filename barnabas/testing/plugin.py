@@ -14,8 +14,17 @@ import pytest
 
 if TYPE_CHECKING:
     from barnabas.testing.cluster import Cluster
+    from barnabas.testing.running import Checkpoint
 
 _SINCE = pytest.StashKey[float]()
+
+_FIXTURE = "barnabas_cluster"
+
+_CLUSTER: pytest.StashKey[Cluster] = pytest.StashKey()
+"""The session's cluster while it runs."""
+
+_CHECKPOINT: pytest.StashKey[Checkpoint] = pytest.StashKey()
+"""What the session's cluster is restored to."""
 
 _FLUSHED_S = 0.25
 """The seconds after which a line of a broker's log is in its file (``cluster.runtime.statechange_log``)."""
@@ -46,6 +55,9 @@ def _options(config: pytest.Config, marker: pytest.Mark | None = None) -> dict[s
         pytest.UsageError: An option is malformed or not known.
     """
     pairs = [str(line).partition("=") for line in config.getini("barnabas_settings")]
+    bad = ["".join(pair) for pair in pairs if not pair[0].strip() or not pair[1]]
+    if bad:
+        raise pytest.UsageError(f"barnabas_settings: expected key=value a line, not {bad[0]!r}")
     try:
         options: dict[str, Any] = {
             "brokers": int(config.getini("barnabas_brokers")),
@@ -74,6 +86,8 @@ def barnabas_cluster(
     from barnabas.testing.cluster import Cluster
 
     with Cluster(**_options(pytestconfig), directory=tmp_path_factory.mktemp("barnabas")) as cluster:
+        pytestconfig.stash[_CLUSTER] = cluster
+        pytestconfig.stash[_CHECKPOINT] = cluster.checkpoint()
         yield cluster
 
 
@@ -91,14 +105,17 @@ def fresh_barnabas_cluster(
 
 @pytest.fixture(autouse=True)
 def _barnabas_restored(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Restore the session's cluster after a test; what fixtures of a wider scope created stays."""
-    if "barnabas_cluster" not in request.fixturenames:
-        yield
-        return
-    cluster: Cluster = request.getfixturevalue("barnabas_cluster")
-    checkpoint = cluster.checkpoint()
+    """Restore the session's cluster after a test; what fixtures of a wider scope created stays.
+
+    A test that gets the cluster by ``getfixturevalue`` is noticed afterwards. It is restored to the last
+    checkpoint before.
+    """
+    if _FIXTURE in request.fixturenames:
+        cluster: Cluster = request.getfixturevalue(_FIXTURE)
+        request.config.stash[_CHECKPOINT] = cluster.checkpoint()
     yield
-    cluster.restore(checkpoint)
+    if _FIXTURE in request.fixturenames and _CLUSTER in request.config.stash:
+        request.config.stash[_CLUSTER].restore(request.config.stash[_CHECKPOINT])
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -129,6 +146,7 @@ def _sections(since: float) -> list[tuple[str, str]]:
     for cluster in LIVE:
         story = cluster.story(stamp(since))
         if story:
-            logs = f"logs: {cluster.directory}/broker-*/logs"
-            found.append(("Barnabas cluster during this test", "\n".join([*story, logs])))
+            found.append(
+                ("Barnabas cluster during this test", "\n".join([*story, f"logs: {cluster.logs_at}"]))
+            )
     return found

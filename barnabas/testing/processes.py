@@ -6,14 +6,15 @@ import asyncio
 import signal
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from typing import TypeVar
 
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.local.broker_process import BrokerProcess
 from barnabas.local.cluster import LocalCluster
-from barnabas.local.links import Condition, Links
+from barnabas.local.links import HEALTHY, Condition, Links
 from barnabas.local.switches import detours
-from barnabas.testing.errors import ClusterError, RefusedError
+from barnabas.testing.errors import ClusterError, RefusedError, WaitTimeoutError
 from barnabas.testing.options import Options
 from barnabas.testing.running import CLIENTS, Node, Running, name_of
 
@@ -45,6 +46,7 @@ class RunningProcesses(Running):
         self._links = Links()
         self._paused: set[int] = set()
         self._full: set[int] = set()
+        self._ending: set[int] = set()
         self._is_starting = True
 
     async def start(self, timeout_s: float) -> None:
@@ -99,7 +101,13 @@ class RunningProcesses(Running):
         self.note(f"SIGTERM to broker {broker_id}")
         broker.signal(signal.SIGCONT)
         self._paused.discard(broker_id)
-        await self._hand(lambda: self._local.terminate(broker.id, timeout_s))
+        broker.signal(signal.SIGTERM)
+        self._ending.add(broker_id)
+        if not await self._hand(lambda: broker.wait(timeout_s)):
+            raise WaitTimeoutError(
+                f"broker {broker_id} ends after SIGTERM: not within {timeout_s:g} s; {await self.standing()}"
+            )
+        self._ending.discard(broker_id)
         self.view.wake()
 
     async def start_broker(self, broker_id: int, timeout_s: float) -> None:
@@ -152,8 +160,9 @@ class RunningProcesses(Running):
 
     async def partition(self, node: Node, others: Collection[Node], *, one_way: bool, refuse: bool) -> None:
         """Cut or refuse what flows between ``node`` and the others."""
-        condition = Condition(is_cut=not refuse, is_refused=refuse)
-        await self._disturb(node, others, condition, one_way=one_way)
+        self._disturb(
+            node, others, lambda was: replace(was, is_cut=not refuse, is_refused=refuse), one_way=one_way
+        )
 
     async def slow(
         self,
@@ -165,21 +174,33 @@ class RunningProcesses(Running):
         bytes_per_second: float | None,
     ) -> None:
         """Delay and limit what flows between ``node`` and the others."""
-        condition = Condition(delay_s=delay_ms / 1000, bytes_per_second=bytes_per_second)
-        await self._disturb(node, others, condition, one_way=one_way)
+        slowness = Condition(delay_s=delay_ms / 1000, bytes_per_second=bytes_per_second)
+        if slowness == HEALTHY:
+            raise ValueError("slow needs delay_ms or bytes_per_second")
+        self._disturb(
+            node,
+            others,
+            lambda was: replace(was, delay_s=slowness.delay_s, bytes_per_second=slowness.bytes_per_second),
+            one_way=one_way,
+        )
 
-    async def _disturb(
-        self, node: Node, others: Collection[Node], condition: Condition, *, one_way: bool
+    def _disturb(
+        self,
+        node: Node,
+        others: Collection[Node],
+        change: Callable[[Condition], Condition],
+        *,
+        one_way: bool,
     ) -> None:
-        pairs = [(node, other) for other in others]
-        for pair in pairs:
-            self.check_link(*pair)
+        """Change the conditions of links; what ``change`` leaves alone stays as it was."""
+        self.check_links(node, others)
         names = ", ".join(map(name_of, others))
-        self.note(f"network: {name_of(node)} {'->' if one_way else 'and'} {names}: {_condition(condition)}")
-        for a, b in pairs:
-            self._links.change(str(a), str(b), condition)
-            if not one_way:
-                self._links.change(str(b), str(a), condition)
+        said = describe(change(HEALTHY))
+        self.note(f"network: {name_of(node)} {'->' if one_way else 'and'} {names}: {said}")
+        for other in others:
+            a, b = str(node), str(other)
+            for ends in [(a, b)] if one_way else [(a, b), (b, a)]:
+                self._links.change(*ends, change(self._links.condition(*ends)))
 
     async def heal(self) -> None:
         """Set all ways to healthy."""
@@ -208,7 +229,7 @@ class RunningProcesses(Running):
 
     def faults(self) -> list[str]:
         """Describe the faults that last, except those of processes."""
-        disturbed = [f"{a} -> {b}: {_condition(condition)}" for a, b, condition in self._links.disturbed()]
+        disturbed = [f"{a} -> {b}: {describe(condition)}" for a, b, condition in self._links.disturbed()]
         return disturbed + [f"the disk of broker {each} is full" for each in sorted(self._full)]
 
     def logs(self) -> Iterator[str]:
@@ -219,7 +240,7 @@ class RunningProcesses(Running):
                 with file.open(encoding="utf-8", errors="replace") as log:
                     yield from log
 
-    async def undo_faults(self, timeout_s: float) -> None:
+    async def undo_faults(self, left: Callable[[], float]) -> None:
         """Heal the network, free disks, resume what is paused, and start what is dead."""
         if self._links.disturbed():
             await self.heal()
@@ -227,9 +248,17 @@ class RunningProcesses(Running):
             await self.resume(broker_id)
         for broker_id in sorted(self._full):
             await self.free_disk(broker_id)
+        for broker_id in sorted(self._ending):
+            await self._end(broker_id, left())
         for broker_id in self.ids:
             if self.state_of(broker_id) == "dead":
-                await self.start_broker(broker_id, timeout_s)
+                await self.start_broker(broker_id, left())
+
+    async def _end(self, broker_id: int, seconds: float) -> None:
+        """Wait until a broker has ended that was stopped but not waited for; kill it if it is late."""
+        if not await self._hand(lambda: self._broker(broker_id).wait(seconds)):
+            await self.kill(broker_id)
+        self._ending.discard(broker_id)
 
     def _broker(self, broker_id: int) -> BrokerProcess:
         self.check_known(broker_id)
@@ -239,7 +268,9 @@ class RunningProcesses(Running):
         return await asyncio.get_running_loop().run_in_executor(self._hands, call)
 
 
-def _condition(condition: Condition) -> str:
+def describe(condition: Condition) -> str:
+    """Describe the condition of a link in messages."""
+
     def parts() -> Iterator[str]:
         if condition.is_cut:
             yield "cut"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from barnabas.testing import wire
 from barnabas.testing.errors import ClusterError, RefusedError, UnknownBrokerError
 from barnabas.testing.story import Deed, stamp, tell
 from barnabas.testing.topics import Topics
-from barnabas.testing.view import State, View
+from barnabas.testing.view import State, View, remaining
 
 CLIENTS = "clients"
 """The node of a network that is all clients."""
@@ -55,6 +55,7 @@ class Running(ABC):
 
     Attributes:
         bootstrap_servers: ``bootstrap.servers`` for clients.
+        logs_at: Where the logs of all brokers are, as words for people.
         topics: Topics, partitions and the waits for them.
         deeds: What was done to the cluster, in order.
     """
@@ -63,6 +64,7 @@ class Running(ABC):
         self.ids = sorted(ids)
         self.zookeeper = zookeeper
         self.directory = directory
+        self.logs_at = f"{directory}/broker-*/logs"
         self.bootstrap_servers = ""
         self.deeds: list[Deed] = []
         self.view = View(zookeeper)
@@ -141,7 +143,7 @@ class Running(ABC):
         """Generate the lines of all brokers' state-change.log and server.log."""
 
     @abstractmethod
-    async def undo_faults(self, timeout_s: float) -> None:
+    async def undo_faults(self, left: Callable[[], float]) -> None:
         """Heal the network, free disks, resume what is paused, and start what is dead."""
 
     async def expire_session(self, broker_id: int) -> None:
@@ -177,6 +179,23 @@ class Running(ABC):
     async def replicas_of(self, topic: str, partition: int) -> tuple[int, ...]:
         """Return the replicas of a partition."""
         return (await self.topics.partition(topic, partition)).replicas
+
+    async def wait_until_isr(
+        self, topic: str, partition: int | None, isr: Iterable[int] | None, timeout_s: float
+    ) -> dict[int, tuple[int, ...]]:
+        """Wait until the ISR of a partition, or of all, is ``isr``; None for all replicas."""
+        wanted = None if isr is None else sorted(isr)
+        for broker_id in wanted or ():
+            self.check_known(broker_id)
+        return await self.topics.wait_until_isr(topic, partition, wanted, timeout_s)
+
+    async def wait_until_led(
+        self, topic: str, partition: int | None, by: int | None, timeout_s: float
+    ) -> dict[int, int]:
+        """Wait until a partition, or all, has a leader that runs, or the leader ``by``."""
+        if by is not None:
+            self.check_known(by)
+        return await self.topics.wait_until_led(topic, partition, by, timeout_s)
 
     async def create_topic(
         self,
@@ -245,18 +264,23 @@ class Running(ABC):
                 known = str(await self.view.look(topics))
         except Exception as error:  # noqa: BLE001  # whatever it is, it must not hide the wait's own error
             known = f"ZooKeeper does not answer ({type(error).__name__})"
-        return "; ".join([f"broker {processes}", *self.faults(), known, f"logs in {self.directory}"])
+        return "; ".join([f"broker {processes}", *self.faults(), known, f"logs in {self.logs_at}"])
 
-    async def checkpoint(self) -> Checkpoint:
+    async def checkpoint(self, timeout_s: float) -> Checkpoint:
         """Return the topics and groups that there are."""
-        state, groups = await asyncio.gather(self.view.look(), self.topics.groups())
-        return Checkpoint(state.topics, frozenset(name for names in groups.values() for name in names))
+
+        async def look() -> Checkpoint:
+            state, groups = await asyncio.gather(self.view.look(), self.topics.groups())
+            return Checkpoint(state.topics, frozenset(name for names in groups.values() for name in names))
+
+        return await self.view.wait(look, "brokers tell topics and groups", timeout_s, self.standing)
 
     async def restore(self, checkpoint: Checkpoint, timeout_s: float) -> None:
         """Undo all faults, and delete the topics and groups that came after the checkpoint."""
-        await self.undo_faults(timeout_s)
-        await self.all_serve(timeout_s)
-        await self.topics.delete_all_but(checkpoint.topics, checkpoint.groups, timeout_s)
+        left = remaining(timeout_s)
+        await self.undo_faults(left)
+        await self.all_serve(left())
+        await self.topics.delete_all_but(checkpoint.topics, checkpoint.groups, left)
 
     def story(self, since: str) -> list[str]:
         """Return the lines of the story from ``since`` on."""
@@ -276,6 +300,13 @@ class Running(ABC):
         self.check_known(broker_id)
         if self.state_of(broker_id) == "dead":
             raise ClusterError(f"broker {broker_id} does not run")
+
+    def check_links(self, node: Node, others: Collection[Node]) -> None:
+        """Raise an error if there are no others, or no link to one of them."""
+        if not others:
+            raise ValueError(f"name at least one other node than {name_of(node)}")
+        for other in others:
+            self.check_link(node, other)
 
     def check_link(self, a: Node, b: Node) -> None:
         """Raise UnknownBrokerError if there are no such nodes, or no link between them."""

@@ -9,7 +9,7 @@ from typing import Protocol, TypeVar
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.testing import wire
 from barnabas.testing.errors import RefusedError, UnknownTopicError
-from barnabas.testing.view import Partition, State, View
+from barnabas.testing.view import Partition, State, View, remaining
 
 T = TypeVar("T")
 
@@ -97,9 +97,10 @@ class Topics:
             _refuse(code, said, f"topic {name!r} was not created", retry=ErrorCode.NOT_CONTROLLER)
             return True if code == ErrorCode.NONE else None
 
-        await self._wait(created, f"topic {name} is created", timeout_s, [name])
-        await self.wait_until_isr(name, None, None, timeout_s)
-        await self._wait(lambda: self._is_known(name), f"brokers know topic {name}", timeout_s, [name])
+        left = remaining(timeout_s)
+        await self._wait(created, f"topic {name} is created", left(), [name])
+        await self.wait_until_isr(name, None, None, left())
+        await self._wait(lambda: self._is_known(name), f"brokers know topic {name}", left(), [name])
 
     async def delete(self, names: Sequence[str], timeout_s: float) -> None:
         """Delete topics, and wait until they are gone.
@@ -126,8 +127,9 @@ class Topics:
         async def gone() -> bool | None:
             return None if (await self._view.look()).topics & set(names) else True
 
-        await self._wait(deleted, f"topics {', '.join(names)} are being deleted", timeout_s, names)
-        await self._wait(gone, f"topics {', '.join(names)} are gone", timeout_s, names)
+        seconds = remaining(timeout_s)
+        await self._wait(deleted, f"topics {', '.join(names)} are being deleted", seconds(), names)
+        await self._wait(gone, f"topics {', '.join(names)} are gone", seconds(), names)
 
     async def wait_until_isr(
         self, topic: str, number: int | None, isr: Iterable[int] | None, timeout_s: float
@@ -195,16 +197,25 @@ class Topics:
         return dict(zip(addresses, await asyncio.gather(*map(wire.groups, addresses)), strict=True))
 
     async def delete_all_but(
-        self, topics: Collection[str], groups: Collection[str], timeout_s: float
+        self, topics: Collection[str], groups: Collection[str], left: Callable[[], float]
     ) -> None:
-        """Delete all topics and groups but these and the internal ones; groups with members stay."""
+        """Delete all topics and groups but these and the internal ones; groups with members stay.
+
+        Raises:
+            WaitTimeoutError: It is not done in the seconds that are ``left``.
+        """
         new = (await self._view.look()).topics - set(topics) - INTERNAL
         if new:
-            await self.delete(sorted(new), timeout_s)
-        for address, known in (await self.groups()).items():
-            left = sorted(set(known) - set(groups))
-            if left:
-                await wire.delete_groups(address, left)
+            await self.delete(sorted(new), left())
+
+        async def deleted() -> bool:
+            for address, known in (await self.groups()).items():
+                unwanted = sorted(set(known) - set(groups))
+                if unwanted:
+                    await wire.delete_groups(address, unwanted)
+            return True
+
+        await self._wait(deleted, "consumer groups are deleted", left(), ())
 
     async def _controller(self) -> str:
         """Return the controller's address.

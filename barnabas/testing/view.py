@@ -83,6 +83,13 @@ class State:
         return "; ".join(said)
 
 
+def remaining(timeout_s: float) -> Callable[[], float]:
+    """Return what tells how many of ``timeout_s`` seconds are left, for waits that share them."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + timeout_s
+    return lambda: max(0.0, deadline - loop.time())
+
+
 class View:
     """A view of a cluster through a ZooKeeper session of its own. Everything is called on one event loop.
 
@@ -176,7 +183,7 @@ class View:
                 return found
             left = deadline - loop.time()
             if left <= 0:
-                raise WaitTimeoutError(f"{what}: not within {timeout_s:g} s; {await standing()}{trouble}")
+                raise WaitTimeoutError(f"{what}: not within {timeout_s:.3g} s; {await standing()}{trouble}")
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(min(left, tick_s)):
                     await changed.wait()

@@ -22,6 +22,9 @@ _CLIENT = "barnabas.testing"
 _NONE = -1
 _FALSE = b"\0"
 
+ANSWER_S = 15.0
+"""Seconds in which a broker must answer, more than a request gives the controller."""
+
 
 @dataclass(frozen=True, slots=True)
 class Metadata:
@@ -77,8 +80,16 @@ async def _ask(address: str, api: int, version: int, body: bytes) -> _Reader:
     """Send a request to ``host:port``, and return the response behind its header.
 
     Raises:
-        OSError: The broker does not answer, or closed the connection.
+        OSError: The broker does not answer in time, or closed the connection.
     """
+    try:
+        async with asyncio.timeout(ANSWER_S):
+            return await _exchange(address, api, version, body)
+    except TimeoutError as error:
+        raise TimeoutError(f"{address} did not answer within {ANSWER_S:g} s") from error
+
+
+async def _exchange(address: str, api: int, version: int, body: bytes) -> _Reader:
     host, _, port = address.rpartition(":")
     reader, writer = await asyncio.open_connection(host, int(port))
     try:

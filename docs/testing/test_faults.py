@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import pytest
 from confluent_kafka import KafkaException, Producer
 
@@ -66,6 +69,34 @@ def test_a_slow_link_delays_and_loses_nothing(cluster):
     write(cluster.bootstrap_servers)
 
 
+def test_a_link_that_is_cut_stays_slow(cluster):
+    cluster.slow(1, 2, delay_ms=50)
+    cluster.partition(1, 2)
+    with pytest.raises(WaitTimeoutError, match=r"1 -> 2: cut, 50 ms later; 2 -> 1: cut, 50 ms later"):
+        cluster.wait_until_isr("orders", isr=[1], timeout_s=0)
+
+
+def test_a_fault_that_would_change_nothing_is_refused(cluster):
+    with pytest.raises(ValueError, match="name at least one other node than broker 1"):
+        cluster.partition(1)
+    with pytest.raises(ValueError, match="slow needs delay_ms or bytes_per_second"):
+        cluster.slow(1, 2)
+    with pytest.raises(ValueError, match="bytes_per_second is 0, expected more than 0"):
+        cluster.slow(1, 2, bytes_per_second=0)
+
+
+def test_waits_for_a_silent_broker_end(cluster):
+    pid = int((cluster.directory / "broker-1" / "broker.pid").read_text())
+    os.kill(pid, signal.SIGSTOP)  # the cluster knows nothing of it
+    try:
+        with pytest.raises(WaitTimeoutError, match=r"tell topics and groups: not within 0\.2 s"):
+            cluster.checkpoint(timeout_s=0.2)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    with pytest.raises(WaitTimeoutError, match="broker 1 ends after SIGTERM: not within 0 s; broker 1 is"):
+        cluster.terminate(1, timeout_s=0)
+
+
 def test_a_controller_whose_session_expires_is_replaced_or_elected_again(cluster):
     epoch_before = cluster.story()
     cluster.expire_session(cluster.controller_id())
@@ -85,6 +116,10 @@ def test_a_full_disk_ends_the_leader_and_the_others_go_on(cluster):
 def test_errors_name_what_there_is(cluster):
     with pytest.raises(UnknownBrokerError, match="there is no broker 9; there are 1, 2, 3"):
         cluster.kill(9)
+    with pytest.raises(UnknownBrokerError, match="there is no broker 9; there are 1, 2, 3"):
+        cluster.wait_until_isr("orders", isr=[1, 9])
+    with pytest.raises(UnknownBrokerError, match="there is no broker 9; there are 1, 2, 3"):
+        cluster.wait_until_led("orders", by=9)
     with pytest.raises(RefusedError, match="INVALID_REPLICATION_FACTOR"):
         cluster.create_topic("many", replication_factor=9)
     with pytest.raises(WaitTimeoutError, match=r"orders-0: leader \d, ISR 1,2,3 of"):

@@ -1,7 +1,7 @@
 """A Java client through the same brokers, while the leader is killed.
 
-The jar of kafka-clients and that of slf4j-api come from ``KAFKA_CLIENTS_CLASSPATH``, else from Maven's local
-repository (``mvn dependency:get -Dartifact=org.apache.kafka:kafka-clients:3.9.1``).
+The class path with kafka-clients is ``KAFKA_CLIENTS_CLASSPATH`` if that is set. Otherwise the jar is
+downloaded once, checked, and kept in ``~/.cache/barnabas``, as the jars of ZooKeeper are.
 """
 
 from __future__ import annotations
@@ -13,21 +13,29 @@ from pathlib import Path
 
 import pytest
 
-MAVEN = Path.home() / ".m2" / "repository"
-NEEDED = ("org/apache/kafka/kafka-clients/*/kafka-clients-*.jar", "org/slf4j/slf4j-api/*/slf4j-api-*.jar")
+from barnabas.local.zookeeper_jars import Jar, ZooKeeperStartError, fetch, find_jars, wanted
+
+KAFKA_CLIENTS = Jar(
+    "org/apache/kafka/kafka-clients/3.9.1/kafka-clients-3.9.1.jar",
+    "7568b998572d256f0b7bc0afdc1b7a2588b8b08415c62ce314c864a6851ae9d9",
+)
 
 
 @pytest.fixture(scope="module")
 def class_path() -> str:
-    given = os.environ.get("KAFKA_CLIENTS_CLASSPATH")
     if shutil.which("javac") is None:
         pytest.skip("there is no javac, which runs a Java file from its source")
+    given = os.environ.get("KAFKA_CLIENTS_CLASSPATH")
     if given:
         return given
-    found = [sorted(MAVEN.glob(pattern)) for pattern in NEEDED]
-    if not all(found):
-        pytest.skip("no kafka-clients: set KAFKA_CLIENTS_CLASSPATH, or get it with Maven")
-    return os.pathsep.join(str(jars[-1]) for jars in found)
+    try:
+        jars = fetch([KAFKA_CLIENTS], wanted()[0], "kafka-clients")
+    except ZooKeeperStartError as error:
+        pytest.skip(f"set KAFKA_CLIENTS_CLASSPATH: {error}")
+    # ZooKeeper needs the same library for its log.
+    return os.pathsep.join(
+        str(jar) for jar in [*jars, *find_jars()] if jar.name.startswith(("kafka", "slf4j-api"))
+    )
 
 
 def test_a_java_producer_goes_on_without_its_leader(barnabas_cluster, class_path):

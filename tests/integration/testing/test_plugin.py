@@ -62,14 +62,14 @@ def test_what_a_test_made_or_broke_is_mended_and_a_failed_one_tells_its_story(su
             with barnabas_cluster.killed(barnabas_cluster.leader_of("orders")):
                 barnabas_cluster.wait_until_led("orders")
             barnabas_cluster.wait_until_isr("orders")
-            barnabas_cluster.wait_until_isr("orders", isr=[7], timeout_s=0.1)
+            barnabas_cluster.wait_until_isr("orders", isr=[1], timeout_s=0.1)
         """,
         brokers=2,
     )
     result = project.runpytest_subprocess()
     result.assert_outcomes(passed=2, failed=1)
     said = result.stdout.str()
-    assert "WaitTimeoutError: the ISR of every partition of orders is 7: not within 0.1 s" in said
+    assert "WaitTimeoutError: the ISR of every partition of orders is 1: not within 0.1 s" in said
     _, _, story = said.partition("Barnabas cluster during this test")
     for told in (
         r"^[\d:,]{12} orders-0: leader (\d), ISR 1,2$",
@@ -99,6 +99,33 @@ def test_workers_have_clusters_of_their_own_and_a_marker_makes_another_one(suite
                 assert line in settings
     """)
     project.runpytest_subprocess("-n", "2", "--dist=each").assert_outcomes(passed=4)
+
+
+def test_a_cluster_that_a_test_gets_by_name_is_mended_too(suite):
+    project = suite("""
+        def test_one(request):
+            cluster = request.getfixturevalue("barnabas_cluster")
+            cluster.create_topic("mine")
+            cluster.pause(1)
+
+        def test_two(request):
+            cluster = request.getfixturevalue("barnabas_cluster")
+            assert cluster.state_of(1) == "running"
+            assert "mine" not in cluster.state().topics
+    """)
+    project.runpytest_subprocess().assert_outcomes(passed=2)
+
+
+def test_a_setting_without_a_value_is_a_usage_error(pytester):
+    pytester.makefile(
+        ".ini", pytest="[pytest]\nbarnabas_settings =\n    num.partitions=7\n    log.segment.bytes\n"
+    )
+    pytester.makepyfile("def test_it(barnabas_cluster): pass")
+    result = pytester.runpytest_subprocess()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        "*UsageError: barnabas_settings: expected key=value a line, not 'log.segment.bytes'"
+    )
 
 
 def test_nothing_survives_a_pytest_that_is_killed(suite):

@@ -189,3 +189,15 @@ async def test_delay_and_bandwidth_say_when_bytes_arrive(monkeypatch):
     way.change(Condition(bytes_per_second=1000.0, delay_s=0.25))
     assert way.due(1000) == 201.25
     monkeypatch.undo()
+
+
+@pytest.mark.parametrize("wrong", [{"delay_s": -1.0}, {"bytes_per_second": 0.0}, {"bytes_per_second": -1.0}])
+def test_a_condition_that_cannot_be_is_refused(wrong):
+    with pytest.raises(ValueError, match="expected"):
+        Condition(**wrong)
+
+
+async def test_a_link_tells_its_condition(links, server):
+    await links.join("1", "2", server.address)
+    links.change("1", "2", CUT)
+    assert (links.condition("1", "2"), links.condition("2", "1")) == (CUT, HEALTHY)

@@ -146,3 +146,14 @@ async def test_a_connection_that_ends_is_an_error():
     with pytest.raises(ConnectionError):
         await wire.groups(f"127.0.0.1:{server.sockets[0].getsockname()[1]}")
     server.close()
+
+
+async def test_a_broker_that_does_not_answer_is_an_error_in_time(monkeypatch):
+    monkeypatch.setattr(wire, "ANSWER_S", 0.05)
+    silent = await asyncio.start_server(lambda reader, writer: reader.read(), "127.0.0.1", 0)
+    port = silent.sockets[0].getsockname()[1]
+    try:
+        with pytest.raises(TimeoutError, match=f"127.0.0.1:{port} did not answer within 0.05 s"):
+            await wire.groups(f"127.0.0.1:{port}")
+    finally:
+        silent.close()
