@@ -68,11 +68,15 @@ def up(
         list[str] | None,
         typer.Option("--override", metavar="NAME=VALUE", help="A setting of all brokers; may be repeated."),
     ] = None,
+    *,
     page_port: Annotated[
         int | None,
         typer.Option(min=0, max=65535, help="The port of the live page; 8080 or a free one by default."),
     ] = None,
-    *,
+    page_host: Annotated[
+        str,
+        typer.Option(help="The address of the live page; who reaches it may press its buttons."),
+    ] = "127.0.0.1",
     page: Annotated[bool, typer.Option(help="Serve the live page.")] = True,
     secure: Annotated[
         bool,
@@ -98,12 +102,14 @@ def up(
         arguments += [f"--override={text}" for text in given]
         arguments += [] if page else ["--no-page"]
         arguments += [] if page_port is None else [f"--page-port={page_port}"]
-        arguments += ["--secure"] if secure else []
+        arguments += [f"--page-host={page_host}", *(["--secure"] if secure else [])]
         raise typer.Exit(foreground.detach(directory, arguments))
     page_ports: tuple[int, ...] = ()
     if page:
         page_ports = foreground.PAGE_PORTS if page_port is None else (page_port,)
-    raise typer.Exit(foreground.run(directory, brokers, port, settings, page_ports, secure=secure))
+    raise typer.Exit(
+        foreground.run(directory, brokers, port, settings, page_ports, page_host=page_host, secure=secure)
+    )
 
 
 @app.command("page")

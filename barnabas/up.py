@@ -24,11 +24,12 @@ from barnabas.local.cluster import READY_TIMEOUT_S, LocalCluster
 from barnabas.local.control import ClusterStatus, ControlClient, NotRunningError, served
 from barnabas.local.errors import ClusterError
 from barnabas.local.forks import Forks
+from barnabas.local.place import HERE
 from barnabas.local.ports import PortError
 from barnabas.local.secured import Secured, described, is_secured, zookeeper_security
 from barnabas.local.supervisor import Supervisor
 from barnabas.local.switches import Switches
-from barnabas.local.zookeeper_jars import ZooKeeperStartError
+from barnabas.local.zookeeper_jars import ZooKeeperStartError, find_jars
 from barnabas.local.zookeeper_security import UNSECURED
 
 LOG = "up.log"
@@ -62,6 +63,7 @@ def run(
     overrides: Mapping[str, str],
     page_ports: Sequence[int] = PAGE_PORTS,
     *,
+    page_host: str = HERE.host,
     secure: bool = False,
 ) -> int:
     """Run a cluster until a signal or ``barnabas down`` stops it. Call this on the main thread.
@@ -72,6 +74,7 @@ def run(
         port: The first broker's port for clients; 0 for free ones.
         overrides: Further settings of all brokers, which win over `topic_defaults`.
         page_ports: The ports for the live page, of which the first free one is taken; none for no page.
+        page_host: The address on which the page listens. Everybody who reaches it may press the buttons.
         secure: Whether to make a secured cluster. One that is secured stays so, whatever this says.
 
     Returns:
@@ -90,7 +93,7 @@ def run(
         # Without the page nobody can cut a broker off, and nothing stands between the brokers.
         switches = Switches(cluster) if page_ports else None
         try:
-            _run(cluster, secured, switches, stop, page_ports)
+            _run(cluster, secured, switches, stop, (page_host, page_ports))
         except (ClusterError, ZooKeeperStartError) as error:
             return _fail(str(error))
         finally:
@@ -156,9 +159,10 @@ def _run(
     secured: Secured | None,
     switches: Switches | None,
     stop: threading.Event,
-    page_ports: Sequence[int],
+    page_at: tuple[str, Sequence[int]],
 ) -> None:
     began = time.monotonic()
+    _say(f"starting ZooKeeper and {len(cluster.brokers)} brokers in {cluster.directory}")
     if secured is not None:
         cluster.restart_zookeeper()
         secured.provision(cluster.zookeeper_connect, zookeeper_security(cluster))
@@ -170,7 +174,7 @@ def _run(
         switches.is_starting = False
     supervisor = Supervisor(cluster, _say)
     with (
-        _page(cluster, secured, supervisor, switches, page_ports) as supervisor.page,
+        _page(cluster, secured, supervisor, switches, page_at) as supervisor.page,
         served(supervisor, cluster.directory),
     ):
         _say(f"ZooKeeper on {cluster.zookeeper_connect}")
@@ -192,13 +196,14 @@ def _page(
     secured: Secured | None,
     supervisor: Supervisor,
     switches: Switches | None,
-    ports: Sequence[int],
+    at: tuple[str, Sequence[int]],
 ) -> Iterator[str]:
     """Serve the live page; yield its address, or nothing if none is wanted.
 
     Raises:
         ClusterError: The ports are taken.
     """
+    host, ports = at
     if not ports:
         yield ""
         return
@@ -220,12 +225,14 @@ def _page(
     expires = cluster.zookeeper_connect if secured is None else None
     controls = LocalControls(supervisor, expires, switches)
     out, kept = cluster.directory / "report", cluster.directory / HISTORY
-    with PageServer(source, controls, out=out, ports=ports, kept=kept) as page:
+    with PageServer(source, controls, out=out, host=host, ports=ports, kept=kept) as page:
         yield page.url
 
 
 def detach(directory: Path, arguments: list[str]) -> int:
     """Start ``barnabas up`` in the background, and return when it serves.
+
+    What ZooKeeper needs is downloaded here, where it is seen.
 
     Args:
         directory: The cluster's directory.
@@ -237,6 +244,8 @@ def detach(directory: Path, arguments: list[str]) -> int:
     client = ControlClient(directory)
     try:
         _refuse_second(directory)
+        find_jars(secure="--secure" in arguments or is_secured(directory))
+        _say(f"starting a cluster in {directory.resolve()}; its output is in {directory / LOG}")
         directory.mkdir(parents=True, exist_ok=True)
         with (directory / LOG).open("ab") as log:
             begin = log.tell()
@@ -248,7 +257,7 @@ def detach(directory: Path, arguments: list[str]) -> int:
                 start_new_session=True,
             )
         status = _wait_served(client, process)
-    except (ClusterError, OSError) as error:
+    except (ClusterError, ZooKeeperStartError, OSError) as error:
         return _fail(str(error))
     if status is None:
         with (directory / LOG).open("rb") as log:

@@ -56,7 +56,9 @@ def tie_to_parent(parent: int) -> None:
 
 
 def _serve() -> None:
-    woken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    woken, wake = os.pipe()
+    os.set_blocking(woken, False)
+    os.set_blocking(wake, False)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
     _say({"ready": os.getpid()})

@@ -123,6 +123,9 @@ def test_a_cluster_in_the_background_outlives_its_command(tmp_path):
 
     up = barnabas("up", "--detach", "--port", "0", "--brokers", "1")
     assert up.returncode == 0, up.stderr
+    assert up.stdout.startswith(
+        f"barnabas: starting a cluster in {tmp_path}; its output is in {tmp_path}/up.log\n"
+    )
     try:
         children = [psutil.Process(broker["pid"]) for broker in cluster_file(tmp_path)["brokers"]]
         assert barnabas("kill", "1").returncode == 0

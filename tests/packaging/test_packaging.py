@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tarfile
 import tomllib
+import urllib.request
 import zipfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,6 +41,9 @@ def test_the_wheel_holds_one_package_with_all_its_data(distributions):
     assert {str(path) for path in code} <= set(names)
     page = (ROOT / "analysis" / "report" / "page").iterdir()
     assert {f"barnabas/analysis/report/page/{file.name}" for file in page} <= set(names)
+    live = {f"barnabas/page/static/{file.name}" for file in (ROOT / "barnabas" / "page" / "static").iterdir()}
+    assert "barnabas/page/static/page.js" in live
+    assert live <= set(names)
 
 
 def test_the_source_distribution_has_sources_only(distributions):
@@ -91,6 +96,9 @@ def test_a_cluster_runs_from_any_directory(installed):
         assert changed.returncode == 0, changed.stderr
         shell = installed.run("zookeeper-shell.sh", file["zookeeper"]["address"], "ls", "/brokers/ids")
         assert shell.stdout.splitlines()[-1] == "[1, 2, 3]", shell.stderr
+        (page,) = re.findall(r"http://\S+", installed.run("barnabas", "status").stdout)
+        with urllib.request.urlopen(page, timeout=30) as answer:
+            assert "page.js" in answer.read().decode()
         assert installed.run("barnabas", "kill", "2").returncode == 0
         assert "killed" in installed.run("barnabas", "status").stdout
 

@@ -15,8 +15,9 @@ from barnabas.local.zookeeper_jars import ZooKeeperStartError
 def ran(monkeypatch):
     calls = []
 
-    def run(*arguments, secure):
-        calls.append((*arguments, "secure") if secure else arguments)
+    def run(*arguments, page_host, secure):
+        more = [*([] if page_host == "127.0.0.1" else [page_host]), *(["secure"] if secure else [])]
+        calls.append((*arguments, *more))
         return 7
 
     monkeypatch.setattr(cli.foreground, "run", run)
@@ -33,6 +34,11 @@ def test_up_has_the_defaults_of_kafka(ran):
 def test_up_serves_the_page_where_it_is_told_or_not_at_all(ran, given, ports):
     CliRunner().invoke(cli.app, ["up", *given])
     assert ran[0][4] == ports
+
+
+def test_up_serves_the_page_to_others_only_if_it_is_told(ran):
+    CliRunner().invoke(cli.app, ["up", "--page-host", "10.0.0.1"])
+    assert ran[0][5:] == ("10.0.0.1",)
 
 
 def test_up_takes_brokers_dir_and_port(ran):
@@ -56,9 +62,10 @@ def test_up_in_the_background_gets_the_same_options(monkeypatch):
     calls = []
     monkeypatch.setattr(cli.foreground, "detach", lambda *arguments: calls.append(arguments) or 0)
     given = ["up", "-d", "--dir", "d", "--override", "a=b", "--no-page", "--page-port", "81", "--secure"]
+    given += ["--page-host", "0.0.0.0"]
     assert CliRunner().invoke(cli.app, given).exit_code == 0
     options = ["--brokers=3", "--dir=d", "--port=9092", "--override=a=b", "--no-page", "--page-port=81"]
-    options.append("--secure")
+    options += ["--page-host=0.0.0.0", "--secure"]
     assert calls == [(Path("d"), options)]
 
 

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import sys
 
 import psutil
@@ -24,6 +25,15 @@ def test_a_broker_runs_as_if_it_were_started_by_itself(forks, tmp_path):
     assert process.wait(60) == process.poll() == 1
     assert "missing.properties" in (tmp_path / "console.log").read_text()
     process.send_signal(signal.SIGKILL)  # the id may be another process's by now
+
+
+def test_brokers_are_forked_where_there_is_no_pipe2_as_on_macos():
+    code = f"import os, sys; del os.pipe2; sys.argv = ['', '{os.getpid()}']; "
+    code += "from barnabas.broker.preloaded import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", code], input="", capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, "ready" in done.stdout) == (0, True), done.stderr
 
 
 def test_another_command_is_no_broker(forks, tmp_path):
