@@ -144,7 +144,7 @@ class Facts:
 
     @property
     def logs_at(self) -> str:
-        """Where the logs of all brokers are, as words for people."""
+        """The place of all brokers' logs, in words for people."""
         return self._running.logs_at
 
     def state_of(self, broker: int) -> str:

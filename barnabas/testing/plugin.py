@@ -24,7 +24,7 @@ _CLUSTER: pytest.StashKey[Cluster] = pytest.StashKey()
 """The session's cluster while it runs."""
 
 _CHECKPOINT: pytest.StashKey[Checkpoint] = pytest.StashKey()
-"""What the session's cluster is restored to."""
+"""The checkpoint to which the session's cluster is restored."""
 
 _FLUSHED_S = 0.25
 """The seconds after which a line of a broker's log is in its file (``cluster.runtime.statechange_log``)."""

@@ -55,7 +55,7 @@ class Running(ABC):
 
     Attributes:
         bootstrap_servers: ``bootstrap.servers`` for clients.
-        logs_at: Where the logs of all brokers are, as words for people.
+        logs_at: The place of all brokers' logs, in words for people.
         topics: Topics, partitions and the waits for them.
         deeds: What was done to the cluster, in order.
     """
