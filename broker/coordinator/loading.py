@@ -20,9 +20,10 @@ from barnabas.broker.core.group.coordinator_partition import OFFSETS_TOPIC
 from barnabas.broker.core.group.effects import Level, Source
 from barnabas.broker.core.group.groups import PartitionGroups
 from barnabas.broker.core.group.loading import load_group
-from barnabas.broker.core.group.log_reading import GroupLoad
+from barnabas.broker.core.group.log_reading import BrokenFrameError, GroupLoad
 from barnabas.broker.core.group.unloading import unload_groups
 from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
+from barnabas.broker.disk.log import Log
 from barnabas.broker.disk.results import OffsetOutOfRange
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
 from barnabas.broker.replicas.turn import carried_out, paced
@@ -105,8 +106,7 @@ class PartitionLoader:
             self._hosted.disk_failed(error)
             return False
         except CorruptLogError as error:
-            # In the meantime the replica hands its leadership over, or fetches the damaged range again.
-            self._hosted.on_corrupt(hosted, error)
+            _log.warning(f"Loading {name} waits for its log to be checked or repaired: {error}")
             return False
         except Exception:  # noqa: BLE001  (an error of one partition must not end the broker)
             _log.exception(f"Error loading offsets from {name}")
@@ -133,12 +133,16 @@ class PartitionLoader:
 
         Raises:
             KafkaStorageError: The disk refused.
-            CorruptLogError: There is no batch where one should begin.
+            CorruptLogError: There is no batch where one should begin, and another replica may have it.
         """
         log, load, damaged = hosted.log, GroupLoad(), 0
         offset, end = log.log_start_offset, log.log_end_offset
         while offset < end:
-            found = log.find(offset, self._settings.load_buffer_bytes, end)
+            try:
+                found = log.find(offset, self._settings.load_buffer_bytes, end)
+            except CorruptLogError as error:
+                offset = self._end_of_damage(hosted, offset, error)
+                continue
             if isinstance(found, OffsetOutOfRange) and offset < log.log_start_offset:
                 offset = log.log_start_offset  # retention has removed the segment meanwhile
                 continue
@@ -148,7 +152,10 @@ class PartitionLoader:
                 data = await asyncio.to_thread(bytes, found.records)
             except OSError as error:
                 raise log.storage_error("reading", error) from error
-            offset = await carried_out(load.add(data))
+            try:
+                offset = await carried_out(load.add(data, offset))
+            except BrokenFrameError as broken:
+                offset = self._end_of_damage(hosted, broken.offset, _corrupt(log, broken))
             for each in load.damaged[: max(0, MOST_DAMAGED_LINES - damaged)]:
                 where = f"{log.topic_partition} at offset {each.offset}"
                 _log.error(f"Skipping the damaged record of {where}: {each.reason}")
@@ -157,6 +164,28 @@ class PartitionLoader:
         if damaged > MOST_DAMAGED_LINES:
             _log.error(f"Skipped {damaged} damaged records of {log.topic_partition}")
         return load
+
+    def _end_of_damage(self, hosted: HostedPartition, offset: Offset, error: CorruptLogError) -> Offset:
+        """Return the end of the damaged range that holds ``offset``, if no other replica has what is lost.
+
+        Otherwise this replica hands its leadership over, or fetches the range again.
+
+        Raises:
+            CorruptLogError: ``error``, if that may happen, or the range is not known yet.
+        """
+        log = hosted.log
+        self._hosted.on_corrupt(hosted, error)
+        for span in log.damaged_spans():
+            for lost in log.damage_in(span):
+                if lost.first_offset <= offset < lost.end_offset and not self._hosted.is_repairable(
+                    hosted, span
+                ):
+                    _log.error(
+                        f"Skipping the damaged offsets {lost.first_offset} to {lost.end_offset - 1} of "
+                        f"{log.topic_partition}, which no other replica has: {error}"
+                    )
+                    return lost.end_offset
+        raise error
 
     async def unload(self, partition: CoordinatedPartition) -> None:
         """Remove the groups of a partition that moved away; waiting members are answered NOT_COORDINATOR."""
@@ -175,6 +204,11 @@ class PartitionLoader:
 
     def _tell(self, text: str) -> None:
         self._effects.log(Level.INFO, text, Source.MANAGER)
+
+
+def _corrupt(log: Log, broken: BrokenFrameError) -> CorruptLogError:
+    span = next(each for each in reversed(log.spans()) if each.base_offset <= broken.offset)
+    return CorruptLogError(span.path, 0, broken.offset, str(broken))
 
 
 def _ms(start_s: float, end_s: float) -> int:

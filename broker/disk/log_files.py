@@ -292,8 +292,7 @@ class LogFiles:
         Raises:
             CorruptLogError: There is no batch where that one should begin.
         """
-        self._refuse_damaged(offset)
-        start = self.segments.locate(offset)
+        start = self._after_damage(offset) or self.segments.locate(offset)
         end_offset, end = self._end_of_read(start, upper_bound)
         if end <= start.position:
             return FoundRecords(b"", offset)
@@ -313,12 +312,21 @@ class LogFiles:
         _check_first_batch(found.records, start, offset)
         return found
 
-    def _refuse_damaged(self, offset: Offset) -> None:
-        """Raise ``CorruptLogError`` for an offset in a range known to be damaged, which has no index."""
+    def _after_damage(self, offset: Offset) -> LogPosition | None:
+        """Return the position of ``offset`` if a range known to be damaged ends there.
+
+        The index may lead to a batch before the range, from which no header leads on.
+
+        Raises:
+            CorruptLogError: The offset lies in such a range.
+        """
         segment = self.segments.from_offset(offset)[0]
         for damaged in segment.damaged:
             if damaged.first_offset <= offset < damaged.end_offset:
                 raise CorruptLogError(segment.path, damaged.position, damaged.first_offset, str(damaged))
+            if offset == damaged.end_offset and damaged.end_position < segment.size:
+                return LogPosition(segment, damaged.end_position, offset)
+        return None
 
     def _end_of_read(self, start: LogPosition, upper_bound: Offset) -> tuple[Offset, int]:
         """Return the offset and position up to which the segment of ``start`` may be read."""

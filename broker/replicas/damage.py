@@ -69,6 +69,7 @@ class DamagedReplicas:
         self._sound: dict[TopicPartition, SegmentSpan] = {}
         hosted.on_corrupt = self.met
         hosted.on_refetch = self.refetched
+        hosted.is_repairable = self.is_repairable
         metrics.watch(metrics.damaged_replica_count, lambda: len(self._repairs))
 
     def met(self, partition: HostedPartition, error: CorruptLogError) -> None:
@@ -81,6 +82,14 @@ class DamagedReplicas:
         if span is not None and self._is_doubtful(partition, span):
             _log.error(f"{_prefix(partition)} Found invalid messages while reading: {error}")
             self._begin_check(partition, span)
+
+    def is_repairable(self, partition: HostedPartition, span: SegmentSpan) -> bool:
+        """Return whether another replica may lead instead, or has the offsets of a damaged segment.
+
+        Dead members of the ISR count until they leave it.
+        """
+        has_company = any(member != self._hosted.broker_id for member in partition.replica.isr)
+        return has_company or any(True for _ in self._sources(partition, span))
 
     def refetched(self, partition: HostedPartition, offset: Offset) -> None:
         """Check the segment of ``offset``, because a follower rejected the records there."""
@@ -105,6 +114,7 @@ class DamagedReplicas:
 
     async def _check(self, partition: HostedPartition, span: SegmentSpan) -> None:
         try:
+            span = _sealed(partition, span)
             if not await self.scrub.check(partition, span):
                 self._sound[partition.topic_partition] = span
                 _log.info(f"{_prefix(partition)} All checksums in {span.path} are valid")
@@ -218,6 +228,19 @@ class DamagedReplicas:
             endpoint = broker.endpoint(GRPC_LISTENER) if broker else None
             if broker_id != own and endpoint is not None and not is_behind:
                 yield broker_id, endpoint
+
+
+def _sealed(partition: HostedPartition, span: SegmentSpan) -> SegmentSpan:
+    """Roll the active segment if it is the one of ``span``, and return its span.
+
+    The valid batches after damage are found by the index, which a sealed segment has on the disk.
+
+    Raises:
+        KafkaStorageError: The disk refused.
+    """
+    if [span] == partition.log.spans()[-1:]:
+        partition.log.seal_active()
+    return next((each for each in partition.log.spans() if each.path == span.path), span)
 
 
 def _prefix(partition: HostedPartition) -> str:

@@ -31,6 +31,7 @@ from barnabas.broker.disk.errors import (
 )
 from barnabas.broker.disk.future_logs import FutureLogs
 from barnabas.broker.disk.log import Log
+from barnabas.broker.disk.scrub import SegmentSpan
 from barnabas.broker.replicas.settings import ReplicaSettings
 from barnabas.broker.replicas.system_timer import SystemTimer
 from barnabas.cluster.model.epochs import LeaderEpoch
@@ -186,6 +187,7 @@ class HostedPartitions:
             no longer hosted.
         on_hosted: Called after a partition began to be hosted.
         on_corrupt: Called each time that a read meets an invalid batch.
+        is_repairable: Returns whether another replica may lead, or send a damaged segment, instead.
         traffic: The counts of what clients write and of replication.
         on_refetch: Called when a follower fetches records again that were sent to it, as one does that found
             their checksum wrong.
@@ -221,6 +223,7 @@ class HostedPartitions:
         self.on_leadership_changed: Callable[[TopicPartition], None] = lambda _: None
         self.on_hosted: Callable[[], None] = lambda: None
         self.on_corrupt: Callable[[HostedPartition, CorruptLogError], None] = lambda *_: None
+        self.is_repairable: Callable[[HostedPartition, SegmentSpan], bool] = lambda *_: False
         self.on_refetch: Callable[[HostedPartition, Offset], None] = lambda *_: None
 
     @property

@@ -199,7 +199,7 @@ class MovingCoordinator(RuleBasedStateMachine):
         for offset, (key, value) in enumerate(self.log):
             batch = BatchBuilder(0, 1_000_000)
             batch.add(key, value)
-            at_once(load.add(b"".join(stamp(batch.build(Codec.UNCOMPRESSED), offset, 0))))
+            at_once(load.add(b"".join(stamp(batch.build(Codec.UNCOMPRESSED), offset, 0)), 0))
         assert not load.damaged
         for group_id, loaded in at_once(load.groups()):
             assert group_id == G

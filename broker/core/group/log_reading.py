@@ -31,7 +31,14 @@ from barnabas.broker.core.group.records import (
     is_plain_offset_value,
 )
 from barnabas.broker.core.group.stored import StoredGroup
-from barnabas.broker.core.record_batch import CRC_START, HEADER_SIZE, BatchHeader, RecordBatch, parse_header
+from barnabas.broker.core.record_batch import (
+    CRC_START,
+    HEADER_SIZE,
+    MAGIC,
+    BatchHeader,
+    RecordBatch,
+    parse_header,
+)
 from barnabas.broker.core.records import STRETCH_RECORDS, CorruptRecordsError, KeyValue, key_values, opened
 from barnabas.broker.core.steps import Steps
 from barnabas.cluster.model.ids import Offset, ProducerId, TopicPartition
@@ -57,6 +64,14 @@ class DamagedRecord(NamedTuple):
 
     offset: Offset
     reason: str
+
+
+class BrokenFrameError(Exception):
+    """An error of data in which no batch begins where one should; ``offset`` is the one that it should hold."""
+
+    def __init__(self, offset: Offset) -> None:
+        super().__init__(f"expected a batch of offset {offset} or later")
+        self.offset = offset
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,14 +102,24 @@ class GroupLoad:
         self._prefixes: dict[bytes, tuple[str, str]] = {}
         """The group and topic by the bytes of a commit's key that precede the partition."""
 
-    def add(self, data: bytes) -> Steps[Offset]:
+    def add(self, data: bytes, next_offset: Offset) -> Steps[Offset]:
         """Read whole batches; return the offset that follows the last one.
 
-        The generator yields between stretches of records, so that other work can run.
+        A batch whose checksum is wrong is skipped if another one, or the end, follows it. Between stretches
+        of records the generator yields, so that other work can run.
+
+        Args:
+            data: The batches.
+            next_offset: The offset that was wanted; the first batch ends behind it.
+
+        Raises:
+            BrokenFrameError: No batch begins where one should.
         """
-        view, position, next_offset, since_pause = memoryview(data), 0, Offset(0), 0
-        while position + HEADER_SIZE <= len(data):
-            header = parse_header(data, position)
+        view, position, since_pause = memoryview(data), 0, 0
+        while position < len(data):
+            header = _plausible_header(data, position, next_offset)
+            if header is None:
+                raise BrokenFrameError(next_offset)
             end = position + header.size
             try:
                 if crc32c(view[position + CRC_START : end]) != header.crc:
@@ -111,6 +136,9 @@ class GroupLoad:
                         since_pause = 0
                         yield None
             except CorruptRecordsError as error:
+                is_in_frame = end == len(data) or _plausible_header(data, end, Offset(header.next_offset))
+                if not is_in_frame:
+                    raise BrokenFrameError(next_offset) from error
                 self.damaged.append(DamagedRecord(Offset(header.base_offset), str(error)))
             position = end
             next_offset = Offset(header.next_offset)
@@ -205,3 +233,13 @@ class GroupLoad:
                 by_group[group][_new(TopicPartition, (topic, number))] = committed
             yield None
         return by_group
+
+
+def _plausible_header(data: bytes, position: int, offset: Offset) -> BatchHeader | None:
+    """Return the header at ``position`` if a whole batch with ``offset`` or a later one begins there."""
+    left = len(data) - position
+    if left < HEADER_SIZE:
+        return None
+    header = parse_header(data, position)
+    is_whole = header.magic == MAGIC and HEADER_SIZE <= header.size <= left
+    return header if is_whole and header.base_offset <= header.last_offset >= offset else None

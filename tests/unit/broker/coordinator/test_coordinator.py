@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
+from structlog.testing import capture_logs
 
 from barnabas.broker.coordinator import loading
 from barnabas.broker.coordinator.metrics import show_groups
 from barnabas.broker.core.group.records import encode_group_key, encode_offset_key
 from barnabas.broker.core.group.requests import LeavingMember, MemberCall
 from barnabas.broker.core.group.states import GroupState
+from barnabas.broker.replicas.damage import DamagedReplicas
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.ids import Offset, TopicPartition
 
 NONE = ErrorCode.NONE
 
@@ -165,17 +168,62 @@ async def test_a_damaged_record_is_skipped_and_stops_no_group(scene, caplog):
     assert (await scene.fetch(), await scene.fetch("u")) == (1, 2)
 
 
+@pytest.fixture
+async def damaged(scene, monkeypatch):
+    """Ten commits of two groups on broker 1 alone; the frame of the fifth batch is destroyed."""
+    monkeypatch.setattr(loading, "RETRY_S", 0.01)
+    replicas = DamagedReplicas(scene.hosted, scene.room.metadata, scene.supervisor, scene.metrics)
+    hosted = await scene.lead()
+    hosted.log.config = replace(hosted.log.config, index_interval_bytes=1)
+    for number in range(10):
+        await scene.commit(number, "t" if number < 8 else "u")
+    log = hosted.log
+    log.flush()
+    start = len(log.read(Offset(0), 1 << 20, Offset(4)).records)
+    with (log.directory / f"{0:020d}.log").open("r+b") as file:
+        file.seek(start)
+        file.write(b"\xff" * 61)
+    await scene.resign()
+    yield hosted
+    await replicas.close()
+
+
+async def test_damage_that_nobody_can_repair_is_skipped_and_stops_no_group(scene, damaged):
+    with capture_logs() as said:
+        scene.room.lead(2, isr=(1,), topic_partition=scene.tp())
+        await scene.room.until(lambda: scene.groups.partitions.get(scene.tp().partition).is_loaded)
+    assert (await scene.fetch("t"), await scene.fetch("u")) == (7, 9)
+    lines = [each["event"] for each in said if "Skipping the damaged offsets" in each["event"]]
+    assert [line.split(": ")[0] for line in lines] == [
+        f"Skipping the damaged offsets 4 to 4 of {scene.tp()}, which no other replica has"
+    ]
+
+
+async def test_damage_that_another_replica_may_repair_is_waited_for(scene, damaged):
+    scene.hosted.is_repairable = lambda *_: True
+    scene.room.lead(2, topic_partition=scene.tp())
+
+    def partition():
+        return scene.groups.partitions.get(scene.tp().partition)
+
+    await scene.room.until(damaged.log.damaged_spans)
+    await asyncio.sleep(0.05)
+    assert not partition().is_loaded
+    scene.hosted.is_repairable = lambda *_: False
+    await scene.room.until(lambda: partition().is_loaded)
+
+
 async def test_a_load_that_fails_is_repeated(scene, monkeypatch):
     await scene.lead()
     await scene.commit(1)
     await scene.resign()
     real, calls = loading.GroupLoad.add, []
 
-    def add(load, data):
+    def add(load, data, offset):
         calls.append(len(data))
         if len(calls) == 1:
             raise RuntimeError("an error that nobody foresaw")
-        return real(load, data)
+        return real(load, data, offset)
 
     monkeypatch.setattr(loading.GroupLoad, "add", add)
     monkeypatch.setattr(loading, "RETRY_S", 0)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 from structlog.testing import capture_logs
 
 from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.disk.errors import CorruptLogError
 from barnabas.broker.disk.scrub import DamagedRange
 from barnabas.broker.replicas import damage as module
 from barnabas.broker.replicas.damage import DamagedReplicas
@@ -22,9 +24,10 @@ from barnabas.cluster.model.commands.elections import (
     ElectLeadersResult,
 )
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.ids import Offset, TopicPartition
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.supervisor import Supervisor
+from tests.batches import whole_batches
 
 TP = TopicPartition("t", 0)
 
@@ -234,3 +237,31 @@ async def test_a_ruined_segment_is_logged_in_few_lines(room, damaged):
     with capture_logs() as said:
         damaged.found(partition, partition.log.spans()[0], ranges)
     assert len([line for line in said if line["log_level"] == "error"]) == module.MAX_LOGGED + 1
+
+
+async def test_the_active_segment_is_sealed_so_that_the_index_tells_what_follows_the_damage(room, damaged):
+    partition = room.lead(isr=(1,))
+    partition.log.config = replace(partition.log.config, segment_bytes=1 << 20, index_interval_bytes=1)
+    for values in ((b"a", b"b"), (b"c", b"d"), (b"e", b"f"), (b"g", b"h")):
+        room.write(partition, *values)
+    size = partition.log.size // 4
+    with partition.log.spans()[0].path.open("r+b") as file:
+        file.seek(size)
+        file.write(bytes(size))
+    room.hosted.on_corrupt(partition, CorruptLogError(partition.log.spans()[0].path, size, Offset(2), "test"))
+    await room.until(partition.log.damaged_spans)
+    (lost,) = partition.log.damage_in(partition.log.spans()[0])
+    assert (lost.first_offset, lost.end_offset) == (2, 4)
+    # The index entry before it leads to the damage.
+    records = partition.log.read(Offset(4), 1 << 20, Offset(8)).records
+    assert [batch.header.base_offset for batch in whole_batches(records)] == [4, 6]
+
+
+async def test_a_replica_can_be_repaired_while_another_is_in_sync_or_has_the_offsets(room, damaged):
+    partition = fill(room, isr=(1, 2))
+    span = partition.log.spans()[1]
+    assert room.hosted.is_repairable(partition, span)
+    partition = room.lead(1, isr=(1,))
+    assert not room.hosted.is_repairable(partition, span)
+    partition.replica.remote(3).log_end_offset = span.end_offset
+    assert room.hosted.is_repairable(partition, span)

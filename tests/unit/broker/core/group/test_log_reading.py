@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.core.batch_builder import BatchBuilder
-from barnabas.broker.core.group.log_reading import DamagedRecord, GroupLoad
+from barnabas.broker.core.group.log_reading import BrokenFrameError, DamagedRecord, GroupLoad
 from barnabas.broker.core.group.records import (
     OffsetAndMetadata,
     encode_group_key,
@@ -61,7 +61,7 @@ def commit(offset, group="g", tp=TP):
 def loaded(*batches):
     load = GroupLoad()
     for each in batches:
-        at_once(load.add(each))
+        at_once(load.add(each, 0))
     return load, dict(at_once(load.groups()))
 
 
@@ -72,7 +72,7 @@ def offset_of(groups, group="g", tp=TP):
 
 def test_the_groups_of_a_kafka_are_taken_over():
     load = GroupLoad()
-    assert at_once(load.add(FROM_KAFKA.read_bytes())) == 25
+    assert at_once(load.add(FROM_KAFKA.read_bytes(), 0)) == 25
     groups = dict(at_once(load.groups()))
     assert load.damaged == []
     assert sorted(groups) == ["empty", "readers", "simple", "timed"]
@@ -201,7 +201,34 @@ def test_a_marker_that_cannot_be_read_is_skipped():
 
 def test_many_records_are_read_in_pieces():
     load = GroupLoad()
-    steps = load.add(batch(0, *(commit(number) for number in range(1000))))
+    steps = load.add(batch(0, *(commit(number) for number in range(1000))), 0)
     pieces = sum(1 for _ in steps)
     assert pieces >= 3
     assert offset_of(dict(at_once(load.groups()))) == 999
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b"\xff" * HEADER_SIZE,  # a negative size
+        bytes(HEADER_SIZE),
+        bytes(HEADER_SIZE - 1),
+        batch(7, commit(3))[:-1],  # longer than what is left
+        batch(1, commit(3)),  # of an offset that was read before
+    ],
+)
+def test_where_no_batch_begins_reading_stops_with_what_came_before(broken):
+    load = GroupLoad()
+    with pytest.raises(BrokenFrameError) as caught:
+        at_once(load.add(batch(5, commit(1), commit(2, "h")) + broken, 5))
+    assert caught.value.offset == 7
+    groups = dict(at_once(load.groups()))
+    assert (offset_of(groups), offset_of(groups, "h"), load.damaged) == (1, 2, [])
+
+
+def test_a_size_that_is_wrong_leads_to_no_other_batch():
+    first, second = bytearray(batch(5, commit(1))), batch(6, commit(2))
+    first[11] -= 7
+    with pytest.raises(BrokenFrameError) as caught:
+        at_once(GroupLoad().add(bytes(first) + second, 5))
+    assert caught.value.offset == 5
