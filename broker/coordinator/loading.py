@@ -29,7 +29,7 @@ from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
 from barnabas.broker.replicas.turn import carried_out, paced
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.ids import Offset, TopicPartition
 from barnabas.cluster.runtime.collector import exempt_survivors, many_at_once
 from barnabas.cluster.runtime.metrics import Metrics
 

@@ -67,7 +67,7 @@ class DamagedRecord(NamedTuple):
 
 
 class BrokenFrameError(Exception):
-    """An error of data in which no batch begins where one should; ``offset`` is the one that it should hold."""
+    """An error of data in which no batch begins where the one of ``offset`` should."""
 
     def __init__(self, offset: Offset) -> None:
         super().__init__(f"expected a batch of offset {offset} or later")
