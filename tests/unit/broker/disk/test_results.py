@@ -1,7 +1,16 @@
+"""The values that a log gets from its directory, and those that it returns."""
+
 from __future__ import annotations
 
+from barnabas.broker.disk.log_context import LogContext
 from barnabas.broker.disk.results import LogAppendInfo, OffsetOutOfRange
+from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
 from barnabas.cluster.model.errors import ErrorCode
+
+
+def test_producers_expire_by_default_as_the_table_of_configs_says(tmp_path):
+    context = LogContext(tmp_path, None, lambda: 0, *[print] * 7)
+    assert context.producer_expiration_ms == BROKER_CONFIGS["transactional.id.expiration.ms"].default
 
 
 def test_acks_all_waits_for_the_offset_after_the_last():
