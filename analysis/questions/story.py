@@ -46,7 +46,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         _epochless(events),
         _marks(events),
         _spoken(events),
-        tables["controllers"].orderBy("since", "controller_epoch"),
+        _controllers(tables["controllers"], events),
         tables["lives"].where("deleted is not null").select(*LIFE, "deleted"),
     )
     with threads(_AT_ONCE) as pool:
@@ -59,7 +59,13 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         states=[state(row) for row in (*states, *decisions)],
         marks=[_mark(row) for row in marks],
         controllers=[
-            Controller(row["controller"], row["controller_epoch"], row["since"]) for row in controllers
+            Controller(
+                row["controller"],
+                row["controller_epoch"],
+                row["since"],
+                (line_of(row),) if row["source"] is not None else (),
+            )
+            for row in controllers
         ],
         spoken={broker: seconds(set(each)) for broker, each in times.items()},
         as_brokers=frozenset(row["broker"] for row in spoken if row["as_broker"]),
@@ -70,6 +76,22 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
 
 def _collected(frame: DataFrame) -> list[dict[str, Any]]:
     return rows_of(frame.limit(_ROWS))
+
+
+def _controllers(controllers: DataFrame, events: DataFrame) -> DataFrame:
+    """Add the place and the text of the first line of each controller epoch."""
+    epoch = ("controller_epoch", "controller", "since")
+    place = ("source", "block", "line")
+    lines = events.where("controller is not null and controller_epoch is not null")
+    first = (
+        lines.withColumn("since", sf.col("time"))
+        .select(*epoch, *place, "raw")
+        .join(controllers.select(*epoch), list(epoch))
+        .groupBy(*epoch)
+        .agg(sf.min_by(sf.struct(*place, "raw"), sf.struct(*place)).alias("first"))
+        .select(*epoch, *(sf.col(f"first.{name}").alias(name) for name in (*place, "raw")))
+    )
+    return controllers.join(first, list(epoch), "left").orderBy("since", "controller_epoch")
 
 
 def _troubled(states: DataFrame) -> DataFrame:

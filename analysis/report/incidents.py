@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 from barnabas.analysis.story.brokers import Absence, Cause
 from barnabas.analysis.story.certainty import Bound, Duration, Fact, Instant, Line
 from barnabas.analysis.story.costs import Cost
+from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incidents import Incident
 from barnabas.analysis.story.sentences import Sentence, details, headline
 
@@ -43,11 +44,11 @@ def plain(incidents: Sequence[Incident], day: date | None) -> list[Row]:
 def severity(incident: Incident) -> str:
     """Return how bad an incident is, by what is proven: critical, warning or info.
 
-    Critical: partitions had no leader without a planned stop. Warning: it cost something all the same, or a
-    broker was lost. Info: nothing shows a cost.
+    Critical: partitions had no leader without a planned stop, or records may be lost. Warning: it cost
+    something all the same, or a broker was lost. Info: nothing shows a cost.
     """
     unplanned = any(each.cause not in _PLANNED for each in incident.absences)
-    if incident.costs and (unplanned or not incident.absences):
+    if incident.unclean or (incident.costs and (unplanned or not incident.absences)):
         return "critical"
     return "warning" if incident.costs or incident.shortage is not None or unplanned else "info"
 
@@ -56,7 +57,8 @@ def _brokers(incident: Incident) -> list[int]:
     """Return the brokers that an incident names."""
     led = (leader for cost in incident.costs for leader in cost.leaders)
     ruled = () if incident.controller is None else (incident.controller.broker,)
-    return sorted({*(each.broker for each in incident.absences), *led, *ruled})
+    elected = (each.leader for each in incident.unclean)
+    return sorted({*(each.broker for each in incident.absences), *led, *ruled, *elected})
 
 
 def _topics(incident: Incident) -> list[str]:
@@ -64,6 +66,7 @@ def _topics(incident: Incident) -> list[str]:
     names = {name.rpartition("-")[0] for cost in incident.costs for name in cost.partitions}
     if incident.shortage is not None:
         names.add(incident.shortage.worst.rpartition("-")[0])
+    names.update(each.life[0] for each in incident.unclean)
     return sorted(names)[:TOPICS]
 
 
@@ -79,6 +82,7 @@ def _incident(incident: Incident, day: date | None) -> Row:
         "details": [_sentence(each) for each in details(incident, day)],
         "absences": [_absence(each) for each in incident.absences],
         "costs": [_cost(each) for each in incident.costs],
+        "unclean_elections": [_unclean(each) for each in incident.unclean],
     }
 
 
@@ -101,6 +105,11 @@ def _cost(cost: Cost) -> Row:
         "leaders": list(cost.leaders),
         "failed_elections": cost.failed,
     }
+
+
+def _unclean(election: UncleanElection) -> Row:
+    topic, partition, _ = election.life
+    return {"partition": f"{topic}-{partition}", "leader": election.leader, "elected": certain(election.when)}
 
 
 def certain(value: Instant | Duration) -> Row:

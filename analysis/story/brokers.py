@@ -436,15 +436,17 @@ def _cause(
 def with_controllers(found: Sequence[Absence], controllers: Sequence[Controller]) -> list[Absence]:
     """Mark the absences of brokers that were the controller when they left."""
     tenures = list(zip_longest(controllers, controllers[1:]))
-    return [
-        replace(
-            absence,
-            was_controller=any(
-                _was_acting(absence, own, after, _present_since(absence, found)) for own, after in tenures
-            ),
+    marked = []
+    for absence in found:
+        present = _present_since(absence, found)
+        acting = [own for own, after in tenures if _was_acting(absence, own, after, present)]
+        lines = tuple(line for own in acting[-1:] for line in own.lines)
+        marked.append(
+            replace(
+                absence, was_controller=bool(acting), lines=tuple(dict.fromkeys((*absence.lines, *lines)))
+            )
         )
-        for absence in found
-    ]
+    return marked
 
 
 def _present_since(absence: Absence, found: Sequence[Absence]) -> datetime | None:

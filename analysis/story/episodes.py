@@ -14,10 +14,10 @@ from enum import StrEnum
 from functools import partial
 from itertools import groupby, pairwise
 
-from barnabas.analysis.reading.kinds import Election
 from barnabas.analysis.story.brokers import absences, begin_of
 from barnabas.analysis.story.certainty import Bound, Fact, Instant, Line, Lines, Unknown, between, latest
-from barnabas.analysis.story.observed import NO_LEADER, Controller, Observed, State
+from barnabas.analysis.story.elections import consecutive, unclean_elections
+from barnabas.analysis.story.observed import Controller, Observed, State
 from barnabas.analysis.story.partitions import History, IsrStep, Life, Outage, histories
 from barnabas.analysis.story.sentences import at, count, lasted
 from barnabas.analysis.story.shortages import Minimums, minimums_of
@@ -128,7 +128,7 @@ def _controller_changes(controllers: Sequence[Controller]) -> Iterator[Episode]:
         yield Episode(
             AlertKind.CONTROLLER_CHANGE, f"epoch {after.epoch} of broker {after.broker}", when, when,
             lasts=False, is_event=True, brokers=(after.broker, before.broker), topic=None, partition=None,
-            text=text, lines=(),
+            text=text, lines=(*after.lines, *before.lines),
         )  # fmt: skip
 
 
@@ -209,56 +209,18 @@ def _of_short(
 
 
 def _unclean(states: Iterable[State]) -> Iterator[Episode]:
-    """Yield the unclean elections of leaders.
-
-    These are those that KRaft's controller calls so, and those from outside the ISR by a ZooKeeper
-    controller, where versions show that nothing lies between. A KRaft leader from outside the ISR may come
-    from the eligible leader replicas (KIP-966), of which the brokers' lines say nothing. They lack the
-    controller epoch, which ZooKeeper controllers' requests have.
-    """
-    for before, after in _versions(states):
-        if after.leader == NO_LEADER or (after.election or Election.UNCLEAN) != Election.UNCLEAN:
-            continue
-        isr = () if before is None else before.isr or ()
-        is_outside = bool(isr) and after.leader not in isr
-        if after.election is None and (after.controller_epoch is None or not is_outside):
-            continue
-        when: Instant = Bound(None, after.first_logged) if after.decided is None else Fact(after.decided)
-        name = f"{after.topic}-{after.partition}"
-        how = f"although it was not in the ISR {list(isr)}" if is_outside else "uncleanly"
+    for each in unclean_elections(states):
+        topic, partition, _ = each.life
+        how = f"although it was not in the ISR {list(each.isr)}" if each.isr else "uncleanly"
         text = (
-            f"Broker {after.leader} was elected leader of {name} {at(when)} {how}: "
+            f"Broker {each.leader} was elected leader of {topic}-{partition} {at(each.when)} {how}: "
             "acknowledged records may be lost."
         )
         yield Episode(
-            AlertKind.UNCLEAN_ELECTION,
-            f"{_subject((after.topic, after.partition, after.life))} leader epoch {after.leader_epoch}",
-            when, when, lasts=False, is_event=True, brokers=(after.leader,), topic=after.topic,
-            partition=after.partition, text=text,
-            lines=(after.line,) if before is None else (after.line, before.line),
+            AlertKind.UNCLEAN_ELECTION, f"{_subject(each.life)} leader epoch {each.leader_epoch}",
+            each.when, each.when, lasts=False, is_event=True, brokers=(each.leader,), topic=topic,
+            partition=partition, text=text, lines=each.lines,
         )  # fmt: skip
-
-
-def _consecutive(states: Iterable[State]) -> Iterator[tuple[State, State]]:
-    """Yield the pairs of states of one partition whose versions (zkVersion) follow each other."""
-    for before, after in _versions(states):
-        if before is not None:
-            yield before, after
-
-
-def _versions(states: Iterable[State]) -> Iterator[tuple[State | None, State]]:
-    """Yield each version's state after that of the version before; None if no line shows that one."""
-    by_version: dict[tuple[str, int, int], dict[int, State]] = {}
-    for state in states:
-        if state.version is None or state.isr is None:
-            continue
-        known = by_version.setdefault((state.topic, state.partition, state.life), {})
-        best = known.get(state.version)
-        if best is None or (best.decided is None and state.decided is not None):
-            known[state.version] = state
-    for known in by_version.values():
-        for version in sorted(known):
-            yield known.get(version - 1), known[version]
 
 
 def _flapping(observed: Observed) -> Iterator[Episode]:
@@ -267,7 +229,7 @@ def _flapping(observed: Observed) -> Iterator[Episode]:
     for absence in absences(observed):
         line = absence.lines[0] if absence.lines else None
         departures.setdefault(absence.broker, []).append((begin_of(absence), line))
-    for before, after in _consecutive(observed.states):
+    for before, after in consecutive(observed.states):
         for broker in set(before.isr or ()) - set(after.isr or ()):
             departures.setdefault(broker, []).append((after.decided or after.first_logged, after.line))
     for broker, left in sorted(departures.items()):

@@ -23,6 +23,7 @@ from barnabas.analysis.story.brokers import (
 )
 from barnabas.analysis.story.certainty import Lines, earliest, latest, moment
 from barnabas.analysis.story.costs import Cost, costs_of, least
+from barnabas.analysis.story.elections import UncleanElection, unclean_elections
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Controller, Observed
 from barnabas.analysis.story.partitions import Gap, History, Outage, histories
 from barnabas.analysis.story.restarts import with_restarts, without_dead_leaders
@@ -31,6 +32,7 @@ from barnabas.analysis.story.shortages import (
     Period,
     Shortage,
     minimums_of,
+    refused,
     short_periods,
     shortage_of,
 )
@@ -48,6 +50,7 @@ class IncidentKind(StrEnum):
     UNDER_REPLICATED = "replicas out of sync"
     CONTROLLER = "another controller"
     UNSEEN = "unseen changes"
+    UNCLEAN = "unclean elections"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +70,7 @@ class Incident:
             election without a winner raises the epoch, too.
         gaps: The number of unseen leader changes, at least, and the partitions they concern.
         failures: The lines about log directories that failed, because of which partitions had no leader.
+        unclean: The elections of leaders that were not in sync.
         lines: Lines that prove what no part proves.
     """
 
@@ -81,12 +85,18 @@ class Incident:
     unseen_epochs: int = 0
     gaps: tuple[int, int] = (0, 0)
     failures: tuple[BrokerLine, ...] = ()
+    unclean: tuple[UncleanElection, ...] = ()
     lines: Lines = ()
 
     @property
     def proven(self) -> timedelta:
-        """Return the time without a leader that is proven, summed over the partitions."""
-        return sum((least(cost.duration) * len(cost.partitions) for cost in self.costs), timedelta(0))
+        """Return the time for which writes were impossible, as far as it is proven.
+
+        It is the time without a leader, summed over the partitions, and the time in which the worst of those
+        that were short of replicas refused writes with acks=all.
+        """
+        without = (least(cost.duration) * len(cost.partitions) for cost in self.costs)
+        return sum(without, timedelta(0)) + (refused(self.shortage) if self.shortage else timedelta(0))
 
 
 _TOGETHER = timedelta(seconds=30)
@@ -118,17 +128,19 @@ def incidents(observed: Observed) -> list[Incident]:
     made.extend(_leaderless(free, observed))
     made = _with_controllers(made, observed.controllers)
     made = _with_shortages(made, stories, minimums_of(observed))
+    made = _with_unclean(made, list(unclean_elections(observed.states)))
     made.extend(_unseen(stories))
     return sorted(made, key=_rank)
 
 
-def _rank(incident: Incident) -> tuple[timedelta, int, datetime]:
+def _rank(incident: Incident) -> tuple[int, timedelta, int, datetime]:
+    """Order lost records before writes that were impossible, and these before everything else."""
     unplanned = any(each.cause not in _ORDERLY for each in incident.absences)
     weight = {
         IncidentKind.NO_LEADER: 1, IncidentKind.UNDER_REPLICATED: 3, IncidentKind.CONTROLLER: 4,
         IncidentKind.UNSEEN: 5,
     }.get(incident.kind, 0 if unplanned else 2)  # fmt: skip
-    return -incident.proven, weight, incident.since
+    return -len(incident.unclean), -incident.proven, weight, incident.since
 
 
 def _shown(outage: Outage, observed: Observed) -> list[BrokerLine]:
@@ -348,6 +360,7 @@ def _with_controllers(made: Sequence[Incident], controllers: Sequence[Controller
         if before.broker == after.broker or after.epoch <= before.epoch:
             continue
         unseen = after.epoch - before.epoch - 1
+        new = after._replace(lines=(*after.lines, *before.lines))
         fitting = [
             (not each.was_controller, abs(begin_of(each) - after.since), index)
             for index, incident in enumerate(changed)
@@ -361,13 +374,13 @@ def _with_controllers(made: Sequence[Incident], controllers: Sequence[Controller
         if fitting:
             *_, index = min(fitting)
             changed[index] = replace(
-                changed[index], controller=after, former_controller=before.broker, unseen_epochs=unseen
+                changed[index], controller=new, former_controller=before.broker, unseen_epochs=unseen
             )
         else:
             changed.append(
                 Incident(
-                    IncidentKind.CONTROLLER, after.since, after.since, controller=after,
-                    former_controller=before.broker, unseen_epochs=unseen,
+                    IncidentKind.CONTROLLER, after.since, after.since, controller=new,
+                    former_controller=before.broker, unseen_epochs=unseen, lines=new.lines,
                 )
             )  # fmt: skip
     return changed
@@ -400,6 +413,25 @@ def _with_shortages(
         changed.append(
             Incident(IncidentKind.UNDER_REPLICATED, group[0][1][0].since, until, shortage=shortage)
         )
+    return changed
+
+
+def _with_unclean(made: Sequence[Incident], found: Sequence[UncleanElection]) -> list[Incident]:
+    """Add each unclean election to the latest incident that it belongs to, or those left as one incident."""
+    taken: dict[int, list[UncleanElection]] = {}
+    free: list[UncleanElection] = []
+    for each in sorted(found, key=lambda each: (each.time, each.life)):
+        fitting = [
+            (incident.since, index) for index, incident in enumerate(made) if _is_during(incident, each.time)
+        ]
+        if fitting:
+            taken.setdefault(max(fitting)[1], []).append(each)
+        else:
+            free.append(each)
+    changed = [replace(incident, unclean=tuple(taken.get(index, ()))) for index, incident in enumerate(made)]
+    if free:
+        since, until = free[0].time, free[-1].time
+        changed.append(Incident(IncidentKind.UNCLEAN, since, until, unclean=tuple(free)))
     return changed
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from barnabas.analysis.story.certainty import Line
+from barnabas.analysis.story.certainty import Line, Lines
 
 NO_LEADER = -1
 
@@ -90,11 +90,13 @@ class Controller(NamedTuple):
         broker: The controller.
         epoch: The controller epoch.
         since: The election, or the first line of the controller.
+        lines: The line of that time.
     """
 
     broker: int
     epoch: int
     since: datetime
+    lines: Lines = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from barnabas.analysis.story.brokers import Absence, Cause
 from barnabas.analysis.story.certainty import Bound, Duration, Fact, Instant, Lines, Unknown, earliest
 from barnabas.analysis.story.costs import Cost, Ending
+from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incidents import Incident, IncidentKind, are_overlapping
 from barnabas.analysis.story.observed import BrokerLine
 from barnabas.analysis.story.shortages import Shortage
@@ -108,7 +109,9 @@ def headline(incident: Incident, day: date | None = None) -> Sentence:
         day: The day of all times, if they are of one day; None to print dates.
     """
     lines = _lines(incident)
-    return Sentence(f"{_happened(incident, day)}; {_costs(incident, day)}.", lines)
+    unclean = f"; {_unclean(incident.unclean, day)}" if incident.unclean else ""
+    text = f"{_happened(incident, day)}{unclean}; {_costs(incident, day)}."
+    return Sentence(text[0].upper() + text[1:], lines)
 
 
 def details(incident: Incident, day: date | None = None) -> list[Sentence]:
@@ -128,15 +131,14 @@ def details(incident: Incident, day: date | None = None) -> list[Sentence]:
             f"Broker {new.broker} was elected controller in epoch {new.epoch} by {clock(new.since, day)}, "
             f"after broker {incident.former_controller}{_unseen(incident)}."
         )
-        found.append(Sentence(text, ()))
+        found.append(Sentence(text, new.lines))
     if len(incident.costs) > 1 or any(cost.failed for cost in incident.costs):
         for cost in incident.costs:
             names = f": {_names(cost.partitions)}" if len(cost.partitions) > 1 else ""
             found.append(Sentence(f"{_cost(cost, day)}{_failed(cost)}{names}.", cost.lines))
     shortage = incident.shortage
     if shortage is not None and incident.kind is not IncidentKind.UNDER_REPLICATED:
-        lines = tuple(step.line for step in shortage.steps)
-        found.append(Sentence(f"In sync: {_short(shortage)}.", lines))
+        found.append(Sentence(f"In sync: {_short(shortage)}.", _of_shortage(shortage)))
     return found
 
 
@@ -158,8 +160,14 @@ def _is_before_its_end(absence: Absence) -> bool:
 def _lines(incident: Incident) -> Lines:
     absent = (line for each in incident.absences for line in each.lines)
     cost = (line for each in incident.costs for line in each.lines)
-    isr = (step.line for step in (incident.shortage.steps if incident.shortage else ()))
-    return tuple(dict.fromkeys((*incident.lines, *absent, *cost, *isr)))
+    unclean = (line for each in incident.unclean for line in each.lines)
+    isr = () if incident.shortage is None else _of_shortage(incident.shortage)
+    return tuple(dict.fromkeys((*incident.lines, *unclean, *absent, *cost, *isr)))
+
+
+def _of_shortage(shortage: Shortage) -> Lines:
+    refusal = () if shortage.refusal is None else (shortage.refusal.line,)
+    return tuple(dict.fromkeys((*refusal, *(step.line for step in shortage.steps), *shortage.lines)))
 
 
 def _happened(incident: Incident, day: date | None) -> str:
@@ -195,6 +203,8 @@ def _happened(incident: Incident, day: date | None) -> str:
             return f"At {since} or before partitions lost their leaders{why}"
         case IncidentKind.UNDER_REPLICATED:
             return f"Replicas fell out of sync at {since}"
+        case IncidentKind.UNCLEAN:
+            return "Leaders were elected that were not in sync"
         case IncidentKind.CONTROLLER if incident.controller is not None:
             new = incident.controller
             return (
@@ -207,6 +217,20 @@ def _happened(incident: Incident, day: date | None) -> str:
         f"Between {since} and {'the end' if until is None else clock(until, day)} the leader epochs of "
         f"{count(partitions, 'partition')} jump: at least {count(changes, 'state')} without a line "
         "in these logs"
+    )
+
+
+def _unclean(elections: Sequence[UncleanElection], day: date | None) -> str:
+    lost = "acknowledged records may be lost"
+    first = elections[0]
+    if len(elections) == 1:
+        who = f"broker {first.leader}{', which was not in sync,' if first.isr else ''} was elected leader of"
+        how = "" if first.isr else " uncleanly"
+        return f"{who} {first.life[0]}-{first.life[1]} {at(first.when, day)}{how}: {lost}"
+    names = sorted({f"{topic}-{partition}" for topic, partition, _ in (each.life for each in elections)})
+    return (
+        f"{len(elections):,} leaders that were not in sync were elected of {_names(names)}, the first "
+        f"{at(first.when, day)}: {lost}"
     )
 
 

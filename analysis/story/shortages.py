@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 from barnabas.analysis.reading.broker_kinds import BrokerKind
+from barnabas.analysis.story.certainty import Line, Lines
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
 from barnabas.analysis.story.partitions import History, IsrStep
 
@@ -27,6 +28,7 @@ class Shortage:
         is_default: Whether that is the brokers' setting, which the topic may override unseen.
         refusal: The first line of a broker that refused a write to that partition meanwhile; None if none is
             logged.
+        lines: The lines that give ``minimum``.
     """
 
     partitions: int
@@ -36,6 +38,7 @@ class Shortage:
     minimum: int | None
     is_default: bool = False
     refusal: BrokerLine | None = None
+    lines: Lines = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +49,13 @@ class Minimums:
         default: The brokers' setting; None if no line gives it or brokers differ.
         topics: The topics' own settings; None where lines differ.
         refusals: The lines of brokers that refused a write, by time.
+        lines: The latest line about each topic's setting; that about the brokers' one has no topic.
     """
 
     default: int | None
     topics: Mapping[str, int | None]
     refusals: Sequence[BrokerLine] = ()
+    lines: Mapping[str | None, Line] = field(default_factory=dict)
 
     def of(self, topic: str) -> int | None:
         """Return the setting that holds for a topic; None if it is not known."""
@@ -67,18 +72,22 @@ def minimums_of(observed: Observed) -> Minimums:
     """
     default: set[str] = set()
     topics: dict[str, set[str]] = {}
+    said: dict[str | None, Line] = {}
     for line in observed.brokers:
         if line.kind == BrokerKind.WRITES_REFUSED and line.topic is not None:
             topics.setdefault(line.topic, set()).add(str(line.minimum))
+            said[line.topic] = line.line
         for setting in line.settings if line.kind == BrokerKind.CONFIGURED else ():
             if setting.startswith(_NAME):
                 values = default if line.topic is None else topics.setdefault(line.topic, set())
                 values.add(setting.removeprefix(_NAME))
+                said[line.topic] = line.line
     common = _only(default) if observed.min_insync is None else observed.min_insync
     return Minimums(
         common,
         {topic: common if values == {""} else _only(values) for topic, values in topics.items()},
         [line for line in observed.brokers if line.kind == BrokerKind.WRITES_REFUSED],
+        said,
     )
 
 
@@ -120,7 +129,24 @@ def shortage_of(periods: Sequence[Period], minimums: Minimums) -> Shortage:
         minimums.of(topic),
         is_default=topic not in minimums.topics,
         refusal=_refusal(topic, partition, steps, minimums.refusals),
+        lines=tuple(line for name in (topic, None) if (line := minimums.lines.get(name)) is not None)[:1],
     )
+
+
+def refused(shortage: Shortage) -> timedelta:
+    """Return how long writes with acks=all were refused, as far as it is proven.
+
+    The brokers' setting alone proves nothing, because the topic may have its own one.
+    """
+    minimum = shortage.minimum
+    if minimum is None or (shortage.is_default and shortage.refusal is None):
+        return timedelta(0)
+    short = (
+        step.until - step.since
+        for step in shortage.steps
+        if step.size < minimum and step.is_certain and step.until is not None
+    )
+    return sum(short, timedelta(0))
 
 
 def _refusal(

@@ -56,6 +56,15 @@ def test_the_story_is_the_one_that_a_person_reads_from_the_lines(
     assert_told(told(observe(logs, min_insync)), expected)
 
 
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_every_sentence_has_lines_that_prove_it(path: Path, observe: Callable[..., Observed]) -> None:
+    _, logs, min_insync = parted(path.read_text(encoding="utf-8"))
+    for incident in incidents(observe(logs, min_insync)):
+        for sentence in (headline(incident), *details(incident)):
+            assert sentence.lines, sentence.text
+            assert all(line.text for line in sentence.lines)
+
+
 THROUGH_SPARK = ("0.9-failover-at-trace", "2.8-three-partitions-two-endings")
 
 

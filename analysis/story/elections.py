@@ -1,0 +1,85 @@
+"""Unclean elections: leaders that were not in sync, so that acknowledged records may be lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import NamedTuple
+
+from barnabas.analysis.reading.kinds import Election
+from barnabas.analysis.story.certainty import Bound, Fact, Instant, Lines, latest
+from barnabas.analysis.story.observed import NO_LEADER, State
+from barnabas.analysis.story.partitions import Life
+
+
+class UncleanElection(NamedTuple):
+    """The election of a leader that was not in sync.
+
+    Attributes:
+        life: The partition.
+        leader: The leader.
+        leader_epoch: Its leader epoch; None if no line gives it.
+        isr: The ISR before; empty if no line gives it.
+        when: The election; only its latest moment if no controller's line shows it.
+        lines: The lines that prove it.
+    """
+
+    life: Life
+    leader: int
+    leader_epoch: int | None
+    isr: tuple[int, ...]
+    when: Instant
+    lines: Lines
+
+    @property
+    def time(self) -> datetime:
+        """Return the latest moment of the election."""
+        known = latest(self.when)
+        if known is None:
+            raise AssertionError("a line shows the election, and each line has a time")
+        return known
+
+
+def unclean_elections(states: Iterable[State]) -> Iterator[UncleanElection]:
+    """Yield the unclean elections of leaders.
+
+    These are those that KRaft's controller calls so, and those from outside the ISR by a ZooKeeper
+    controller, where versions show that nothing lies between. A KRaft leader from outside the ISR may come
+    from the eligible leader replicas (KIP-966), of which the brokers' lines say nothing. They lack the
+    controller epoch, which ZooKeeper controllers' requests have.
+    """
+    for before, after in _versions(states):
+        if after.leader == NO_LEADER or (after.election or Election.UNCLEAN) != Election.UNCLEAN:
+            continue
+        isr = () if before is None else before.isr or ()
+        is_outside = bool(isr) and after.leader not in isr
+        if after.election is None and (after.controller_epoch is None or not is_outside):
+            continue
+        when: Instant = Bound(None, after.first_logged) if after.decided is None else Fact(after.decided)
+        yield UncleanElection(
+            (after.topic, after.partition, after.life), after.leader, after.leader_epoch,
+            isr if is_outside else (), when,
+            (after.line,) if before is None else (after.line, before.line),
+        )  # fmt: skip
+
+
+def consecutive(states: Iterable[State]) -> Iterator[tuple[State, State]]:
+    """Yield the pairs of states of one partition whose versions (zkVersion) follow each other."""
+    for before, after in _versions(states):
+        if before is not None:
+            yield before, after
+
+
+def _versions(states: Iterable[State]) -> Iterator[tuple[State | None, State]]:
+    """Yield each version's state after that of the version before; None if no line shows that one."""
+    by_version: dict[Life, dict[int, State]] = {}
+    for state in states:
+        if state.version is None or state.isr is None:
+            continue
+        known = by_version.setdefault((state.topic, state.partition, state.life), {})
+        best = known.get(state.version)
+        if best is None or (best.decided is None and state.decided is not None):
+            known[state.version] = state
+    for known in by_version.values():
+        for version in sorted(known):
+            yield known.get(version - 1), known[version]
