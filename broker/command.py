@@ -17,7 +17,7 @@ from barnabas.broker.config.broker_config import BrokerConfig, SettingsFileError
 from barnabas.broker.disk.files import lock_file
 from barnabas.broker.errors import StartError
 from barnabas.broker.node.run import run
-from barnabas.cluster.model.configs import ConfigError
+from barnabas.cluster.model.configs.declarations import ConfigError
 from barnabas.cluster.rpc import channels
 from barnabas.cluster.runtime import failpoints, logs
 from barnabas.cluster.runtime.allocator import keep_freed_memory

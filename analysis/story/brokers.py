@@ -347,7 +347,7 @@ def _lives_on(
 def _epoch_at(broker: int, fenced: BrokerLine, observed: Observed) -> int:
     """Return the epoch of a broker that is fenced: from the line itself, else from the last one before.
 
-    A broker epoch is the offset of the record of a registration, and each process registers anew.
+    A broker epoch is the offset of the record of a registration, and each process registers again.
     """
     epochs = [
         (line.time, line.broker_epoch)

@@ -25,7 +25,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import IO, Self
 
-from barnabas.cluster.model.configs_zookeeper import LOGIN_CONFIG
+from barnabas.cluster.model.configs.zookeeper import LOGIN_CONFIG
 from barnabas.cluster.zk.client_tls import ClientTls
 from barnabas.local.children import tied_to_parent
 from barnabas.local.class_archive import ClassArchive

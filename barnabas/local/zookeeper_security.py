@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from barnabas.cluster.model.configs_zookeeper import LOGIN_CONFIG
+from barnabas.cluster.model.configs.zookeeper import LOGIN_CONFIG
 from barnabas.cluster.model.jaas import parse_jaas_file
 
 JAAS_FILE = "jaas.conf"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 
-from barnabas.cluster.model.configs import ConfigError
+from barnabas.cluster.model.configs.declarations import ConfigError
 from barnabas.tools.client_login import ClientLoginError, with_login
 from barnabas.tools.client_tls import taken
 from barnabas.tools.options import JavaError
@@ -24,7 +24,7 @@ _RENAMED = {
 }
 
 EXCLUDE_INTERNAL = "exclude.internal.topics"
-"""Whether a pattern leaves out Kafka's own topics; a tool that subscribes to patterns sees to it itself."""
+"""The property by which patterns leave out Kafka's own topics; tools with patterns do that themselves."""
 
 _WITHOUT_USE = frozenset(
     {

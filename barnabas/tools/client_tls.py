@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from barnabas.cluster.model.configs import ConfigError, table
-from barnabas.cluster.model.configs_ssl import SSL_CONFIGS, STORE_CONFIGS, TLS_VERSIONS
+from barnabas.cluster.model.configs.declarations import ConfigError, table
+from barnabas.cluster.model.configs.ssl import SSL_CONFIGS, STORE_CONFIGS, TLS_VERSIONS
 from barnabas.cluster.tls.terms import Terms
 
 if TYPE_CHECKING:

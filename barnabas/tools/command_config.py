@@ -7,7 +7,7 @@ from typing import Any
 
 from kafka.admin import KafkaAdminClient
 
-from barnabas.cluster.model.configs import ConfigError
+from barnabas.cluster.model.configs.declarations import ConfigError
 from barnabas.cluster.model.properties import parse_properties
 from barnabas.tools.client_login import ClientLoginError, with_login
 from barnabas.tools.client_tls import taken

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from barnabas.cluster.model.commands.configs import ConfigResource, ConfigResourceType
-from barnabas.cluster.model.configs_described import ConfigSource
+from barnabas.cluster.model.configs.described import ConfigSource
 from barnabas.cluster.model.properties import parse_properties
 from barnabas.tools.options import (
     COMMAND_CONFIG,

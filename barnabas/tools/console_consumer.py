@@ -60,7 +60,7 @@ _TIMESTAMP_TYPES = {
 
 
 class Form(Protocol):
-    """What makes a text of a record."""
+    """The formatter of records."""
 
     def text_of(self, record: Record) -> bytes:
         """Return the text of a record, with its end of line."""

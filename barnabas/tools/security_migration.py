@@ -13,8 +13,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from barnabas.cluster.model.configs import ConfigError
-from barnabas.cluster.model.configs_zookeeper import LOGIN_CONFIG
+from barnabas.cluster.model.configs.declarations import ConfigError
+from barnabas.cluster.model.configs.zookeeper import LOGIN_CONFIG
 from barnabas.cluster.zk.client_settings import (
     OPTIONS_VARIABLE,
     SET_ACL,

@@ -13,7 +13,7 @@ from typing import Any
 from kafka.protocol.admin import CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest
 
 from barnabas.cluster.model.commands.configs import ConfigResource, ConfigResourceType
-from barnabas.cluster.model.configs_described import ConfigSource
+from barnabas.cluster.model.configs.described import ConfigSource
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools.admin_client import (
     SERVER_MS,

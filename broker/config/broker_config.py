@@ -18,10 +18,10 @@ from barnabas.broker.config.security import is_listener_setting, listener_securi
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.server.listener_security import ListenerSecurity
 from barnabas.cluster.model.brokers import Endpoint
-from barnabas.cluster.model.configs import ConfigError, Value, parse_given, with_defaults
-from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
-from barnabas.cluster.model.configs_topic import parse_topic, resolve
-from barnabas.cluster.model.configs_unserved import unserved
+from barnabas.cluster.model.configs.broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs.declarations import ConfigError, Value, parse_given, with_defaults
+from barnabas.cluster.model.configs.topic import parse_topic, resolve
+from barnabas.cluster.model.configs.unserved import unserved
 from barnabas.cluster.model.properties import parse_properties
 
 

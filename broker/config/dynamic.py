@@ -14,10 +14,10 @@ from types import MappingProxyType
 import structlog
 
 from barnabas.broker.config.broker_config import BrokerConfig, resolve_log_config
-from barnabas.cluster.model.configs import ConfigError, Value
-from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
-from barnabas.cluster.model.configs_described import LIVE_BROKER_CONFIGS, BrokerSettings
-from barnabas.cluster.model.configs_security import check_listener_limit
+from barnabas.cluster.model.configs.broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs.declarations import ConfigError, Value
+from barnabas.cluster.model.configs.described import LIVE_BROKER_CONFIGS, BrokerSettings
+from barnabas.cluster.model.configs.security import check_listener_limit
 
 _log = structlog.get_logger("kafka.server.DynamicBrokerConfig")
 

@@ -16,8 +16,8 @@ from barnabas.broker.core.replication_quota import ReplicationThrottles
 from barnabas.broker.disk.log import Log
 from barnabas.cluster.model.addresses import host_address
 from barnabas.cluster.model.client_quotas import QuotaEntity, quotas_of
-from barnabas.cluster.model.configs import ConfigError
-from barnabas.cluster.model.configs_topic import TOPIC_CONFIGS
+from barnabas.cluster.model.configs.declarations import ConfigError
+from barnabas.cluster.model.configs.topic import TOPIC_CONFIGS
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.model.scram import ScramCredential, ScramMechanism, credentials_of
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from barnabas.broker.server.mechanisms import LOGIN_MODULES
-from barnabas.cluster.model.configs import HIDDEN, Config, ConfigError, Value, table
-from barnabas.cluster.model.configs_security import LISTENER_PREFIX, SECURITY_CONFIGS
+from barnabas.cluster.model.configs.declarations import HIDDEN, Config, ConfigError, Value, table
+from barnabas.cluster.model.configs.security import LISTENER_PREFIX, SECURITY_CONFIGS
 from barnabas.cluster.model.jaas import JaasEntry, JaasError, parse_jaas
 
 CONFIGS: Mapping[str, Config] = table(SECURITY_CONFIGS)

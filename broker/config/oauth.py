@@ -13,7 +13,7 @@ from barnabas.broker.core.sasl.bearer_tokens import UnsecuredOptions, unsecured_
 from barnabas.broker.server.key_source import URLS, is_allowed
 from barnabas.broker.server.mechanisms import OAUTHBEARER
 from barnabas.broker.server.signed_tokens import SignedOptions
-from barnabas.cluster.model.configs import HIDDEN, ConfigError
+from barnabas.cluster.model.configs.declarations import HIDDEN, ConfigError
 from barnabas.cluster.model.jaas import MODULES, JaasEntry
 
 _CLASS, _URL = "sasl.server.callback.handler.class", "sasl.oauthbearer.jwks.endpoint.url"

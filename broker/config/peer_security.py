@@ -14,8 +14,8 @@ from barnabas.broker.config.listener_values import ListenerValues
 from barnabas.broker.config.tls import ssl_settings
 from barnabas.broker.server.listener_security import SslSettings
 from barnabas.cluster.model.brokers import Endpoint
-from barnabas.cluster.model.configs import ConfigError, Value, render
-from barnabas.cluster.model.configs_ssl import TLS_VERSIONS
+from barnabas.cluster.model.configs.declarations import ConfigError, Value, render
+from barnabas.cluster.model.configs.ssl import TLS_VERSIONS
 from barnabas.cluster.model.principal_mapping import PrincipalMapping
 
 if TYPE_CHECKING:

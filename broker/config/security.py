@@ -14,8 +14,8 @@ from barnabas.broker.config.tls import ssl_settings
 from barnabas.broker.server.listener_security import ListenerSecurity, MechanismSettings
 from barnabas.broker.server.mechanisms import LOGIN_MODULES, OAUTHBEARER
 from barnabas.cluster.model.brokers import Endpoint
-from barnabas.cluster.model.configs import ConfigError, Value
-from barnabas.cluster.model.configs_security import (
+from barnabas.cluster.model.configs.declarations import ConfigError, Value
+from barnabas.cluster.model.configs.security import (
     LISTENER_PREFIX,
     PER_MECHANISM,
     SASL_PROTOCOLS,

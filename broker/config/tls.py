@@ -9,9 +9,9 @@ from types import MappingProxyType
 
 from barnabas.broker.config.listener_values import ListenerValues
 from barnabas.broker.server.listener_security import SslSettings
-from barnabas.cluster.model.configs import ConfigError, Value, render
-from barnabas.cluster.model.configs_security import SASL_PROTOCOLS
-from barnabas.cluster.model.configs_ssl import STORE_CONFIGS
+from barnabas.cluster.model.configs.declarations import ConfigError, Value, render
+from barnabas.cluster.model.configs.security import SASL_PROTOCOLS
+from barnabas.cluster.model.configs.ssl import STORE_CONFIGS
 from barnabas.cluster.model.principal_mapping import BadRuleError, PrincipalMapping
 from barnabas.cluster.tls.ciphers import CipherSuitesError, suites_of
 from barnabas.cluster.tls.terms import Terms

@@ -10,7 +10,7 @@ import structlog
 
 from barnabas.broker.config.broker_config import BrokerConfig
 from barnabas.broker.core.log_config import LogConfig
-from barnabas.cluster.model.configs import ConfigError
+from barnabas.cluster.model.configs.declarations import ConfigError
 from barnabas.cluster.zk.errors import SessionExpired, ZooKeeperError
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from barnabas.broker.core.record_batch import TimestampType
-from barnabas.cluster.model.configs import Value
+from barnabas.cluster.model.configs.declarations import Value
 
 _TIMESTAMP_TYPES = {
     "CreateTime": TimestampType.CREATE_TIME,
@@ -101,7 +101,7 @@ class LogConfig:
         """Build the settings of a topic's logs.
 
         Args:
-            topic: All settings of the topic, parsed, as `cluster.model.configs_topic.resolve` gives them.
+            topic: All settings of the topic, parsed, as `cluster.model.configs.topic.resolve` gives them.
         """
         values: dict[str, Any] = {each.name: topic[each.name.replace("_", ".")] for each in fields(cls)}
         values["message_timestamp_type"] = _TIMESTAMP_TYPES[values["message_timestamp_type"]]

@@ -31,8 +31,8 @@ from barnabas.broker.lifecycle.sockets import bind
 from barnabas.broker.membership.identity import broker_id_of, new_cluster_id
 from barnabas.broker.membership.registration import Membership, ZooKeeperAddress
 from barnabas.broker.node.tls import open_tls, reload
-from barnabas.cluster.model.configs import ConfigError, Value
-from barnabas.cluster.model.configs_authorizer import rules_of
+from barnabas.cluster.model.configs.authorizer import rules_of
+from barnabas.cluster.model.configs.declarations import ConfigError, Value
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.runtime.logs import set_up_authorizer_log
 from barnabas.cluster.zk.client_settings import ZooKeeperSecurityError, security_of

@@ -23,7 +23,7 @@ from barnabas.broker.server.peer_access import CLUSTER_ACTION, Certificates, Pee
 from barnabas.broker.server.peer_claims import PeerClaims
 from barnabas.cluster.model.acls import CLUSTER_NAME
 from barnabas.cluster.model.brokers import Broker
-from barnabas.cluster.model.configs import ConfigError
+from barnabas.cluster.model.configs.declarations import ConfigError
 from barnabas.cluster.model.controllership import Owner
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.model.principal import ANONYMOUS, USER_TYPE, KafkaPrincipal

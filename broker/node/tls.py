@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.config.broker_config import BrokerConfig
 from barnabas.broker.errors import StartError
-from barnabas.cluster.model.configs import ConfigError
+from barnabas.cluster.model.configs.declarations import ConfigError
 
 if TYPE_CHECKING:
     from barnabas.broker.server.listener_tls import ListenerTls

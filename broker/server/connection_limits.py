@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from barnabas.broker.core.connection_quotas import UNLIMITED, ConnectionLimits, ListenerLimits
 from barnabas.cluster.model.addresses import numbers_by_address
-from barnabas.cluster.model.configs_described import BrokerSettings
-from barnabas.cluster.model.configs_security import LISTENER_PREFIX
+from barnabas.cluster.model.configs.described import BrokerSettings
+from barnabas.cluster.model.configs.security import LISTENER_PREFIX
 
 _MAXIMUM, _RATE = "max.connections", "max.connection.creation.rate"
 

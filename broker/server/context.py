@@ -20,7 +20,7 @@ from barnabas.broker.server.request_meter import RequestMeter
 from barnabas.broker.wire.frames import Body, Request
 from barnabas.cluster.model.client_quotas import QuotaEntity
 from barnabas.cluster.model.commands.command import ControllerPort
-from barnabas.cluster.model.configs_described import BrokerSettings
+from barnabas.cluster.model.configs.described import BrokerSettings
 from barnabas.cluster.model.ids import BrokerId, ProducerId
 from barnabas.cluster.model.settings import setting
 from barnabas.cluster.zk.store_configs import ResourceConfigs

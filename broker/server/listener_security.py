@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from barnabas.broker.core.sasl.bearer_tokens import UnsecuredOptions
 from barnabas.broker.server.signed_tokens import SignedOptions
-from barnabas.cluster.model.configs import Value
+from barnabas.cluster.model.configs.declarations import Value
 from barnabas.cluster.model.jaas import JaasEntry
 from barnabas.cluster.model.principal_mapping import PrincipalMapping
 from barnabas.cluster.tls.terms import Terms

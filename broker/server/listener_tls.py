@@ -13,9 +13,9 @@ import structlog
 
 from barnabas.broker.server.listener_security import SslSettings
 from barnabas.broker.server.tls_transport import HandshakeError, TlsTransport
-from barnabas.cluster.model.configs import ConfigError, Value
-from barnabas.cluster.model.configs_security import LISTENER_PREFIX, listener_store
-from barnabas.cluster.model.configs_ssl import LIVE_STORE_CONFIGS, STORE_CONFIGS
+from barnabas.cluster.model.configs.declarations import ConfigError, Value
+from barnabas.cluster.model.configs.security import LISTENER_PREFIX, listener_store
+from barnabas.cluster.model.configs.ssl import LIVE_STORE_CONFIGS, STORE_CONFIGS
 from barnabas.cluster.model.principal import ANONYMOUS, USER_TYPE, KafkaPrincipal
 from barnabas.cluster.model.principal_mapping import NoMatchingRuleError
 from barnabas.cluster.tls.context import server_context, subject_of

@@ -9,7 +9,7 @@ from pathlib import Path
 import grpc
 import structlog
 
-from barnabas.cluster.model.configs import ConfigError
+from barnabas.cluster.model.configs.declarations import ConfigError
 from barnabas.cluster.runtime.line_limit import LINES
 from barnabas.cluster.tls.renewal import refusal_of
 from barnabas.cluster.tls.stores import Identity, Stores

@@ -16,8 +16,8 @@ from collections.abc import Mapping
 from dataclasses import field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from barnabas.cluster.model.configs import Value
-from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs.broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs.declarations import Value
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

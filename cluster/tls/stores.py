@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.serialization import (
     PublicFormat,
 )
 
-from barnabas.cluster.model.configs import HIDDEN, ConfigError, Password, Value
+from barnabas.cluster.model.configs.declarations import HIDDEN, ConfigError, Password, Value
 from barnabas.cluster.tls import pem, pkcs12
 
 T = TypeVar("T")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from barnabas.cluster.model.configs_ssl import TLS_VERSIONS
+from barnabas.cluster.model.configs.ssl import TLS_VERSIONS
 from barnabas.cluster.tls.ciphers import CipherSuites
 
 

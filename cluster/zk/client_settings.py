@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from barnabas.cluster.model.configs_zookeeper import LOGIN_CONFIG
+from barnabas.cluster.model.configs.zookeeper import LOGIN_CONFIG
 from barnabas.cluster.model.jaas import JaasEntry, JaasError, parse_jaas_file
 from barnabas.cluster.zk.client_tls import ENABLE, HOST_CHECK, KEYSTORE, ClientTls
 from barnabas.cluster.zk.security import Login, ZooKeeperSecurity

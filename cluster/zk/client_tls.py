@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from barnabas.cluster.model.configs import ConfigError, Value, parse_given, table, with_defaults
-from barnabas.cluster.model.configs_zookeeper import ZOOKEEPER_SECURITY_CONFIGS
+from barnabas.cluster.model.configs.declarations import ConfigError, Value, parse_given, table, with_defaults
+from barnabas.cluster.model.configs.zookeeper import ZOOKEEPER_SECURITY_CONFIGS
 from barnabas.cluster.tls.ciphers import TLS_1_3, CipherSuitesError, suites_of
 from barnabas.cluster.tls.terms import Terms
 

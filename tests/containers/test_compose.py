@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.chaos.waiting import wait_until
-from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs.broker import BROKER_CONFIGS
 
 pytestmark = [pytest.mark.containers, pytest.mark.timeout(1800)]
 

@@ -27,9 +27,9 @@ from barnabas.broker.server.quotas import ClientQuotas
 from barnabas.broker.server.request_meter import RequestMeter
 from barnabas.cluster.model.brokers import Broker, Endpoint
 from barnabas.cluster.model.commands.topics import CreateTopicsResult, TopicResult
-from barnabas.cluster.model.configs import with_defaults
-from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
-from barnabas.cluster.model.configs_described import BrokerSettings
+from barnabas.cluster.model.configs.broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs.declarations import with_defaults
+from barnabas.cluster.model.configs.described import BrokerSettings
 from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition

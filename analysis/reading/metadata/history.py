@@ -29,7 +29,7 @@ _NOBODY = -1
 _YES, _NO = 1, -1
 
 NEVER_ASKED_TO_STOP = "a new process registered, and the one before had not asked to stop"
-"""What the registration of a new incarnation says in the column ``error`` if no stop precedes it."""
+"""The text in the column ``error`` of a new incarnation's registration if no stop precedes it."""
 
 _RECOVERING = 1
 _ENTRIES = 10_000

@@ -1,4 +1,4 @@
-"""What ``kafka-dump-log.sh --transaction-log-decoder`` prints of the records of ``__transaction_state``.
+"""The texts of ``kafka-dump-log.sh --transaction-log-decoder`` for records of ``__transaction_state``.
 
 Our brokers write no such topic; the directories of a Kafka cluster have it. Partitions are listed as the
 record has them; 2.8 lists them in the order of a hash set. Sources: ``TransactionLogKey.json``,

@@ -18,7 +18,7 @@ from barnabas.broker.wire.frames import NO_THROTTLE, Request, milliseconds
 from barnabas.cluster.model.commands.command import Refused
 from barnabas.cluster.model.commands.configs import MAX_SETTINGS
 from barnabas.cluster.model.commands.topics import MAX_PARTITIONS, CreateTopics, NewTopic, TopicResult
-from barnabas.cluster.model.configs_described import describe_topic
+from barnabas.cluster.model.configs.described import describe_topic
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
 

@@ -16,8 +16,8 @@ from barnabas.broker.replicas.turn import Turn, freed_in_turns, paced, unique
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.portions import portions
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
-from barnabas.cluster.model.configs import ConfigError, Type
-from barnabas.cluster.model.configs_described import (
+from barnabas.cluster.model.configs.declarations import ConfigError, Type
+from barnabas.cluster.model.configs.described import (
     ConfigSource,
     DescribedConfig,
     describe_broker,

@@ -24,18 +24,18 @@ from barnabas.cluster.model.commands.configs import (
     ConfigResource,
     ConfigResourceType,
 )
-from barnabas.cluster.model.configs import Config, ConfigError, Type, Value
-from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
-from barnabas.cluster.model.configs_described import DYNAMIC_BROKER_CONFIGS, LISTENER_CONFIGS
-from barnabas.cluster.model.configs_security import (
+from barnabas.cluster.model.configs.broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs.declarations import Config, ConfigError, Type, Value
+from barnabas.cluster.model.configs.described import DYNAMIC_BROKER_CONFIGS, LISTENER_CONFIGS
+from barnabas.cluster.model.configs.security import (
     LISTENER_PREFIX,
     check_listener_limit,
     listener_limit,
     listener_store,
 )
-from barnabas.cluster.model.configs_ssl import LIVE_STORE_CONFIGS
-from barnabas.cluster.model.configs_topic import TOPIC_CONFIGS, conflict, parse_topic
-from barnabas.cluster.model.configs_unserved import unserved
+from barnabas.cluster.model.configs.ssl import LIVE_STORE_CONFIGS
+from barnabas.cluster.model.configs.topic import TOPIC_CONFIGS, conflict, parse_topic
+from barnabas.cluster.model.configs.unserved import unserved
 from barnabas.cluster.model.errors import ErrorCode
 
 T = TypeVar("T", bound=Hashable)

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from barnabas.cluster.model import placement, topic_names
 from barnabas.cluster.model.brokers import Broker
 from barnabas.cluster.model.commands.topics import MAX_PARTITIONS, NewTopic
-from barnabas.cluster.model.configs import ConfigError
-from barnabas.cluster.model.configs_topic import conflict, parse_topic
-from barnabas.cluster.model.configs_unserved import unserved
+from barnabas.cluster.model.configs.declarations import ConfigError
+from barnabas.cluster.model.configs.topic import conflict, parse_topic
+from barnabas.cluster.model.configs.unserved import unserved
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.model.partition import Assignment

@@ -8,7 +8,7 @@ from pathlib import Path
 import confluent_kafka
 import pytest
 
-from barnabas.cluster.model.configs import ConfigError
+from barnabas.cluster.model.configs.declarations import ConfigError
 from barnabas.tools.client_properties import for_librdkafka
 from barnabas.tools.client_tls import taken
 from barnabas.tools.command_config import CommandConfigError, for_kafka_python

@@ -11,7 +11,7 @@ from barnabas.cluster.model.commands.configs import (
     ConfigResource,
     ConfigResourceType,
 )
-from barnabas.cluster.model.configs_described import ConfigSource, ConfigSynonym
+from barnabas.cluster.model.configs.described import ConfigSource, ConfigSynonym
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools.admin_client import AdminClient
 from barnabas.tools.config_client import ConfigClient, Refusal, warnings

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.cluster.model.configs_described import ConfigSource
+from barnabas.cluster.model.configs.described import ConfigSource
 from barnabas.tools.config_flags import (
     OPTIONS,
     Entity,

@@ -7,7 +7,7 @@ from typing import Any, Self
 import pytest
 
 from barnabas.cluster.model.commands.configs import ConfigAlteration, ConfigOperation
-from barnabas.cluster.model.configs_described import ConfigSource, ConfigSynonym
+from barnabas.cluster.model.configs.described import ConfigSource, ConfigSynonym
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools import configs
 from barnabas.tools.admin_client import AdminError, NotSupported

@@ -9,7 +9,7 @@ from typing import Any, Self
 import pytest
 from kafka.protocol.admin import ListPartitionReassignmentsRequest
 
-from barnabas.cluster.model.configs_described import ConfigSource
+from barnabas.cluster.model.configs.described import ConfigSource
 from barnabas.tools import admin_client, topics
 from barnabas.tools.admin_client import AdminError, Answer, NotSupported, PartitionMetadata, TopicMetadata
 

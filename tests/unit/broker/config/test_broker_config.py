@@ -7,7 +7,7 @@ from barnabas.broker.config.broker_config import SettingsFileError, parse, read_
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.record_batch import TimestampType
 from barnabas.cluster.model.brokers import Endpoint
-from barnabas.cluster.model.configs import ConfigError
+from barnabas.cluster.model.configs.declarations import ConfigError
 
 LEAST = {"zookeeper.connect": "localhost:2181", "broker.id": "1"}
 

@@ -2,7 +2,7 @@ import pytest
 
 from barnabas.broker.config.listeners import parse_listeners, parse_security_map
 from barnabas.cluster.model.brokers import Endpoint
-from barnabas.cluster.model.configs import ConfigError
+from barnabas.cluster.model.configs.declarations import ConfigError
 
 PLAIN = {"PLAINTEXT": "PLAINTEXT", "GRPC": "PLAINTEXT"}
 

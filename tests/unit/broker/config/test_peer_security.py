@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from barnabas.broker.config.broker_config import parse
-from barnabas.cluster.model.configs import ConfigError
+from barnabas.cluster.model.configs.declarations import ConfigError
 from tests.certificates import Authority
 
 LISTENERS = {"zookeeper.connect": "z", "listeners": "PLAINTEXT://h:1,GRPC://h:2"}

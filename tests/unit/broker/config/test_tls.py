@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from barnabas.broker.config.broker_config import parse
-from barnabas.cluster.model.configs import ConfigError, Password
+from barnabas.cluster.model.configs.declarations import ConfigError, Password
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 GIVEN = {

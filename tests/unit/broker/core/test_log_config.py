@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from barnabas.broker.core.log_config import UNLIMITED, LogConfig
 from barnabas.broker.core.record_batch import TimestampType
-from barnabas.cluster.model.configs import with_defaults
-from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
-from barnabas.cluster.model.configs_topic import parse_topic, resolve
+from barnabas.cluster.model.configs.broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs.declarations import with_defaults
+from barnabas.cluster.model.configs.topic import parse_topic, resolve
 
 
 def test_defaults_are_kafkas():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from barnabas.broker.disk.log_context import LogContext
 from barnabas.broker.disk.results import LogAppendInfo, OffsetOutOfRange
-from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs.broker import BROKER_CONFIGS
 from barnabas.cluster.model.errors import ErrorCode
 
 

@@ -9,7 +9,7 @@ from barnabas.broker.config.broker_config import parse
 from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.node.serve import serve_clients
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
-from barnabas.cluster.model.configs_described import BrokerSettings
+from barnabas.cluster.model.configs.described import BrokerSettings
 from barnabas.cluster.runtime.metrics import Metrics
 
 

@@ -9,8 +9,8 @@ import pytest
 from barnabas.broker.lifecycle.controlled_shutdown import ControlledShutdownSettings
 from barnabas.broker.replicas.settings import ReplicaSettings
 from barnabas.broker.server.context import ServerSettings
-from barnabas.cluster.model.configs import Type
-from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs.broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs.declarations import Type
 from barnabas.cluster.model.settings import setting_names
 from barnabas.controller.node import ControllerSettings
 

@@ -27,9 +27,9 @@ from barnabas.broker.wire.frames import Request
 from barnabas.broker.wire.schemas import REQUEST, load_payload_module, load_schema
 from barnabas.cluster.model.brokers import Broker, Endpoint
 from barnabas.cluster.model.commands.topics import CreateTopicsResult, TopicResult
-from barnabas.cluster.model.configs import parse_given, with_defaults
-from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
-from barnabas.cluster.model.configs_described import BrokerSettings
+from barnabas.cluster.model.configs.broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs.declarations import parse_given, with_defaults
+from barnabas.cluster.model.configs.described import BrokerSettings
 from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition

@@ -5,7 +5,7 @@ from __future__ import annotations
 from barnabas.broker.config.broker_config import parse
 from barnabas.broker.core.connection_quotas import ConnectionLimits, ListenerLimits
 from barnabas.broker.server.connection_limits import limits_of
-from barnabas.cluster.model.configs_described import BrokerSettings
+from barnabas.cluster.model.configs.described import BrokerSettings
 
 
 def settings(dynamic=None, default=None, **given):

@@ -4,7 +4,7 @@ from structlog.testing import capture_logs
 
 from barnabas.broker.server.listener_security import SslSettings
 from barnabas.broker.server.listener_tls import ListenerTls
-from barnabas.cluster.model.configs import ConfigError
+from barnabas.cluster.model.configs.declarations import ConfigError
 from barnabas.cluster.model.principal_mapping import PrincipalMapping
 from barnabas.cluster.tls.terms import Terms
 from tests.certificates import Authority

@@ -10,7 +10,7 @@ from structlog.testing import capture_logs
 
 from barnabas.broker.server import peer_credentials
 from barnabas.broker.server.peer_credentials import PeerCredentials
-from barnabas.cluster.model.configs import ConfigError
+from barnabas.cluster.model.configs.declarations import ConfigError
 from barnabas.cluster.rpc.channels import open_channel, take_credentials
 from barnabas.cluster.tls.stores import Stores, load_stores
 from tests.certificates import Authority

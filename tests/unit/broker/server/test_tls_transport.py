@@ -17,7 +17,7 @@ from barnabas.broker.server.connection_limits import ConnectionLimits
 from barnabas.broker.server.listener_security import SslSettings
 from barnabas.broker.server.listener_tls import ListenerTls
 from barnabas.broker.server.tls_transport import TlsTransport
-from barnabas.cluster.model.configs import Password
+from barnabas.cluster.model.configs.declarations import Password
 from barnabas.cluster.model.principal import ANONYMOUS
 from barnabas.cluster.model.principal_mapping import PrincipalMapping
 from barnabas.cluster.tls.ciphers import suites_of

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from barnabas.cluster.model.configs import with_defaults
-from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs.broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs.declarations import with_defaults
 from barnabas.cluster.model.settings import setting, setting_names, settings_of
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from barnabas.cluster.model.configs import Password
+from barnabas.cluster.model.configs.declarations import Password
 from barnabas.cluster.tls.renewal import refusal_of
 from barnabas.cluster.tls.stores import load_stores
 from tests.certificates import Authority

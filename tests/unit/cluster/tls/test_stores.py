@@ -5,7 +5,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 
-from barnabas.cluster.model.configs import ConfigError, Password
+from barnabas.cluster.model.configs.declarations import ConfigError, Password
 from barnabas.cluster.tls.stores import load_stores
 from tests.certificates import Authority, write_trusted_pkcs12
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.cluster.model.configs import ConfigError
+from barnabas.cluster.model.configs.declarations import ConfigError
 from barnabas.cluster.zk.client_settings import (
     SYSTEM_PROPERTIES,
     ZooKeeperSecurityError,

@@ -7,7 +7,7 @@ import ssl
 
 import pytest
 
-from barnabas.cluster.model.configs import ConfigError
+from barnabas.cluster.model.configs.declarations import ConfigError
 from barnabas.cluster.zk.client_tls import ClientTls
 from tests.certificates import Authority, write_trusted_pkcs12
 

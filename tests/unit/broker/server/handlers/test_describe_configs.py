@@ -6,7 +6,7 @@ import pytest
 
 from barnabas.broker.replicas import turn
 from barnabas.broker.server.handlers.describe_configs import handle
-from barnabas.cluster.model.configs_described import BrokerSettings
+from barnabas.cluster.model.configs.described import BrokerSettings
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.zk.errors import ZooKeeperTimeout
 

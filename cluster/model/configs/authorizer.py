@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from barnabas.cluster.model.authorization import Rules
-from barnabas.cluster.model.configs import Config, Rule, Type, Value, one_of
+from barnabas.cluster.model.configs.declarations import Config, Rule, Type, Value, one_of
 from barnabas.cluster.model.principal import KafkaPrincipal, principal_of
 
 ACL_AUTHORIZER = "kafka.security.authorizer.AclAuthorizer"

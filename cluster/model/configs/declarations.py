@@ -1,6 +1,6 @@
 """Declarations of settings, and the parsing of their text into checked values.
 
-The tables themselves are `cluster.model.configs_broker`, `configs_log` and `configs_topic`. Types, ranges and
+The tables themselves are `cluster.model.configs.broker`, `log` and `topic`. Types, ranges and
 the rule "null means not set" are those of Kafka's ``ConfigDef`` (release 2.8).
 """
 

@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from barnabas.cluster.model.configs import ConfigError, parse_given, with_defaults
-from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
-from barnabas.cluster.model.configs_described import (
+from barnabas.cluster.model.configs.broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs.declarations import ConfigError, parse_given, with_defaults
+from barnabas.cluster.model.configs.described import (
     DYNAMIC_BROKER_CONFIGS,
     LISTENER_CONFIGS,
     LIVE_BROKER_CONFIGS,
@@ -15,7 +15,7 @@ from barnabas.cluster.model.configs_described import (
     describe_brokers_default,
     describe_topic,
 )
-from barnabas.cluster.model.configs_topic import TOPIC_CONFIGS
+from barnabas.cluster.model.configs.topic import TOPIC_CONFIGS
 
 TOPIC, STATIC, DEFAULT = (
     ConfigSource.DYNAMIC_TOPIC_CONFIG,

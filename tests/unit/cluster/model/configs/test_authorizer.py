@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.cluster.model.configs import ConfigError, parse_given
-from barnabas.cluster.model.configs_authorizer import rules_of
-from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs.authorizer import rules_of
+from barnabas.cluster.model.configs.broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs.declarations import ConfigError, parse_given
 from barnabas.cluster.model.principal import KafkaPrincipal
 
 

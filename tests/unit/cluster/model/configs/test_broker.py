@@ -1,7 +1,7 @@
 import pytest
 
-from barnabas.cluster.model.configs import REQUIRED, Type
-from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs.broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs.declarations import REQUIRED, Type
 
 
 @pytest.mark.parametrize("config", BROKER_CONFIGS.values(), ids=lambda config: config.name)

@@ -1,7 +1,7 @@
 import pytest
 
-from barnabas.cluster.model.configs import ConfigError, Type, table
-from barnabas.cluster.model.configs_zookeeper import ZOOKEEPER_CONFIGS
+from barnabas.cluster.model.configs.declarations import ConfigError, Type, table
+from barnabas.cluster.model.configs.zookeeper import ZOOKEEPER_CONFIGS
 
 CONFIGS = table(ZOOKEEPER_CONFIGS)
 

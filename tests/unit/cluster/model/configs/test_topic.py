@@ -1,8 +1,8 @@
 import pytest
 
-from barnabas.cluster.model.configs import ConfigError, with_defaults
-from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
-from barnabas.cluster.model.configs_topic import TOPIC_CONFIGS, broker_twin, parse_topic, resolve
+from barnabas.cluster.model.configs.broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs.declarations import ConfigError, with_defaults
+from barnabas.cluster.model.configs.topic import TOPIC_CONFIGS, broker_twin, parse_topic, resolve
 
 HOUR = 3600_000
 

@@ -1,4 +1,4 @@
-from barnabas.cluster.model.configs_log import LOG_CONFIGS
+from barnabas.cluster.model.configs.log import LOG_CONFIGS
 
 
 def test_no_two_broker_settings_stand_behind_one_topic_setting():

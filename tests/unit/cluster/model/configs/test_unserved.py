@@ -1,8 +1,8 @@
 import pytest
 
-from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
-from barnabas.cluster.model.configs_topic import TOPIC_CONFIGS
-from barnabas.cluster.model.configs_unserved import release, unserved
+from barnabas.cluster.model.configs.broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs.topic import TOPIC_CONFIGS
+from barnabas.cluster.model.configs.unserved import release, unserved
 
 
 @pytest.mark.parametrize("name", ["message.format.version", "log.message.format.version"])

@@ -6,7 +6,7 @@ Settings of TLS that are not given fall back to the system properties of ZooKeep
 
 from __future__ import annotations
 
-from barnabas.cluster.model.configs import REQUIRED, Config, Rule, Type, at_least, not_empty
+from barnabas.cluster.model.configs.declarations import REQUIRED, Config, Rule, Type, at_least, not_empty
 
 LOGIN_CONFIG = "java.security.auth.login.config"
 """The setting, and Java's system property, that names the JAAS file."""

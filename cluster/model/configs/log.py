@@ -5,7 +5,7 @@ Source: ``kafka.server.KafkaConfig`` and ``kafka.log.LogConfig.TopicConfigSynony
 
 from __future__ import annotations
 
-from barnabas.cluster.model.configs import (
+from barnabas.cluster.model.configs.declarations import (
     UNLIMITED_INT,
     UNLIMITED_LONG,
     Config,
@@ -16,7 +16,7 @@ from barnabas.cluster.model.configs import (
     not_empty,
     one_of,
 )
-from barnabas.cluster.model.configs_unserved import release
+from barnabas.cluster.model.configs.unserved import release
 
 _BOOLEAN, _INT, _LONG = Type.BOOLEAN, Type.INT, Type.LONG
 _DOUBLE, _STRING, _LIST = Type.DOUBLE, Type.STRING, Type.LIST

@@ -1,4 +1,4 @@
-"""The declarations of broker settings, except those of logs (`cluster.model.configs_log`).
+"""The declarations of broker settings, except those of logs (`cluster.model.configs.log`).
 
 Source: ``kafka.server.KafkaConfig`` of release 2.8 (names, types, defaults, ranges), and ours at the end.
 There are two deviations. Brokers use gRPC between each other on a listener ``GRPC``, so the defaults of
@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from barnabas.cluster.model.addresses import are_numbers_by_address
 from barnabas.cluster.model.brokers import GRPC_LISTENER
-from barnabas.cluster.model.configs import (
+from barnabas.cluster.model.configs.authorizer import AUTHORIZER_CONFIGS
+from barnabas.cluster.model.configs.declarations import (
     UNLIMITED_INT,
     Config,
     Rule,
@@ -21,10 +22,9 @@ from barnabas.cluster.model.configs import (
     one_of,
     table,
 )
-from barnabas.cluster.model.configs_authorizer import AUTHORIZER_CONFIGS
-from barnabas.cluster.model.configs_log import LOG_CONFIGS
-from barnabas.cluster.model.configs_security import SECURITY_CONFIGS
-from barnabas.cluster.model.configs_zookeeper import ZOOKEEPER_CONFIGS
+from barnabas.cluster.model.configs.log import LOG_CONFIGS
+from barnabas.cluster.model.configs.security import SECURITY_CONFIGS
+from barnabas.cluster.model.configs.zookeeper import ZOOKEEPER_CONFIGS
 
 _BOOLEAN, _SHORT, _INT, _LONG = Type.BOOLEAN, Type.SHORT, Type.INT, Type.LONG
 _STRING, _LIST = Type.STRING, Type.LIST

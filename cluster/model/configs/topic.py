@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from barnabas.cluster.model.configs import (
+from barnabas.cluster.model.configs.broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs.declarations import (
     UNLIMITED_LONG,
     Config,
     Rule,
@@ -20,7 +21,6 @@ from barnabas.cluster.model.configs import (
     parse_given,
     table,
 )
-from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
 
 _RANGES: dict[str, Rule] = {
     "retention.ms": at_least(-1),
@@ -144,7 +144,7 @@ def resolve(broker: Mapping[str, Value], overrides: Mapping[str, Value]) -> dict
     """Return every setting of a topic: its override, else the value from the broker's settings.
 
     Args:
-        broker: All broker settings, as `cluster.model.configs.with_defaults` returns them.
+        broker: All broker settings, as `cluster.model.configs.declarations.with_defaults` returns them.
         overrides: The topic's own settings, parsed.
     """
     resolved: dict[str, Value] = {}

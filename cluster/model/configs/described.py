@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from enum import IntEnum, unique
 from itertools import dropwhile
 
-from barnabas.cluster.model.configs import Config, Type, Value, render
-from barnabas.cluster.model.configs_broker import BROKER_CONFIGS
-from barnabas.cluster.model.configs_topic import TOPIC_CONFIGS, broker_twin, parse_topic, resolve
+from barnabas.cluster.model.configs.broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs.declarations import Config, Type, Value, render
+from barnabas.cluster.model.configs.topic import TOPIC_CONFIGS, broker_twin, parse_topic, resolve
 
 
 @unique

@@ -6,8 +6,8 @@ Sources: ``BrokerSecurityConfigs``, ``SslConfigs`` and ``SaslConfigs`` of releas
 
 from __future__ import annotations
 
-from barnabas.cluster.model.configs import Config, ConfigError, Type, at_least
-from barnabas.cluster.model.configs_ssl import SSL_CONFIGS, STORE_CONFIGS
+from barnabas.cluster.model.configs.declarations import Config, ConfigError, Type, at_least
+from barnabas.cluster.model.configs.ssl import SSL_CONFIGS, STORE_CONFIGS
 
 SECURITY_CONFIGS = (
     Config("sasl.enabled.mechanisms", Type.LIST, ("GSSAPI",), "The SASL mechanisms that a listener offers."),

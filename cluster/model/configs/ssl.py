@@ -6,7 +6,7 @@ Java's security providers is not declared: ``ssl.provider``, ``ssl.engine.factor
 
 from __future__ import annotations
 
-from barnabas.cluster.model.configs import Config, Type, one_of
+from barnabas.cluster.model.configs.declarations import Config, Type, one_of
 
 TLS_VERSIONS = ("TLSv1.2", "TLSv1.3")
 """The served versions of TLS, oldest first; Java has switched the older ones off, too."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from barnabas.cluster.model.configs import ConfigError, Rule, Value
+from barnabas.cluster.model.configs.declarations import ConfigError, Rule, Value
 
 OLDEST_FORMAT = (0, 11)
 """The first release that writes message format 2, the only one supported here (KIP-98)."""

@@ -1,6 +1,6 @@
 import pytest
 
-from barnabas.cluster.model.configs import (
+from barnabas.cluster.model.configs.declarations import (
     REQUIRED,
     Config,
     ConfigError,

@@ -1,0 +1,1 @@
+"""The settings of brokers and topics: their declarations, parsing, values in force, and descriptions."""
