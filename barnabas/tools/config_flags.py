@@ -17,7 +17,6 @@ from barnabas.cluster.model.configs.described import ConfigSource
 from barnabas.cluster.model.properties import parse_properties
 from barnabas.tools.options import (
     COMMAND_CONFIG,
-    ZOOKEEPER,
     Given,
     JavaError,
     Option,
@@ -25,6 +24,7 @@ from barnabas.tools.options import (
     UsageError,
     bootstrap_server,
 )
+from barnabas.tools.zookeeper_client import TLS_FILE
 
 PURPOSE = "This tool helps to manipulate and describe entity config for a topic, client, user, broker or ip"
 
@@ -33,6 +33,9 @@ _RESOURCE_TYPES = {TOPICS: ConfigResourceType.TOPIC, BROKERS: ConfigResourceType
 
 QUOTAS = {USERS: "user", "clients": "client-id", "ips": "ip"}
 """The entity types that have quotas, with their names in the protocol."""
+
+_ZOOKEEPER_KINDS = (USERS, BROKERS)
+"""The entity types whose settings Kafka's tool changes in ZooKeeper; here brokers are refused."""
 
 KINDS = (TOPICS, "clients", "users", BROKERS, "ips", "broker-loggers")
 """The entity types that have settings in Kafka."""
@@ -64,9 +67,14 @@ _OUTSIDE_BRACKETS = r"(?=[^\]]*(?:\[|$))"
 """A pattern that follows a separator outside brackets."""
 
 OPTIONS = Options(
-    bootstrap_server("the servers to connect to; required"),
+    bootstrap_server("the servers to connect to; required without --zookeeper"),
     COMMAND_CONFIG,
-    ZOOKEEPER,
+    Option(
+        "zookeeper",
+        "deprecated: the ZooKeeper to connect to, for SCRAM credentials before a user can log in to a broker",
+        "urls",
+    ),
+    TLS_FILE,
     Option("alter", "alter the settings of the entity"),
     Option("describe", "list the settings of the entity, or of all"),
     Option("all", "with --describe: static settings and defaults too"),
@@ -170,11 +178,13 @@ def _kinds(given: Given) -> list[str]:
     twice = [kind for number, kind in enumerate(kinds) if kind in kinds[:number]]
     if twice:
         raise InvalidArgument(f"Duplicate entity type(s) specified: {','.join(twice)}")
+    to_zookeeper = given.has("zookeeper") and not given.has("bootstrap-server")
+    allowed, server = (_ZOOKEEPER_KINDS, "zookeeper") if to_zookeeper else (KINDS, "bootstrap-server")
     for kind in kinds:
-        if kind not in KINDS:
+        if kind not in allowed:
             raise InvalidArgument(
-                f"Invalid entity type {kind}, the entity type must be one of {','.join(KINDS)} with the "
-                "--bootstrap-server argument"
+                f"Invalid entity type {kind}, the entity type must be one of {','.join(allowed)} with the "
+                f"--{server} argument"
             )
     if not kinds:
         raise InvalidArgument("At least one entity type must be specified")
@@ -199,11 +209,19 @@ def _names(given: Given) -> Iterator[str]:
 
 
 def _check_servers(given: Given) -> None:
-    if not given.has("bootstrap-server"):
-        refused = ": the tools do not connect to ZooKeeper" if given.has("zookeeper") else ""
-        raise InvalidArgument(f"--bootstrap-server must be specified{refused}")
-    if given.has("zookeeper"):
-        raise InvalidArgument("--zookeeper is not supported: the tools do not connect to ZooKeeper")
+    zookeeper = given.has("zookeeper")
+    if given.has("bootstrap-server") == zookeeper:
+        raise InvalidArgument(
+            "Only one of --bootstrap-server or --zookeeper must be specified"
+            if zookeeper
+            else "One of the required --bootstrap-server or --zookeeper arguments must be specified"
+        )
+    if zookeeper and given.has("all"):
+        raise InvalidArgument("--bootstrap-server must be specified for --all")
+    if not zookeeper and given.has(TLS_FILE.name):
+        raise InvalidArgument("Only the --zookeeper option can be used with the --zk-tls-config-file option.")
+    if zookeeper and BROKERS in _kinds(given):
+        raise InvalidArgument("--zookeeper is for users here: settings of brokers need --bootstrap-server")
 
 
 def _check_alter(given: Given, kinds: list[str], names: list[str]) -> None:

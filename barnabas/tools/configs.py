@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 from barnabas.cluster.model.commands.configs import ConfigAlteration, ConfigOperation
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.tools import zookeeper_configs
 from barnabas.tools.admin_client import AdminClient, AdminError, NotSupported
 from barnabas.tools.command_config import CommandConfigError, for_kafka_python
 from barnabas.tools.config_client import ConfigClient, Described, Refusal, warnings
@@ -33,6 +34,7 @@ from barnabas.tools.java_errors import java_class
 from barnabas.tools.options import Given
 from barnabas.tools.quota_configs import alter_quotas, describe_quotas
 from barnabas.tools.scram_configs import alter_credentials, are_scram, describe_credentials
+from barnabas.tools.zookeeper_configs import ZooKeeperFailure
 
 
 def describe(client: ConfigClient, entity: Entity, *, everything: bool) -> list[str]:
@@ -122,9 +124,13 @@ def run(given: Given) -> list[str]:
         AdminError: No broker answered.
         Refusal: The cluster refused.
         CommandConfigError: The client cannot be created with ``--command-config``.
+        ZooKeeperFailure: ZooKeeper cannot be reached, or refused.
     """
     entity = entity_of(given)
     flags = given.values()
+    if flags.zookeeper is not None:
+        sys.stdout.writelines(f"{line}\n" for line in zookeeper_configs.WARNING)
+        return zookeeper_configs.run(given, entity)
     with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
         if entity.kind in QUOTAS:
             return _quotas_and_credentials(admin, entity, flags)
@@ -164,8 +170,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     def work(given: Given) -> int:
         try:
             lines = run(given)
-        except (AdminError, Refusal, CommandConfigError) as error:
-            message = str(error) if isinstance(error, CommandConfigError) else _failure(error)
+        except (AdminError, Refusal, CommandConfigError, ZooKeeperFailure) as error:
+            message = _failure(error) if isinstance(error, AdminError | Refusal) else str(error)
             sys.stderr.write(
                 f"Error while executing config command with args '{' '.join(words)}'\n{message}\n"
             )

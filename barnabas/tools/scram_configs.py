@@ -78,7 +78,7 @@ def alter_credentials(admin: AdminClient, user: str, added: Mapping[str, str], d
             "The use of --entity-default or --user-defaults is not allowed with User SCRAM Credentials using "
             "--bootstrap-server."
         )
-    upsertions = [(user, *_salted(BY_NAME[name], text)) for name, text in added.items()]
+    upsertions = [(user, *salted(BY_NAME[name], text)) for name, text in added.items()]
     deletions = [(user, int(BY_NAME[name])) for name in deleted]
     request = AlterUserScramCredentialsRequest(deletions=deletions, upsertions=upsertions)
     answer = admin.ask_controller(request)
@@ -89,8 +89,12 @@ def alter_credentials(admin: AdminClient, user: str, added: Mapping[str, str], d
     return f"Completed updating config for user {user}."
 
 
-def _salted(mechanism: ScramMechanism, text: str) -> tuple[int, int, bytes, bytes]:
-    """Return mechanism, iterations, salt and salted password of ``[iterations=<n>,]password=<password>``."""
+def salted(mechanism: ScramMechanism, text: str) -> tuple[int, int, bytes, bytes]:
+    """Return mechanism, iterations, salt and salted password of ``[iterations=<n>,]password=<password>``.
+
+    Raises:
+        InvalidArgument: The text is malformed, or there are too few iterations.
+    """
     name, found = mechanism.mechanism_name, _CREDENTIAL.fullmatch(text)
     if found is None or found[1] in {"", "-"}:
         raise InvalidArgument(

@@ -23,13 +23,10 @@ from barnabas.cluster.zk.client_settings import (
     system_properties,
 )
 from barnabas.cluster.zk.errors import (
-    NoAuth,
     NodeExists,
     NoNode,
     SessionExpired,
-    ZooKeeperAuthFailed,
     ZooKeeperError,
-    ZooKeeperUnavailable,
 )
 from barnabas.cluster.zk.operations import Create
 from barnabas.cluster.zk.pipeline import value
@@ -40,14 +37,12 @@ from barnabas.cluster.zk.session import ZooKeeperSession
 from barnabas.tools.entry import run_tool, run_with_options
 from barnabas.tools.log4j import log
 from barnabas.tools.options import Given, JavaError, Kind, Option, Options, UsageError
-from barnabas.tools.zookeeper_client import ZooKeeperClientError, read_tls_file
+from barnabas.tools.zookeeper_client import TLS_FILE, ZooKeeperClientError, java_class_of, read_tls_file
 
 PURPOSE = (
     "ZooKeeper Migration Tool Help. This tool updates the ACLs of znodes as part of the process of setting "
     "up ZooKeeper authentication."
 )
-
-_TLS_FILE = "zk-tls-config-file"
 
 OPTIONS = Options(
     Option("zookeeper.acl", "'secure' or 'unsecure': what the nodes become; required", ""),
@@ -55,11 +50,7 @@ OPTIONS = Options(
     Option("zookeeper.session.timeout", "the session timeout, ms", "", kind=Kind.INTEGER, default="30000"),
     Option("zookeeper.connection.timeout", "how long to wait, ms", "", kind=Kind.INTEGER, default="30000"),
     Option("enable.path.check", "end with exit code 1 if a root node is missing, as with a wrong chroot"),
-    Option(
-        _TLS_FILE,
-        "a file of properties with the settings zookeeper.ssl.* of the connection; others are ignored",
-        "ZooKeeper TLS configuration",
-    ),
+    TLS_FILE,
 )
 
 _LOGGER = "kafka.admin.ZkSecurityMigrator"
@@ -156,7 +147,7 @@ def _security(given: Given, acl: str) -> ZooKeeperSecurity:
         sys.stderr.write(
             "ERROR: No JAAS configuration file has been specified and no TLS client certificate has been "
             f"specified. Please make sure that you set the system property {LOGIN_CONFIG} or provide a "
-            f"ZooKeeper client TLS configuration via --{_TLS_FILE} <filename> identifying at least "
+            f"ZooKeeper client TLS configuration via --{TLS_FILE.name} <filename> identifying at least "
             "zookeeper.ssl.client.enable, zookeeper.clientCnxnSocket, and zookeeper.ssl.keystore.location\n"
         )
         raise _INCORRECT
@@ -205,19 +196,7 @@ def work(given: Given) -> int:
     except ZooKeeperError as error:
         if isinstance(error, SessionExpired):
             _say("ZooKeeper session expired while changing ACLs")
-        raise JavaError(_java_class(error), str(error)) from error
-
-
-def _java_class(error: ZooKeeperError) -> str:
-    for kind, name in (
-        (ZooKeeperAuthFailed, "kafka.zookeeper.ZooKeeperClientAuthFailedException"),
-        (ZooKeeperUnavailable, "kafka.zookeeper.ZooKeeperClientTimeoutException"),
-        (SessionExpired, "org.apache.zookeeper.KeeperException$SessionExpiredException"),
-        (NoAuth, "org.apache.zookeeper.KeeperException$NoAuthException"),
-    ):
-        if isinstance(error, kind):
-            return name
-    return "org.apache.zookeeper.KeeperException"
+        raise JavaError(java_class_of(error), str(error)) from error
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

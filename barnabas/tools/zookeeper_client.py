@@ -1,14 +1,44 @@
-"""The file with the settings of TLS to ZooKeeper, which tools take (``--zk-tls-config-file``).
+"""The sessions of tools with ZooKeeper, and the file with settings of TLS (``--zk-tls-config-file``).
 
-Source: ``ZkSecurityMigrator.createZkClientConfigFromFile`` of Kafka 2.8.
+Source: ``ZkSecurityMigrator.createZkClientConfigFromFile`` and ``KafkaZkClient`` of Kafka 2.8.
 """
 
 from __future__ import annotations
 
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
+from barnabas.cluster.model.configs import ConfigError
 from barnabas.cluster.model.properties import parse_properties
-from barnabas.cluster.zk.client_settings import SYSTEM_PROPERTIES
+from barnabas.cluster.zk.client_settings import (
+    SET_ACL,
+    SYSTEM_PROPERTIES,
+    ZooKeeperSecurityError,
+    security_of,
+)
+from barnabas.cluster.zk.errors import (
+    NoAuth,
+    SessionExpired,
+    ZooKeeperAuthFailed,
+    ZooKeeperError,
+    ZooKeeperUnavailable,
+)
+from barnabas.cluster.zk.security import ZooKeeperSecurity
+from barnabas.cluster.zk.session import ZooKeeperSession
+from barnabas.tools.options import JavaError, Option
+
+Returned = TypeVar("Returned")
+
+TLS_FILE = Option(
+    "zk-tls-config-file",
+    "a file of properties with the settings zookeeper.ssl.* of the connection; others are ignored",
+    "ZooKeeper TLS configuration",
+)
+
+_TIMEOUT_MS = 30_000
 
 SHELL_FLAG = "-zk-tls-config-file"
 """The flag of ``zookeeper-shell.sh``, which has one dash."""
@@ -47,3 +77,68 @@ def read_tls_file(path: str | None) -> dict[str, str]:
     except (OSError, UnicodeDecodeError) as error:
         raise ZooKeeperClientError(f"zk-tls-config-file {path} cannot be read: {error}") from error
     return {name: text for name, text in properties.items() if name in SYSTEM_PROPERTIES}
+
+
+def security_by(settings: Mapping[str, str], environment: Mapping[str, str]) -> ZooKeeperSecurity:
+    """Return the security of a tool's session, which secures the nodes that it creates if it has an identity.
+
+    Args:
+        settings: The settings of `read_tls_file`.
+        environment: The environment variables.
+
+    Raises:
+        JavaError: A setting, a store or the JAAS file is bad.
+    """
+    try:
+        security = security_of(settings, environment)
+        is_known = security.login is not None or security.has_certificate
+        return security_of({**settings, SET_ACL: str(is_known).lower()}, environment)
+    except ConfigError as error:
+        raise JavaError("org.apache.kafka.common.config.ConfigException", str(error)) from error
+    except ZooKeeperSecurityError as error:
+        raise JavaError("org.apache.kafka.common.KafkaException", str(error)) from error
+
+
+def in_session(
+    connect: str, security: ZooKeeperSecurity, work: Callable[[ZooKeeperSession], Awaitable[Returned]]
+) -> Returned:
+    """Connect, and return what ``work`` returns of the session.
+
+    Raises:
+        JavaError: ZooKeeper cannot be reached, or refused.
+    """
+    # kazoo logs every attempt to connect; a tool prints one error if all of them fail.
+    logging.getLogger("kazoo").setLevel(logging.CRITICAL + 1)
+
+    async def run() -> Returned:
+        session = await ZooKeeperSession.connect(
+            connect,
+            session_timeout_ms=_TIMEOUT_MS,
+            connect_timeout_ms=_TIMEOUT_MS,
+            on_event=lambda _: None,
+            security=security,
+        )
+        try:
+            return await work(session)
+        finally:
+            await session.close()
+
+    try:
+        return asyncio.run(run())
+    except ValueError as error:
+        raise JavaError("java.lang.IllegalArgumentException", str(error)) from error
+    except ZooKeeperError as error:
+        raise JavaError(java_class_of(error), str(error)) from error
+
+
+def java_class_of(error: ZooKeeperError) -> str:
+    """Return the class of Java that has the place of an error."""
+    for kind, name in (
+        (ZooKeeperAuthFailed, "kafka.zookeeper.ZooKeeperClientAuthFailedException"),
+        (ZooKeeperUnavailable, "kafka.zookeeper.ZooKeeperClientTimeoutException"),
+        (SessionExpired, "org.apache.zookeeper.KeeperException$SessionExpiredException"),
+        (NoAuth, "org.apache.zookeeper.KeeperException$NoAuthException"),
+    ):
+        if isinstance(error, kind):
+            return name
+    return "org.apache.zookeeper.KeeperException"

@@ -130,7 +130,7 @@ def as_text(settings):
 
 def test_the_recipes_do_what_the_page_says(reader):
     server, admin = blocks(1, "properties")
-    certificates, servers_and_alice = blocks(1, "console")
+    certificates, servers_and_alice, first_of_scram = blocks(1, "console")
     reader.do(certificates)
     for name, text in {
         "server.properties": server,
@@ -145,6 +145,11 @@ def test_the_recipes_do_what_the_page_says(reader):
     assert reader.shell(list_topics + "alice.properties").stdout.split() == ["first"]
     for stranger in ("nobody.properties", "wrong.properties"):
         assert reader.shell(list_topics + stranger).returncode != 0
+    reader.do(first_of_scram)
+    scram = alice_of(admin)
+    scram["sasl.jaas.config"] = scram["sasl.jaas.config"].replace("alice", "admin")
+    reader.write("scram.properties", as_text(scram))
+    wait_until(lambda: reader.shell(list_topics + "scram.properties").returncode == 0, "admin let in")
     assert not may_read(reader.ports["2181"])
     printed = (reader.folder / "zookeeper.out").read_text()
     told = parse_properties("".join(re.findall(r"^  .*\n", printed, re.MULTILINE)))

@@ -145,7 +145,11 @@ def test_what_brings_the_help(line: str, says: str) -> None:
         ),
         (
             "--describe --topic t --zookeeper z",
-            "--zookeeper is not supported: the tools do not connect to ZooKeeper",
+            "Only one of --bootstrap-server or --zookeeper must be specified",
+        ),
+        (
+            "--describe --topic t --zk-tls-config-file f",
+            "Only the --zookeeper option can be used with the --zk-tls-config-file option.",
         ),
     ],
 )
@@ -158,18 +162,22 @@ def test_what_makes_no_sense(line: str, says: str) -> None:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("--topic t", "--bootstrap-server must be specified"),
         (
-            "--entity-type colours --zookeeper z",
-            (
-                "Invalid entity type colours, the entity type must be one of "
-                "topics,clients,users,brokers,ips,broker-loggers with the --bootstrap-server argument"
-            ),
+            "--topic t",
+            "One of the required --bootstrap-server or --zookeeper arguments must be specified",
         ),
         (
             "--topic t --zookeeper z",
-            "--bootstrap-server must be specified: the tools do not connect to ZooKeeper",
+            (
+                "Invalid entity type topics, the entity type must be one of users,brokers with the "
+                "--zookeeper argument"
+            ),
         ),
+        (
+            "--broker 1 --zookeeper z",
+            "--zookeeper is for users here: settings of brokers need --bootstrap-server",
+        ),
+        ("--user u --all --zookeeper z", "--bootstrap-server must be specified for --all"),
     ],
 )
 def test_a_server_is_needed(line: str, says: str) -> None:
