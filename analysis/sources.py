@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from barnabas.analysis.reading.encodings import DamagedError, decoded
-from barnabas.analysis.reading.metadata.segments import chosen, is_segment
+from barnabas.analysis.reading.metadata.segments import alone_from, chosen, is_segment
 from barnabas.analysis.reading.splits import next_head
 
 LOG_NAMES = ("sta[tg]e-change.log*", "controller.log*", "server.log*")
@@ -61,7 +61,8 @@ class Sources:
         files: The local files, each once. Of a folder and all folders below it, these are the files that
             look like logs (``logs_in``).
         sizes: The size of each file in bytes, as on the disk; 0 if it cannot be read.
-        closed: Folders that cannot be listed and files in them that are none, each with the reason.
+        closed: Folders that cannot be listed, files in them that are none, and metadata logs whose end is not
+            proven, each with the reason.
         remote_files: Files and globs with a scheme (``hdfs://…``, ``s3a://…``).
         remote_folders: Folders with a scheme.
     """
@@ -96,7 +97,7 @@ def find(paths: Sequence[str | Path]) -> Sources:
         raise NothingToReadError("no path was given: expected files, folders or globs of state-change.log")
     remote = [str(path) for path in paths if is_uri(path)]
     closed: list[str] = []
-    local = _once(log for path in paths if not is_uri(path) for log in _look_up(str(path), closed))
+    local = _once((log for path in paths if not is_uri(path) for log in _look_up(str(path), closed)), closed)
     return Sources(
         tuple(map(str, local)),
         tuple(map(_size, local)),
@@ -106,10 +107,11 @@ def find(paths: Sequence[str | Path]) -> Sources:
     )
 
 
-def _once(logs: Iterable[Path]) -> list[Path]:
+def _once(logs: Iterable[Path], doubted: list[str]) -> list[Path]:
     """Return each file once, also if it has several names, as Kubernetes gives the logs of containers.
 
-    Of the segments of metadata logs, only those that ``chosen`` names stay.
+    Of the segments of metadata logs, only those that ``chosen`` names stay. ``doubted`` receives those that
+    end with records of which it is not proven that they were committed.
     """
     known: dict[object, Path] = {}
     for log in logs:
@@ -122,6 +124,10 @@ def _once(logs: Iterable[Path]) -> list[Path]:
     files = list(known.values())
     segments = [file for file in files if is_segment(file)]
     dropped = set(segments) - set(chosen(segments))
+    doubted.extend(
+        f"{path}: no other copy has the records from offset {offset} on, so they may not be committed"
+        for path, offset in alone_from(segments)
+    )
     return [file for file in files if file not in dropped]
 
 

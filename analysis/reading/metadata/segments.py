@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from crc32c import crc32c
+
 from barnabas.analysis.reading.encodings import DamagedError
 from barnabas.analysis.reading.metadata.schemas import Cursor, MetadataError
 
@@ -26,6 +28,7 @@ _HEADER = struct.Struct(">qiibIhiqqqhii")
 """A batch's header: base offset, length, leader epoch, magic, CRC, attributes, last offset delta, ..."""
 
 _BEFORE_LENGTH = 12
+_CRC_BEGIN = 21
 _MAGIC = 2
 _COMPRESSION, _CONTROL = 0x07, 0x20
 _BATCH_MAX = 64 * 1024 * 1024
@@ -83,13 +86,46 @@ def chosen(segments: Iterable[Path]) -> list[Path]:
     folder above), the copy that ends at the highest epoch and offset is read. Copies without an id are all
     read.
     """
-    best: dict[str, tuple[tuple[int, int], Path]] = {}
+    return [min(_numbered(copies[0][1].parent, _SEGMENT))[1] for copies in _copies(segments)]
+
+
+def alone_from(segments: Iterable[Path]) -> list[tuple[Path, int]]:
+    """Return the last segments of copies that end later than all others, and from which offset they do.
+
+    A record is committed when a majority has it, and no file says up to which offset that is: the end of the
+    longest copy may have been truncated later. Of a copy that is the only one nothing is said. Equal epochs
+    have equal batches (KIP-595), so copies are compared by their last epochs and offsets.
+    """
+    found = []
+    for (end, last), *others in _copies(segments):
+        shared = max((_shared(last, other) for other, _ in others), default=end[1])
+        if shared < end[1]:
+            found.append((last, shared))
+    return found
+
+
+def _copies(segments: Iterable[Path]) -> list[list[tuple[tuple[int, int], Path]]]:
+    """Return each cluster's copies by their ends (epoch, offset) and last segments, the longest first."""
+    known: dict[str, list[tuple[tuple[int, int], Path]]] = {}
     for folder in dict.fromkeys(path.parent for path in segments):
-        last = max(_numbered(folder, _SEGMENT))
-        end, cluster = _end(last[1]), _cluster(folder) or str(folder)
-        if cluster not in best or end > best[cluster][0]:
-            best[cluster] = end, min(_numbered(folder, _SEGMENT))[1]
-    return [path for _, path in best.values()]
+        last = max(_numbered(folder, _SEGMENT))[1]
+        known.setdefault(_cluster(folder) or str(folder), []).append((_end(last), last))
+    return [sorted(copies, key=lambda each: each[0], reverse=True) for copies in known.values()]
+
+
+def _shared(segment: Path, end: tuple[int, int]) -> int:
+    """Return the offset up to which a segment has the batches of a copy with this end."""
+    shared = int(segment.stem)
+    try:
+        with segment.open("rb") as file:
+            for batch in batches(file):
+                if batch.epoch > end[0] or batch.offset + batch.count > end[1]:
+                    break
+                shared = batch.offset + batch.count
+    except (OSError, DamagedError):
+        # The end is read as far as that, too.
+        return shared
+    return shared
 
 
 def snapshot_of(folder: Path) -> tuple[int, Path] | None:
@@ -114,20 +150,22 @@ def batches(file: BinaryIO) -> Iterator[Batch]:
 
     Raises:
         OSError: The file cannot be read.
-        DamagedError: A batch is torn, or is of another format.
+        DamagedError: A batch is torn or damaged, or is of another format.
     """
     while header := file.read(_HEADER.size):
         if not header.strip(b"\0"):
             return
         if len(header) < _HEADER.size:
             raise DamagedError("the last batch of the metadata log is torn")
-        offset, length, epoch, magic, _, attributes, _, stamp, *_, count = _HEADER.unpack(header)
+        offset, length, epoch, magic, crc, attributes, _, stamp, *_, count = _HEADER.unpack(header)
         size = length - (_HEADER.size - _BEFORE_LENGTH)
         if magic != _MAGIC or not 0 <= size <= _BATCH_MAX or attributes & _COMPRESSION:
             raise DamagedError(f"expected an uncompressed batch of magic {_MAGIC} after offset {offset}")
         body = file.read(size)
         if len(body) < size:
             raise DamagedError("the last batch of the metadata log is torn")
+        if crc32c(body, crc32c(header[_CRC_BEGIN:])) != crc:
+            raise DamagedError(f"the checksum of the batch at offset {offset} is wrong")
         yield Batch(offset, epoch, stamp, bool(attributes & _CONTROL), count, body)
 
 

@@ -158,6 +158,11 @@ def test_a_metadata_log_is_one_source_however_many_nodes_have_it(tmp_path: Path)
         (folder.parent / "meta.properties").write_text("cluster.id=x\n")
     found = find([tmp_path])
     assert found.files == (str(tmp_path / "kafka-1" / "__cluster_metadata-0" / sample.name),)
+    assert found.closed == ()
+    copy = tmp_path / "kafka-2" / "__cluster_metadata-0" / sample.name
+    copy.write_bytes(sample.read_bytes()[:-2_000])
+    (doubt,) = find([tmp_path]).closed
+    assert doubt.startswith(f"{found.files[0]}: no other copy has the records from offset ")
     assert [split.end for split in plan([(found.files[0], 10**9)], parallel=8, most=1, least=1)] == [10**9]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from crc32c import crc32c
 
 ID_BYTES = bytes(range(16))
 TOPIC_ID = "AAECAwQFBgcICQoLDA0ODw"
@@ -49,11 +50,13 @@ def batch(
     key = None if control is None else struct.pack(">hh", 0, control)
     body = b"".join(record(data, number, key) for number, data in enumerate(values))
     attributes = 0 if control is None else 0x20
-    header = struct.pack(
-        ">qiibIhiqqqhii", offset, len(body) + 49, epoch, 2, 0, attributes, len(values) - 1, time_ms,
-        time_ms + len(values) - 1, -1, -1, -1, len(values),
+    covered = (
+        struct.pack(
+            ">hiqqqhii", attributes, len(values) - 1, time_ms, time_ms + len(values) - 1, -1, -1, -1,
+            len(values),
+        ) + body
     )  # fmt: skip
-    return header + body
+    return struct.pack(">qiibI", offset, len(body) + 49, epoch, 2, crc32c(covered)) + covered
 
 
 def leader_change(offset: int, leader: int, epoch: int) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from barnabas.analysis.reading.encodings import DamagedError
 from barnabas.analysis.reading.metadata.schemas import MetadataError
 from barnabas.analysis.reading.metadata.segments import (
+    alone_from,
     batches,
     chosen,
     is_segment,
@@ -48,8 +50,20 @@ def test_a_batch_of_another_format_is_reported(at: int, byte: int) -> None:
         list(batches(io.BytesIO(bytes(data))))
 
 
+@pytest.mark.parametrize("at", [24, 40, -2])
+def test_a_batch_whose_bytes_changed_is_reported(at: int) -> None:
+    data = bytearray(batch(0, TOPIC) + batch(5, TOPIC))
+    begin = len(batch(0, TOPIC))
+    data[begin + at if at > 0 else at] ^= 1
+    found = batches(io.BytesIO(bytes(data)))
+    assert next(found).offset == 0
+    with pytest.raises(DamagedError, match="the checksum of the batch at offset 5 is wrong"):
+        next(found)
+
+
 def test_a_record_that_contradicts_its_length_is_an_error() -> None:
-    (whole,) = batches(io.BytesIO(batch(0, b"x").replace(b"\x0e\0\0\0\1", b"\2\0\0\0\1")))
+    (whole,) = batches(io.BytesIO(batch(0, b"x")))
+    whole = replace(whole, body=whole.body.replace(b"\x0e\0\0\0\1", b"\2\0\0\0\1"))
     with pytest.raises(MetadataError):
         list(records(whole))
 
@@ -64,6 +78,26 @@ def test_of_a_cluster_s_copies_the_longest_is_read(log: Log) -> None:
     assert all(is_segment(path) for path in everything)
     assert chosen(everything) == [long, other, alone]
     assert not is_segment(long.parent.parent / long.name)
+
+
+def test_what_only_the_longest_copy_has_is_not_proven(log: Log) -> None:
+    both = leader_change(0, 1, 1) + batch(1, TOPIC, TOPIC)
+    long = log(both + batch(3, TOPIC, epoch=1), node="a")
+    short = log(both, node="b")
+    assert alone_from([long]) == []
+    assert alone_from([long, short]) == [(long, 3)]
+    equal = log(both + batch(3, TOPIC, epoch=1), node="c")
+    assert alone_from([long, short, equal]) == []
+
+
+def test_a_copy_that_went_another_way_proves_only_what_it_shares(log: Log) -> None:
+    newer = log(leader_change(0, 1, 1) + leader_change(1, 2, 2) + batch(2, TOPIC, epoch=2), node="a")
+    older = log(leader_change(0, 1, 1) + batch(1, TOPIC, TOPIC, TOPIC, epoch=1), node="b")
+    assert chosen([older, newer]) == [newer]
+    assert alone_from([older, newer]) == [(newer, 1)]
+    torn = log(leader_change(0, 1, 1) + b"x", node="c", cluster="xyz")
+    other = log(b"", node="d", cluster="xyz")
+    assert alone_from([torn, other]) == [(torn, 0)]
 
 
 def test_a_snapshot_gives_what_deleted_segments_held(log: Log) -> None:
