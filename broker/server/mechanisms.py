@@ -10,7 +10,7 @@ from barnabas.broker.core.sasl.authentication import Mechanism
 from barnabas.broker.core.sasl.bearer_tokens import UnsecuredOptions, unsecured_token
 from barnabas.broker.core.sasl.oauthbearer import OAuthBearerSaslServer
 from barnabas.broker.core.sasl.plain import PlainSaslServer, users_of
-from barnabas.broker.core.sasl.scram import ScramSaslServer
+from barnabas.broker.core.sasl.scram import ScramSaslServer, StandIns
 from barnabas.broker.core.sasl.server import SaslServer
 from barnabas.broker.server.listener_security import MechanismSettings
 from barnabas.broker.server.signed_tokens import KeySet, SignedOptions, now_ms, signed_token
@@ -27,7 +27,7 @@ LOGIN_MODULES: Mapping[str, str] = {
 """The served mechanisms, and the login module that the JAAS entry of each must name."""
 
 _NONCE_BYTES = 24
-_KEY = secrets.token_bytes(32)
+_KEY_BYTES = 32
 
 ScramCredentials = Mapping[ScramMechanism, Mapping[str, ScramCredential]]
 """The credentials of all users, by mechanism and user."""
@@ -67,4 +67,5 @@ def _beginning(
             return lambda: OAuthBearerSaslServer(lambda token: signed_token(token, signed, own_keys))
     mechanism = BY_NAME[name]
     own = credentials[mechanism]
-    return lambda: ScramSaslServer(mechanism, own, secrets.token_urlsafe(_NONCE_BYTES), _KEY)
+    stand_ins = StandIns(mechanism, own, secrets.token_bytes(_KEY_BYTES))
+    return lambda: ScramSaslServer(mechanism, own, secrets.token_urlsafe(_NONCE_BYTES), stand_ins)

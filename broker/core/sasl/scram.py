@@ -14,6 +14,9 @@ from collections.abc import Mapping
 from barnabas.broker.core.sasl.server import SaslAuthenticationError, SaslError
 from barnabas.cluster.model.scram import MIN_ITERATIONS, ScramCredential, ScramMechanism
 
+_SALT_BYTES = 24
+"""The bytes of the salts that this project's tools make."""
+
 _NAME = r"(?:[^=,\x00]|=2C|=3D)+"
 _PRINTABLE = r"[\x21-\x2b\x2d-\x7e]+"
 _VALUE = r"[^,\x00]+"
@@ -33,6 +36,49 @@ def _plain_name(name: str) -> str:
     return name.replace("=2C", ",").replace("=3D", "=")
 
 
+class StandIns:
+    """Credentials of users who have none, so that an attacker cannot tell these from users who have one.
+
+    They resemble the credential of the user whose name is the first: in the length of the salt, in the
+    iterations, and they follow from its keys. All brokers know these, so they all answer with the same salt,
+    after a restart, too. Two things still tell: a user whose salt has another length or whose iterations are
+    others, and a change of the first user's credential, which changes the salts of stand-ins alone. The
+    first user can compute all of this.
+
+    Args:
+        mechanism: The mechanism.
+        credentials: The credentials of this mechanism by user; others change them.
+        key: A secret of this process, for as long as there are no credentials.
+    """
+
+    def __init__(
+        self, mechanism: ScramMechanism, credentials: Mapping[str, ScramCredential], key: bytes
+    ) -> None:
+        self._mechanism = mechanism
+        self._credentials = credentials
+        self._model = ScramCredential(bytes(_SALT_BYTES), key, key, MIN_ITERATIONS)
+        self._first: str | None = None
+        self._count = 0
+
+    def of(self, user: str) -> ScramCredential:
+        """Return the credential of a user who has none; its keys let nobody in."""
+        model = self._found_model()
+        key = model.server_key + model.stored_key
+        salt = b""
+        while len(salt) < len(model.salt):
+            salt += self._mechanism.keyed(key, salt + user.encode())
+        unknown = self._mechanism.keyed(key, b"no key of " + user.encode())
+        return ScramCredential(salt[: len(model.salt)], unknown, unknown, model.iterations)
+
+    def _found_model(self) -> ScramCredential:
+        """Return the credential of the first user; it is looked for again when users come or go."""
+        first = None if self._first is None else self._credentials.get(self._first)
+        if first is None or len(self._credentials) != self._count:
+            self._first, self._count = min(self._credentials, default=None), len(self._credentials)
+            first = None if self._first is None else self._credentials[self._first]
+        return self._model if first is None else first
+
+
 class ScramSaslServer:
     """The broker's half of a SCRAM exchange.
 
@@ -40,17 +86,20 @@ class ScramSaslServer:
         mechanism: The mechanism.
         credentials: The credentials of this mechanism by user.
         nonce: The broker's part of the nonce, which nobody can guess: printable characters without a comma.
-        key: A secret from which the salt of unknown users follows, so that an attacker cannot tell them from
-            known ones.
+        stand_ins: The credentials of unknown users.
     """
 
     def __init__(
-        self, mechanism: ScramMechanism, credentials: Mapping[str, ScramCredential], nonce: str, key: bytes
+        self,
+        mechanism: ScramMechanism,
+        credentials: Mapping[str, ScramCredential],
+        nonce: str,
+        stand_ins: StandIns,
     ) -> None:
         self._mechanism = mechanism
         self._credentials = credentials
         self._nonce = nonce
-        self._key = key
+        self._stand_ins = stand_ins
         self._first: tuple[str, ScramCredential, str, str] | None = None
         self._fault: str | None = None
         self.user: str | None = None
@@ -74,7 +123,7 @@ class ScramSaslServer:
         credential = self._credentials.get(user)
         if credential is None:
             self._fault = "there is no such user, or it has no credential of this mechanism"
-            credential = self._stand_in(user)
+            credential = self._stand_ins.of(user)
         if found["authzid"] is not None and _plain_name(found["authzid"]) != user:
             raise SaslAuthenticationError(
                 "Authentication failed: Client requested an authorization id that is different from username"
@@ -109,8 +158,3 @@ class ScramSaslServer:
             raise SaslError(self._fault or "the password is wrong")
         self.user = user
         return b"v=" + b64encode(self._mechanism.keyed(credential.server_key, signed))
-
-    def _stand_in(self, user: str) -> ScramCredential:
-        """Return a credential of an unknown user; it is the same at each try, as a known user's is."""
-        salt = self._mechanism.keyed(self._key, user.encode())
-        return ScramCredential(salt, salt, salt, MIN_ITERATIONS)

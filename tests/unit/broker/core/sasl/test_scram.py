@@ -8,9 +8,9 @@ from base64 import b64decode, b64encode
 
 import pytest
 
-from barnabas.broker.core.sasl.scram import ScramSaslServer
+from barnabas.broker.core.sasl.scram import ScramSaslServer, StandIns
 from barnabas.broker.core.sasl.server import SaslAuthenticationError, SaslError
-from barnabas.cluster.model.scram import ScramCredential, ScramMechanism, credential_of
+from barnabas.cluster.model.scram import ScramMechanism, credential_of
 
 SHA_256, SHA_512 = ScramMechanism
 SALT = b"salt of alice"
@@ -19,7 +19,8 @@ SALT = b"salt of alice"
 def server(mechanism=SHA_256, name="alice", password="secret", iterations=4096, nonce="server"):
     salted = mechanism.salted_password(password, SALT, iterations)
     credential = credential_of(mechanism, SALT, iterations, salted)
-    return ScramSaslServer(mechanism, {name: credential}, nonce, b"key")
+    credentials = {name: credential}
+    return ScramSaslServer(mechanism, credentials, nonce, StandIns(mechanism, credentials, b"key"))
 
 
 def proven(mechanism, password, bare, server_first, unproven):
@@ -48,7 +49,8 @@ def test_the_example_of_rfc_7677():
     salt = b64decode("W22ZaJ0SNY7soEsUEjb6gQ==")
     salted = SHA_256.salted_password("pencil", salt, 4096)
     nonce = "%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0"
-    scram = ScramSaslServer(SHA_256, {"user": credential_of(SHA_256, salt, 4096, salted)}, nonce, b"")
+    credentials = {"user": credential_of(SHA_256, salt, 4096, salted)}
+    scram = ScramSaslServer(SHA_256, credentials, nonce, StandIns(SHA_256, credentials, b""))
     assert scram.evaluate(b"n,,n=user,r=rOprNGfwEbeRWgbNEkqO") == (
         b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096"
     )
@@ -90,11 +92,44 @@ def test_an_unknown_user_has_the_same_salt_at_each_try():
     assert answers != others
 
 
+def stored(user, salt=SALT, iterations=4096):
+    return credential_of(SHA_256, salt, iterations, user.encode())
+
+
+@pytest.mark.parametrize("length", [1, 24, 32, 33, 100])
+def test_unknown_users_resemble_the_first_one_on_every_broker(length):
+    known = {"bob": stored("bob"), "alice": stored("alice", bytes(length), 8192)}
+    one, other = StandIns(SHA_256, known, b"1"), StandIns(SHA_256, dict(reversed(known.items())), b"2")
+    stand_in = one.of("mallory")
+    assert stand_in == other.of("mallory")
+    assert (len(stand_in.salt), stand_in.iterations) == (length, 8192)
+    assert stand_in.salt != one.of("oscar").salt
+
+
+def test_the_first_user_is_looked_for_again_when_users_come_or_go():
+    known = {"bob": stored("bob")}
+    stand_ins = StandIns(SHA_256, known, b"key")
+    of_bob = stand_ins.of("mallory")
+    known["carol"] = stored("carol")
+    assert stand_ins.of("mallory") == of_bob
+    known["alice"] = stored("alice")
+    assert stand_ins.of("mallory") != of_bob
+    del known["alice"]
+    assert stand_ins.of("mallory") == of_bob
+    known["bob"] = stored("bob with another password")
+    assert stand_ins.of("mallory") != of_bob
+
+
+def test_without_any_user_the_salt_has_the_usual_length():
+    stand_in = StandIns(SHA_256, {}, b"key").of("mallory")
+    assert (len(stand_in.salt), stand_in.iterations) == (24, 4096)
+    assert stand_in != StandIns(SHA_256, {}, b"another key").of("mallory")
+
+
 def test_the_key_of_a_stand_in_lets_nobody_in():
-    # Even who guesses the broker's secret cannot use it as a password of an unknown user.
+    # Even who guesses the secret behind it cannot use it as a password of an unknown user.
     scram = server()
-    salt = SHA_256.keyed(b"key", b"mallory")
-    scram._credentials = {"mallory": ScramCredential(salt, salt, salt, 4096)}
+    scram._credentials = {"mallory": scram._stand_ins.of("mallory")}
     with pytest.raises(SaslError):
         exchange(scram, name="mallory")
 
