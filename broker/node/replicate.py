@@ -241,6 +241,7 @@ def _peers(
         process.config.session_timeout_ms,
         ranges=replicas.ranges,
         most_connections=most_peer_connections(process.descriptors),
+        max_idle_ms=process.config.integer("connections.max.idle.ms"),
         access=peer_access(tls, storage, replicas),
     )
 

@@ -54,6 +54,7 @@ class PeerServer:
         session_timeout_ms: ``zookeeper.session.timeout.ms``, from which the keepalive follows.
         ranges: Serves replicas that fetch a damaged range again.
         most_connections: The most connections; one more is closed at once.
+        max_idle_ms: ``connections.max.idle.ms``; below 0 for no limit.
         access: The check of its callers, and the certificates of this server if it has TLS; None with neither
             TLS nor an authorizer.
     """
@@ -68,11 +69,12 @@ class PeerServer:
         *,
         ranges: RangeReader,
         most_connections: int,
+        max_idle_ms: int = -1,
         access: PeerAccess | None = None,
     ) -> None:
         self._controller = controller
         self._sessions = sessions
-        options = server_options(session_timeout_ms, most_connections)
+        options = server_options(session_timeout_ms, most_connections, max_idle_ms)
         self._credentials = None if access is None else access.credentials
         if self._credentials is not None:
             options.append(("grpc.server_handshake_timeout_ms", HANDSHAKE_TIMEOUT_MS))

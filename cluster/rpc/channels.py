@@ -82,18 +82,26 @@ def correlation_id_of(metadata: Iterable[tuple[str, str | bytes]] | None) -> int
     raise ValueError(f"{CORRELATION_ID_KEY} is {sent[:_NAMED]!r}, expected a whole number of 32 bits")
 
 
-def server_options(session_timeout_ms: int, most_connections: int = UNLIMITED_CONNECTIONS) -> Options:
+def server_options(
+    session_timeout_ms: int, most_connections: int = UNLIMITED_CONNECTIONS, max_idle_ms: int = -1
+) -> Options:
     """Return the options of a server whose peers use ``channel_options``.
 
     Args:
         session_timeout_ms: ``zookeeper.session.timeout.ms``.
         most_connections: The most connections. Further ones are closed at once, so that silent connections
             cannot use up all file descriptors.
+        max_idle_ms: The time after which a connection without a call is closed, and a channel opens another
+            one for its next call; below 0 for no limit.
     """
     interval, timeout = _keepalive_ms(session_timeout_ms)
     return [
         ("grpc.so_reuseport", 0),
         ("grpc.max_allowed_incoming_connections", most_connections),
+        (
+            "grpc.max_connection_idle_ms",
+            _INT32_MAX if max_idle_ms < 0 else min(max(max_idle_ms, 1), _INT32_MAX),
+        ),
         *_sizes(),
         ("grpc.keepalive_time_ms", interval),
         ("grpc.keepalive_timeout_ms", timeout),

@@ -89,7 +89,7 @@ def a_door():
     return ControlRequestCheck(BrokerId(1), gate, lambda _: None, latest_epoch)
 
 
-def peer_server(leadership, controller, access=None):
+def peer_server(leadership, controller, access=None, max_idle_ms=-1):
     return PeerServer(
         leadership,
         FakeSessions(),
@@ -99,15 +99,16 @@ def peer_server(leadership, controller, access=None):
         ranges=FakeRanges(),
         most_connections=MOST_CONNECTIONS,
         access=access,
+        max_idle_ms=max_idle_ms,
     )
 
 
 class Peers:
     """A server on loopback, and a channel to it."""
 
-    def __init__(self, access=None):
+    def __init__(self, **more):
         self.leadership, self.controller = FakeLeadership(), FakeController()
-        self.server = peer_server(self.leadership, self.controller, access)
+        self.server = peer_server(self.leadership, self.controller, **more)
 
     async def call(self, method, message, answer, metadata=()):
         call = self.channel.unary_unary(
@@ -119,8 +120,8 @@ class Peers:
 
 
 @contextlib.asynccontextmanager
-async def serving(access=None):
-    peers = Peers(access)
+async def serving(**more):
+    peers = Peers(**more)
     peers.port = await peers.server.start("127.0.0.1", 0)
     peers.channel = open_channel("127.0.0.1", peers.port, SESSION_MS)
     yield peers
@@ -217,6 +218,21 @@ async def test_who_connects_and_says_nothing_is_one_too_many_at_some_time(peers)
         await peers.call(method, update, control_pb2.UpdateMetadataResponse)
 
 
+async def test_a_connection_without_a_call_is_closed_after_a_while_and_opened_for_the_next():
+    async with serving(max_idle_ms=100) as peers:
+        ready = grpc.ChannelConnectivity.READY
+        async with asyncio.timeout(60):
+            for _ in range(2):
+                while (state := peers.channel.get_state(try_to_connect=True)) is not ready:
+                    await peers.channel.wait_for_state_change(state)
+                await peers.channel.wait_for_state_change(ready)
+            stream = fetch_stream(peers)
+            for number in (5, 6):
+                await stream.write(replication_pb2.FetchRequest(replica_id=number))
+                assert (await stream.read()).error_code == number
+            stream.cancel()
+
+
 def closed(connection):
     with contextlib.suppress(ConnectionResetError):
         while connection.recv(1000):
@@ -263,14 +279,14 @@ def access_by(**rules):
 async def test_without_tls_a_caller_is_anonymous_to_the_authorizer():
     message = translate.update_metadata_request_to_message(UpdateMetadataRequest(*head(), (), ()))
     method = "/barnabas.control.BrokerControl/UpdateMetadata"
-    async with serving(access_by(super_users=frozenset({ANONYMOUS}))) as peers:
+    async with serving(access=access_by(super_users=frozenset({ANONYMOUS}))) as peers:
         answer = await peers.call(method, message, control_pb2.UpdateMetadataResponse)
         assert answer.error_code == ErrorCode.STALE_BROKER_EPOCH
         stream = fetch_stream(peers)
         await stream.write(replication_pb2.FetchRequest(replica_id=5))
         assert (await stream.read()).error_code == 5
         stream.cancel()
-    async with serving(access_by()) as peers:
+    async with serving(access=access_by()) as peers:
         with pytest.raises(grpc.aio.AioRpcError) as ended:
             await peers.call(method, message, control_pb2.UpdateMetadataResponse)
         assert ended.value.code() is grpc.StatusCode.PERMISSION_DENIED

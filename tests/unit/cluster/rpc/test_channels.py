@@ -26,6 +26,13 @@ def test_two_servers_cannot_share_a_port_in_silence():
     assert dict(server_options(SESSION_MS))["grpc.so_reuseport"] == 0
 
 
+@pytest.mark.parametrize(
+    ("limit", "option"), [(-1, 2**31 - 1), (0, 1), (600_000, 600_000), (2**63, 2**31 - 1)]
+)
+def test_idle_connections_are_closed_as_the_setting_says(limit, option):
+    assert dict(server_options(SESSION_MS, max_idle_ms=limit))["grpc.max_connection_idle_ms"] == option
+
+
 def test_a_request_without_a_correlation_id_has_number_0():
     assert correlation_id_of(None) == correlation_id_of(()) == 0
     assert correlation_id_of(((CORRELATION_ID_KEY, "2147483647"),)) == 2**31 - 1
