@@ -71,3 +71,22 @@ async def test_claims_beyond_what_was_sent_move_neither_high_watermark_nor_isr(c
         assert (await fake.claim(0, epoch=replica.leader_epoch, last_epoch=-1)).records
         assert (await fake.claim(2, epoch=replica.leader_epoch)).error_code == ErrorCode.NONE
         assert replica.remote(2).log_end_offset == 2
+
+
+async def test_the_limit_records_of_former_leaders_may_be_claimed_without_having_them(cluster):
+    """What decision 12 does not cover: below its start a leadership compares epochs, not contents."""
+    leader, former = cluster.nodes[1], cluster.nodes[3]
+    await cluster.stop(2)
+    await cluster.elect(3, [1, 3])
+    assert (await former.append(b"a", b"b", acks=-1)).error is ErrorCode.NONE
+    await cluster.stop(3)
+    await cluster.elect(1, [1, 2])
+    replica = leader.partition.replica
+    assert replica.leadership_start_offset == 2
+    assert (await leader.append(b"c", acks=1)).error is ErrorCode.NONE
+    async with fake_follower(leader) as fake:
+        answer = await fake.claim(3, epoch=replica.leader_epoch, last_epoch=replica.leader_epoch)
+        assert answer.error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+        assert replica.remote(2).log_end_offset == -1
+        assert (await fake.claim(2, epoch=replica.leader_epoch)).error_code == ErrorCode.NONE
+        assert replica.remote(2).log_end_offset == replica.high_watermark == 2
