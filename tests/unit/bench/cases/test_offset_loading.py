@@ -14,7 +14,7 @@ def test_the_log_has_the_commits_that_its_sizes_say(tmp_path):
     assert not index.exists()
     load = GroupLoad()
     data = (tmp_path / "__consumer_offsets-0" / f"{0:020}.log").read_bytes()
-    assert at_once(load.add(data)) == 1205
+    assert at_once(load.add(data, 0)) == 1205
     groups = dict(at_once(load.groups()))
     assert {name: len(group.offsets) for name, group in groups.items()} == {"group-0": 100, "group-1": 50}
     assert groups["group-0"].offsets.get(TopicPartition("orders", 4)).offset == 1204
