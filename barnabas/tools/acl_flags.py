@@ -32,15 +32,13 @@ from barnabas.tools.options import (
     bootstrap_server,
 )
 from barnabas.tools.usage import refuse_together, require
+from barnabas.tools.zookeeper_client import TLS_FILE
 
 PURPOSE = "This tool helps to manage acls on kafka."
 
 _Op = AclOperation
 
 _PATTERN_TYPE = "resource-pattern-type"
-
-_TO_ZOOKEEPER = ("authorizer", "authorizer-properties", "zk-tls-config-file")
-_REFUSED = "refused: the tools do not connect to ZooKeeper; use --bootstrap-server"
 
 _NAMED = {
     "topic": ResourceType.TOPIC,
@@ -51,11 +49,18 @@ _NAMED = {
 """The options that name resources."""
 
 OPTIONS = Options(
-    bootstrap_server("the servers to connect to, separated by commas; required"),
+    bootstrap_server(
+        "the servers to connect to, separated by commas; required without --authorizer-properties"
+    ),
     COMMAND_CONFIG,
-    Option("authorizer", _REFUSED, "authorizer"),
-    Option("authorizer-properties", _REFUSED, "authorizer-properties", repeated=True),
-    Option("zk-tls-config-file", _REFUSED, "Authorizer ZooKeeper TLS configuration"),
+    Option("authorizer", "the class of the authorizer whose ACLs are in ZooKeeper", "authorizer"),
+    Option(
+        "authorizer-properties",
+        "key=value: zookeeper.connect=HOST names the ZooKeeper whose ACLs are changed without a broker",
+        "authorizer-properties",
+        repeated=True,
+    ),
+    TLS_FILE,
     Option("add", "create ACLs"),
     Option("remove", "delete ACLs; without a principal all of the resources"),
     Option("list", "list the ACLs of the given resources, or all"),
@@ -139,13 +144,15 @@ def check(given: Given) -> None:
     Raises:
         UsageError: They do not.
     """
-    for name in _TO_ZOOKEEPER:
-        if given.has(name):
-            raise UsageError(
-                f'Option "[{name}]" is not supported: the tools do not connect to ZooKeeper; '
-                "use --bootstrap-server"
-            )
-    require(given, "bootstrap-server")
+    to_broker = given.has("bootstrap-server")
+    if to_broker and given.has("authorizer"):
+        raise UsageError("Only one of --bootstrap-server or --authorizer must be specified")
+    if not to_broker:
+        require(given, "authorizer-properties")
+    if given.has("command-config") and not to_broker:
+        raise UsageError("The --command-config option can only be used with --bootstrap-server option")
+    if given.has("authorizer-properties") and to_broker:
+        raise UsageError("The --authorizer-properties option can only be used with --authorizer option")
     if sum(map(given.has, ("add", "remove", "list"))) != 1:
         raise UsageError("Command must include exactly one action: --list, --add, --remove. ")
     rights = ("allow-host", "allow-principal", "deny-host", "deny-principal")

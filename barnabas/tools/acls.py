@@ -1,17 +1,21 @@
 """``kafka-acls.sh``: add, remove and list ACLs.
 
-Options and output are those of ``kafka.admin.AclCommand`` of Kafka 2.8 with ``--bootstrap-server``. Errors at
+Options and output are those of ``kafka.admin.AclCommand`` of Kafka 2.8. Errors at
 run time are printed on standard output, as there. Exit code 0, or 1 on any error.
 """
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Protocol
 
 from barnabas.cluster.model.acls import AccessControlEntry, AclFilter, ResourcePattern
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.tools.acl_client import AclClient
+from barnabas.tools.acl_client import AclClient, Acls
 from barnabas.tools.acl_flags import (
     OPTIONS,
     PURPOSE,
@@ -29,16 +33,34 @@ from barnabas.tools.config_client import Refusal
 from barnabas.tools.entry import run_tool, run_with_options
 from barnabas.tools.java_errors import java_class
 from barnabas.tools.options import Given, JavaError
+from barnabas.tools.zookeeper_acls import ZooKeeperAcls, connect_string, demand_known
+from barnabas.tools.zookeeper_client import ZooKeeperClientError, read_tls_file, security_by
 
 
-def add(client: AclClient, found: Entries) -> None:
+class Client(Protocol):
+    """The ACLs of a cluster, through a broker or in ZooKeeper."""
+
+    def describe(self, filters: Iterable[AclFilter]) -> Acls:
+        """Return the ACLs that match one filter or more."""
+        ...
+
+    def create(self, resource: ResourcePattern, entries: Iterable[AccessControlEntry]) -> None:
+        """Create ACLs of a resource."""
+        ...
+
+    def delete(self, filters: Iterable[AclFilter]) -> None:
+        """Delete the ACLs that match one filter or more."""
+        ...
+
+
+def add(client: Client, found: Entries) -> None:
     """Announce and create ACLs, one resource after the other."""
     for resource, entries in found.items():
         sys.stdout.write(added(resource, entries))
         client.create(resource, entries)
 
 
-def remove(client: AclClient, found: Entries, *, is_forced: bool) -> None:
+def remove(client: Client, found: Entries, *, is_forced: bool) -> None:
     """Delete ACLs, each resource's after a question unless ``is_forced``; the end of the input means no."""
     for resource, entries in found.items():
         if is_forced or _is_confirmed(question(resource, entries)):
@@ -71,14 +93,35 @@ def run(given: Given) -> None:
     flags, resources, named = given.values(), resources_of(given), principals(given, "principal")
     # Wrong options are reported before the first connection.
     found = entries_to_add(given) if flags.add else entries_to_remove(given) if flags.remove else {}
-    with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
-        client = AclClient(admin)
+    with client_of(flags) as client:
         if flags.add:
             add(client, found)
         else:
             remove(client, found, is_forced=flags.force)
         shown = [each for resource in resources for each in filters_of(resource)] or [AclFilter()]
         sys.stdout.write(listing(client.describe(shown), named))
+
+
+@contextmanager
+def client_of(flags: SimpleNamespace) -> Iterator[Client]:
+    """Give the client of the servers that the options name.
+
+    Raises:
+        JavaError: The options name no ZooKeeper, or another authorizer than Kafka's.
+        AdminError: No broker answered.
+        CommandConfigError: The client cannot be created with ``--command-config``.
+    """
+    if flags.bootstrap_server is not None:
+        with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
+            yield AclClient(admin)
+        return
+    demand_known(flags.authorizer)
+    connect = connect_string(flags.authorizer_properties)
+    try:
+        settings = read_tls_file(flags.zk_tls_config_file)
+    except ZooKeeperClientError as error:
+        raise JavaError("java.io.IOException", str(error)) from error
+    yield ZooKeeperAcls(connect, security_by(settings, os.environ))
 
 
 def failure(error: JavaError | AdminError | Refusal | CommandConfigError) -> str:

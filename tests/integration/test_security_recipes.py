@@ -173,6 +173,18 @@ def test_the_recipes_do_what_the_page_says(reader):
     assert reader.shell(consume + "billing-1").stdout == "hello\n"
     assert "GROUP" in reader.shell(consume + "others").stderr.upper()
 
+    # As in Kafka, ACLs can be changed without a broker, which obeys all the same.
+    in_zookeeper = "--authorizer-properties zookeeper.connect=localhost:2181 --topic orders --operation All"
+    login = "KAFKA_OPTS=-Djava.security.auth.login.config=zookeeper/jaas.conf"
+    reader.do(f"$ {login} kafka-acls.sh {in_zookeeper} --add --deny-principal User:alice\n")
+    wait_until(
+        lambda: reader.shell(list_topics + "alice.properties").stdout.split() == [], "orders denied to alice"
+    )
+    reader.do(f"$ {login} kafka-acls.sh {in_zookeeper} --remove --force --deny-principal User:alice\n")
+    wait_until(
+        lambda: reader.shell(list_topics + "alice.properties").stdout.split() == ["orders"], "orders seen"
+    )
+
 
 def may_read(port):
     """Whether somebody without the brokers' password reads what ZooKeeper has."""

@@ -194,7 +194,6 @@ WITH_CONSUMER = (
     "With --consumer you must specify a --topic and a --group and no --cluster or --transactional-id option "
     "should be specified."
 )
-NO_ZOOKEEPER = "the tools do not connect to ZooKeeper; use --bootstrap-server"
 ONE_ACTION = "Command must include exactly one action: --list, --add, --remove. "
 
 
@@ -217,12 +216,13 @@ ONE_ACTION = "Command must include exactly one action: --list, --add, --remove. 
         ("--add --consumer --group g", WITH_CONSUMER),
         ("--add --consumer --topic t --group g --cluster", WITH_CONSUMER),
         ("--add --consumer --topic t --group g --transactional-id x", WITH_CONSUMER),
-        *(
-            (
-                f"--list --{name} x",
-                f'Option "[{name}]" is not supported: {NO_ZOOKEEPER}',
-            )
-            for name in ("authorizer", "authorizer-properties", "zk-tls-config-file")
+        (
+            "--list --authorizer kafka.security.authorizer.AclAuthorizer",
+            "Only one of --bootstrap-server or --authorizer must be specified",
+        ),
+        (
+            "--list --authorizer-properties zookeeper.connect=z",
+            "The --authorizer-properties option can only be used with --authorizer option",
         ),
     ],
 )
@@ -233,5 +233,9 @@ def test_options_that_do_not_fit_together(line: str, message: str) -> None:
 
 
 def test_a_server_is_needed() -> None:
-    with pytest.raises(UsageError, match=r'Missing required argument "\[bootstrap-server\]"'):
+    with pytest.raises(UsageError, match=r'Missing required argument "\[authorizer-properties\]"'):
         check(OPTIONS.parse(["--list"]))
+    to_zookeeper = ["--list", "--authorizer-properties", "zookeeper.connect=z"]
+    check(OPTIONS.parse(to_zookeeper))
+    with pytest.raises(UsageError, match="can only be used with --bootstrap-server option"):
+        check(OPTIONS.parse([*to_zookeeper, "--command-config", "f"]))
