@@ -197,7 +197,7 @@ def _happened(incident: Incident, day: date | None) -> str:
             left = "were stopped" if is_orderly else "left"
             return f"Brokers {names} {left}, {len(incident.absences)} times in all, from {since} on{end}"
         case IncidentKind.NO_LEADER:
-            why = "; which broker left is unknown"
+            why = "; no line shows why"
             if incident.failures:
                 why = f": {', '.join(_failed_directory(each, day) for each in incident.failures)}"
             return f"At {since} or before partitions lost their leaders{why}"

@@ -152,8 +152,10 @@ def _order(
 
 def _kind(incident: Incident, truth: Truth) -> Iterator[str]:
     if incident.kind is IncidentKind.NO_LEADER:
-        names = sorted({name for cost in incident.costs for name in cost.partitions})
-        yield f"no cause is named why {', '.join(names)} had no leader"
+        named = {name for cost in incident.costs for name in cost.partitions}
+        names = sorted(name for name in named if _has_cause(name, incident.since, truth))
+        if names:
+            yield f"no cause is named why {', '.join(names)} had no leader"
     if incident.kind is IncidentKind.WHOLE_CLUSTER and not any(
         _all_gone(truth, each.gone.high) for each in truth.departures
     ):
@@ -186,6 +188,18 @@ def _together(
         len(known) < len(backs) or incident.until < max(each.low for each in known) - ROUNDING
     ):
         yield f"an incident is claimed to be over at {incident.until}; truly back {_spans(known)}"
+
+
+def _has_cause(name: str, time: datetime, truth: Truth) -> bool:
+    """Return whether the leader that a partition had lost by a moment had gone."""
+    lost = [each for each in truth.leaderless if each.partition == name and each.begin.low <= time + ROUNDING]
+    last = max(lost, key=lambda each: each.begin.low, default=None)
+    return last is None or any(
+        each.broker == last.leader_before
+        and each.gone.low <= last.begin.high
+        and (each.returned is None or last.begin.low <= each.returned.high)
+        for each in truth.departures
+    )
 
 
 def _all_gone(truth: Truth, time: datetime) -> bool:

@@ -67,15 +67,16 @@ def truth_of(measured: Measured) -> Truth:
     deeds = sorted((*measured.deeds, *_unscripted(measured)), key=lambda each: each.gone)
     departures = [_departure(deed, measured) for deed in deeds]
     window = measured.window
+    lost = [
+        _leaderless(departure, name, departures, measured)
+        for departure in departures
+        for name in departure.kept
+        if departure.action is not Action.EXPIRE or _is_taken_away(departure, name, measured.znodes)
+    ]
     elected = [each for each in measured.znodes.controllers if window.low <= each.since <= window.high]
     return Truth(
         departures=tuple(departures),
-        leaderless=tuple(
-            _leaderless(departure, name, departures, measured)
-            for departure in departures
-            for name in departure.kept
-            if departure.action is not Action.EXPIRE or _is_taken_away(departure, name, measured.znodes)
-        ),
+        leaderless=(*lost, *_taken(measured, lost)),
         controllers=(*_former(measured.znodes, window.low), *elected),
         in_sync={name: sizes for name in measured.partitions if (sizes := tuple(_in_sync(name, measured)))},
         min_insync=measured.min_insync,
@@ -155,7 +156,8 @@ def _leaderless(
         each
         for each in measured.znodes.states[name]
         if each.time > departure.gone.low and each.epoch > max(kept) and each.leader != NO_LEADER
-        and each.time <= measured.window.high and not _is_gone(each, departures)
+        and each.time <= measured.window.high
+        and not _is_gone(each, departures, measured.znodes.registrations)
         and (departure.action is not Action.STOP or each.leader != departure.broker or each.time > last)
     ]  # fmt: skip
     if not later:
@@ -170,6 +172,26 @@ def _leaderless(
     return Leaderless(name, departure.broker, departure.gone, first.leader, end)
 
 
+def _taken(measured: Measured, lost: Sequence[Leaderless]) -> Iterable[Leaderless]:
+    """Yield the times without a leader that began while the leader was there.
+
+    A new controller takes replicas of a broker offline that restarted before it was elected.
+    """
+    for name in measured.partitions:
+        states = [each for each in measured.znodes.states.get(name, ()) if each.time <= measured.window.high]
+        for before, none, after in zip(states, states[1:], states[2:], strict=False):
+            is_one = before.leader != NO_LEADER == none.leader != after.leader
+            if not is_one or any(each.partition == name and _spans(each, none.time) for each in lost):
+                continue
+            led = _led(measured.answers, after.leader, name, after.time) or measured.window.high
+            begin = Span(none.time, max(none.time, after.time))
+            yield Leaderless(name, before.leader, begin, after.leader, Span(after.time, max(after.time, led)))
+
+
+def _spans(outage: Leaderless, time: datetime) -> bool:
+    return outage.begin.low <= time and (outage.end is None or time <= outage.end.high)
+
+
 def _is_taken_away(departure: Departure, name: str, znodes: Znodes) -> bool:
     """Return whether anybody took a partition from a broker that lost its session and served on."""
     states = znodes.states[name]
@@ -180,12 +202,23 @@ def _is_taken_away(departure: Departure, name: str, znodes: Znodes) -> bool:
     return bool(later) and later[0] != departure.broker
 
 
-def _is_gone(written: Written, departures: Sequence[Departure]) -> bool:
+def _is_gone(
+    written: Written, departures: Sequence[Departure], registrations: Sequence[Registration]
+) -> bool:
+    """Return whether a state names a leader that could not lead: a new process first registers."""
     return any(
         each.broker == written.leader and each.gone.high <= written.time
-        and (each.returned is None or written.time < each.returned.low)
+        and (each.returned is None or written.time < _present(each, registrations))
         for each in departures
     )  # fmt: skip
+
+
+def _present(departure: Departure, registrations: Sequence[Registration]) -> datetime:
+    back = departure.gone.high if departure.returned is None else departure.returned.low
+    if departure.action in (Action.PAUSE, Action.EXPIRE):
+        return back
+    own = (each.since for each in registrations if each.broker == departure.broker and each.since >= back)
+    return min(own, default=back)
 
 
 def _without_election(departure: Departure, name: str, measured: Measured) -> Leaderless:

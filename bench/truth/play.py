@@ -122,6 +122,9 @@ class Stage:
                 self._take(step)
             if not self._away:
                 self.cluster.wait_ready(self.wait_s)
+            else:
+                # Until then nobody has noticed, and no line can tell.
+                time.sleep(1.5 * self.session_s)
             time.sleep(_SETTLE_S)
         end_at = time.time()
         if heartbeat.longest_s > MOST_STALLED_S:

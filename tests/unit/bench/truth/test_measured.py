@@ -65,6 +65,23 @@ def test_an_elected_leader_that_is_dead_does_not_lead() -> None:
     assert [(each.leader_before, each.end) for each in found] == [(1, Span(at(31.5), WINDOW.high))]
 
 
+def test_a_process_that_has_not_registered_yet_does_not_lead() -> None:
+    # Broker 2 left the ISR while broker 1, still named as the leader, was only starting.
+    known = znodes(
+        (1, 1, 0, (1, 2, 3)), (20.2, 1, 1, (1, 3)), (20.3, -1, 2, (3,)), (20.4, 3, 3, (3,)), ends=(20.1,)
+    )
+    known.registrations.append(Registration(1, 12, at(20.9)))
+    (outage,) = truth_of(measured(KILL, known, b3=Answer(20.5, 20.6, led=True))).leaderless
+    assert (outage.leader_after, outage.end) == (3, span(20.4, 20.6))
+
+
+def test_a_leader_that_is_taken_from_a_broker_that_is_there_is_an_outage_too() -> None:
+    known = znodes((1, 1, 0, (1, 2)), (40, -1, 1, (2,)), (40.1, 2, 2, (2,)))
+    answers = {(2, "a-0"): [Answer(40.2, 40.3, led=True)]}
+    found = truth_of(Measured(WINDOW, [], known, answers, ["a-0"], SESSION, 2)).leaderless
+    assert found == (Leaderless("a-0", 1, span(40, 40.1), 2, span(40.1, 40.3)),)
+
+
 def test_a_session_that_ended_without_a_deed_is_a_departure_too() -> None:
     known = znodes((1, 1, 0, (1, 2)), ends=(40.0,))
     known.registrations.append(Registration(1, 12, at(41)))
