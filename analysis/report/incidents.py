@@ -58,7 +58,8 @@ def _brokers(incident: Incident) -> list[int]:
     led = (leader for cost in incident.costs for leader in cost.leaders)
     ruled = () if incident.controller is None else (incident.controller.broker,)
     elected = (each.leader for each in incident.unclean)
-    return sorted({*(each.broker for each in incident.absences), *led, *ruled, *elected})
+    begun = (each.broker for each in incident.begun)
+    return sorted({*(each.broker for each in incident.absences), *led, *ruled, *elected, *begun})
 
 
 def _topics(incident: Incident) -> list[str]:

@@ -7,7 +7,7 @@ the broker gone, which may be a survivor's lost connection.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -15,6 +15,7 @@ from itertools import zip_longest
 
 from barnabas.analysis.reading.broker_kinds import BrokerKind, Contact
 from barnabas.analysis.story.certainty import Fact, Instant, Line, Lines, Unknown, earliest, latest, moment
+from barnabas.analysis.story.clusters import beginnings
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Controller, Observed
 from barnabas.cluster.model.statechange import Kind
 
@@ -123,13 +124,33 @@ class _Run:
 
 def absences(observed: Observed) -> list[Absence]:
     """Return the absences of all brokers, by the latest time at which each began."""
+    begins: dict[int, list[datetime]] = {}
+    for each in beginnings(observed.brokers):
+        begins.setdefault(each.broker, []).append(each.start)
     found = [
         _absence(broker, run, observed)
         for broker, lines in _about(observed.brokers).items()
-        for run in _runs(lines)
-        if not _is_first_start(broker, run, lines, observed) and not _is_present(broker, run, observed)
+        for since, part in _parts(lines, begins.get(broker, ()))
+        for run in _runs(part)
+        if not _is_first_start(broker, run, part, observed, since) and not _is_present(broker, run, observed)
     ]
     return sorted(found, key=lambda each: (begin_of(each), each.broker))
+
+
+def _parts(
+    marks: Sequence[tuple[_What, BrokerLine]], begins: Sequence[datetime]
+) -> Iterator[tuple[datetime | None, list[tuple[_What, BrokerLine]]]]:
+    """Yield a broker's lines of each cluster that it belonged to, with the begin of all but the first."""
+    edges = (None, *begins)
+    for since, until in zip_longest(edges, begins):
+        yield (
+            since,
+            [
+                (what, line)
+                for what, line in marks
+                if (since is None or since <= line.time) and (until is None or line.time < until)
+            ],
+        )
 
 
 def begin_of(absence: Absence) -> datetime:
@@ -261,14 +282,19 @@ def _absence(broker: int, run: _Run, observed: Observed) -> Absence:
 
 
 def _is_first_start(
-    broker: int, run: _Run, lines: Sequence[tuple[_What, BrokerLine]], observed: Observed
+    broker: int,
+    run: _Run,
+    lines: Sequence[tuple[_What, BrokerLine]],
+    observed: Observed,
+    since: datetime | None,
 ) -> bool:
-    """Return whether a broker's absence is only its time before the first start that the logs show."""
+    """Return whether a broker's absence is only its time before its first start in a cluster."""
     first = run.marks[0][1]
     if first.kind == BrokerKind.BROKER_REGISTERED and first.error is not None:
         return False
     is_earliest = run.marks[0] == lines[0]
-    has_spoken = observed.last_spoken(broker, first.time - _STARTUP) is not None
+    spoken = observed.last_spoken(broker, first.time - _STARTUP)
+    has_spoken = spoken is not None and (since is None or since <= spoken)
     is_start = run.first(_What.START) is not None and run.marks[0][0] in (_What.START, _What.GONE)
     return is_start and is_earliest and not has_spoken
 

@@ -22,6 +22,7 @@ from barnabas.analysis.story.brokers import (
     with_controllers,
 )
 from barnabas.analysis.story.certainty import Lines, earliest, latest, moment
+from barnabas.analysis.story.clusters import Beginning, beginnings
 from barnabas.analysis.story.costs import Cost, costs_of, least
 from barnabas.analysis.story.elections import UncleanElection, unclean_elections
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Controller, Observed
@@ -51,6 +52,7 @@ class IncidentKind(StrEnum):
     CONTROLLER = "another controller"
     UNSEEN = "unseen changes"
     UNCLEAN = "unclean elections"
+    OTHER_CLUSTER = "another cluster"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ class Incident:
         gaps: The number of unseen leader changes, at least, and the partitions they concern.
         failures: The lines about log directories that failed, because of which partitions had no leader.
         unclean: The elections of leaders that were not in sync.
+        begun: The first starts of brokers in another cluster than before.
         lines: Lines that prove what no part proves.
     """
 
@@ -86,6 +89,7 @@ class Incident:
     gaps: tuple[int, int] = (0, 0)
     failures: tuple[BrokerLine, ...] = ()
     unclean: tuple[UncleanElection, ...] = ()
+    begun: tuple[Beginning, ...] = ()
     lines: Lines = ()
 
     @property
@@ -130,6 +134,7 @@ def incidents(observed: Observed) -> list[Incident]:
     made = _with_shortages(made, stories, minimums_of(observed))
     made = _with_unclean(made, list(unclean_elections(observed.states)))
     made.extend(_unseen(stories))
+    made.extend(_other_clusters(beginnings(observed.brokers)))
     return sorted(made, key=_rank)
 
 
@@ -138,7 +143,7 @@ def _rank(incident: Incident) -> tuple[int, timedelta, int, datetime]:
     unplanned = any(each.cause not in _ORDERLY for each in incident.absences)
     weight = {
         IncidentKind.NO_LEADER: 1, IncidentKind.UNDER_REPLICATED: 3, IncidentKind.CONTROLLER: 4,
-        IncidentKind.UNSEEN: 5,
+        IncidentKind.UNSEEN: 5, IncidentKind.OTHER_CLUSTER: 4,
     }.get(incident.kind, 0 if unplanned else 2)  # fmt: skip
     return -len(incident.unclean), -incident.proven, weight, incident.since
 
@@ -441,6 +446,20 @@ def _is_during(incident: Incident, time: datetime) -> bool:
     begins = [each.stopping or earliest(each.gone) or incident.since for each in incident.absences]
     since = min(begins, default=incident.since)
     return since - CLOCKS <= time <= (incident.until or incident.since) + _TOGETHER
+
+
+def _other_clusters(found: Sequence[Beginning]) -> list[Incident]:
+    """Return one incident for each cluster that began on the hosts of another one."""
+    by_ids: dict[tuple[str, str], list[Beginning]] = {}
+    for each in found:
+        by_ids.setdefault((each.before, each.after), []).append(each)
+    return [
+        Incident(
+            IncidentKind.OTHER_CLUSTER, group[0].named, group[-1].named, begun=tuple(group),
+            lines=tuple(line for each in group for line in each.lines),
+        )
+        for group in by_ids.values()
+    ]  # fmt: skip
 
 
 def _unseen(stories: Sequence[History]) -> list[Incident]:

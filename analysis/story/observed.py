@@ -16,7 +16,7 @@ Row = Mapping[str, Any]
 
 
 class BrokerLine(NamedTuple):
-    """A row of the table ``broker_events``, with the same names.
+    """A row of the table ``broker_events``, with the same names; ``cluster`` is its column ``cluster_id``.
 
     ``subject`` is also the replica that a controller takes offline, and the broker to which it sends
     LeaderAndIsr.
@@ -39,6 +39,7 @@ class BrokerLine(NamedTuple):
     topic: str | None = None
     partition: int | None = None
     minimum: int | None = None
+    cluster: str | None = None
 
 
 class State(NamedTuple):
@@ -154,6 +155,7 @@ def broker_line(row: Row) -> BrokerLine:
         topic=row["topic"],
         partition=row["partition"],
         minimum=row["minimum"],
+        cluster=row["cluster_id"],
         line=line_of(row),
     )
 

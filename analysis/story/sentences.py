@@ -109,6 +109,8 @@ def headline(incident: Incident, day: date | None = None) -> Sentence:
         day: The day of all times, if they are of one day; None to print dates.
     """
     lines = _lines(incident)
+    if incident.begun:
+        return Sentence(_other_cluster(incident, day), lines)
     unclean = f"; {_unclean(incident.unclean, day)}" if incident.unclean else ""
     text = f"{_happened(incident, day)}{unclean}; {_costs(incident, day)}."
     return Sentence(text[0].upper() + text[1:], lines)
@@ -217,6 +219,15 @@ def _happened(incident: Incident, day: date | None) -> str:
         f"Between {since} and {'the end' if until is None else clock(until, day)} the leader epochs of "
         f"{count(partitions, 'partition')} jump: at least {count(changes, 'state')} without a line "
         "in these logs"
+    )
+
+
+def _other_cluster(incident: Incident, day: date | None) -> str:
+    first = incident.begun[0]
+    who = _brokers(sorted({each.broker for each in incident.begun}))
+    return (
+        f"Another cluster began by {clock(incident.since, day)} on {who}: its id is {first.after}, that of "
+        f"the one before was {first.before}."
     )
 
 

@@ -1,0 +1,57 @@
+"""Clusters that were made on the hosts of another one: the same broker ids, but another cluster id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import NamedTuple
+
+from barnabas.analysis.reading.broker_kinds import BrokerKind
+from barnabas.analysis.story.certainty import Lines
+from barnabas.analysis.story.observed import BrokerLine
+
+
+class Beginning(NamedTuple):
+    """The first start of a broker in another cluster than before.
+
+    Attributes:
+        broker: The broker.
+        start: The first line of the process; the line with the cluster id if no line shows the start.
+        named: The line with the cluster id.
+        before: The id of the cluster before.
+        after: The id of the cluster.
+        lines: The lines that give the two ids.
+    """
+
+    broker: int
+    start: datetime
+    named: datetime
+    before: str
+    after: str
+    lines: Lines
+
+
+def beginnings(lines: Iterable[BrokerLine]) -> list[Beginning]:
+    """Return the starts of brokers in another cluster, by time."""
+    found: list[Beginning] = []
+    named: dict[int, BrokerLine] = {}
+    starts: dict[int, datetime] = {}
+    for line in sorted(lines, key=lambda each: (each.time, each.line)):
+        broker = line.subject
+        if broker is None:
+            continue
+        if line.kind == BrokerKind.STARTING:
+            starts[broker] = line.time
+        if line.kind != BrokerKind.CLUSTER_NAMED or line.cluster is None:
+            continue
+        before = named.get(broker)
+        if before is not None and before.cluster is not None and before.cluster != line.cluster:
+            start = max(starts.get(broker, before.time), before.time)
+            found.append(
+                Beginning(
+                    broker, line.time if start == before.time else start, line.time, before.cluster,
+                    line.cluster, (line.line, before.line),
+                )
+            )  # fmt: skip
+        named[broker] = line
+    return found
