@@ -88,7 +88,7 @@ class BrokerKind(StrEnum):
     SESSION_EXPIRED = "broker-session-expired"
     """ZooKeeper ended the session while the process lived on."""
     WRITES_REFUSED = "broker-writes-refused"
-    """The ``subject`` answered; the line proves a response, as ``Node n disconnected`` has no opposite."""
+    """NotEnoughReplicas for ``topic`` and ``partition``: ``count`` in sync; required ones in ``minimum``."""
 
     # A broker or controller about another broker (``subject``) that it lost or reached.
     CONTACT_LOST = "broker-contact-lost"

@@ -425,9 +425,8 @@ class _Loading:
     def _rebuild(self, segment: LogSegment) -> None:
         """Rebuild the indexes of a segment whose batches are valid."""
         segment.reset_indexes()
-        with contextlib.suppress(
-            CorruptLogError
-        ):  # What follows a damaged batch is not readable, with or without an index.
+        # What follows a damaged batch is not readable, with or without an index.
+        with contextlib.suppress(CorruptLogError):
             segment.note_all()
         self._store_indexes(segment)
 
