@@ -16,6 +16,7 @@ from barnabas.broker.server.acceptor import Acceptor, ConnectionQuotas
 from barnabas.broker.server.connection import ClientConnection
 from barnabas.broker.server.context import Handler, ServerContext
 from barnabas.broker.server.fairness import FairQueue
+from barnabas.broker.server.handshakes import Handshakes
 from barnabas.broker.server.registry import HANDLERS
 from barnabas.broker.server.tls_transport import TlsTransport
 from barnabas.broker.wire.apis import ApiKey
@@ -78,6 +79,7 @@ class ClientListener:
         self._tls = tls
         self._handshakes: set[TlsTransport] = set()
         self._queue = FairQueue()
+        self._handshake_turns = Handshakes(self._queue)
         self._connections: set[ClientConnection] = set()
         self._acceptor: Acceptor | None = None
         self._beginning: set[asyncio.Task[None]] = set()
@@ -124,6 +126,7 @@ class ClientListener:
             max(self._authentication_s, 0.001),
             partial(self._established, tls, host),
             partial(self._failed, host),
+            self._handshake_turns,
         )
         self._handshakes.add(handshake)
         return handshake

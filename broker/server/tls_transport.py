@@ -15,6 +15,7 @@ import ssl
 from collections.abc import Callable
 from typing import Any, cast
 
+from barnabas.broker.server.handshakes import Handshakes
 from barnabas.cluster.model.addresses import host_address
 
 RECEIVE_BYTES = 65_536
@@ -46,6 +47,7 @@ class TlsTransport(asyncio.Transport, asyncio.BufferedProtocol):
         timeout_s: The longest handshake, in seconds.
         on_established: Makes the connection.
         on_failed: Called with the reason when the handshake has failed; the connection is closed then.
+        handshakes: Decides when the handshake may go on.
 
     Attributes:
         peer: The address of the client, for the log.
@@ -57,6 +59,7 @@ class TlsTransport(asyncio.Transport, asyncio.BufferedProtocol):
         timeout_s: float,
         on_established: Established,
         on_failed: Callable[[TlsTransport, str], None],
+        handshakes: Handshakes,
     ) -> None:
         super().__init__()
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
@@ -64,6 +67,8 @@ class TlsTransport(asyncio.Transport, asyncio.BufferedProtocol):
         self._timeout_s = timeout_s
         self._on_established = on_established
         self._on_failed = on_failed
+        self._handshakes = handshakes
+        self._has_step_ahead = False
         self._loop = asyncio.get_running_loop()
         self._raw: asyncio.Transport | None = None
         self._protocol: asyncio.BufferedProtocol | None = None
@@ -101,10 +106,13 @@ class TlsTransport(asyncio.Transport, asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         """Continue the handshake, or pass on what was sent."""
         self._incoming.write(_received[:nbytes])
-        if self._protocol is None:
-            self._shake_hands()
-        else:
+        if self._protocol is not None:
             self._decrypt()
+            return
+        self._has_step_ahead = True
+        self._handshakes.ready(self)
+        if self._has_step_ahead and self._raw is not None:
+            self._raw.pause_reading()  # what a client sends meanwhile must not fill the memory
 
     def eof_received(self) -> None:
         """Note that a client closed its side without TLS's closing alert.
@@ -216,10 +224,13 @@ class TlsTransport(asyncio.Transport, asyncio.BufferedProtocol):
             return
         self._flush()
 
-    def _shake_hands(self) -> None:
+    def shake_hands(self) -> None:
         """Take the next step of the handshake."""
+        self._has_step_ahead = False
         if self._is_closing:
             return
+        if self._raw is not None:
+            self._raw.resume_reading()
         try:
             self._tls.do_handshake()
         except (ssl.SSLWantReadError, ssl.SSLWantWriteError):
