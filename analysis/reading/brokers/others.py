@@ -225,6 +225,16 @@ _KRAFT = (
         r"Unfenced broker (?P<subject>\d+) has requested and been granted an immediate shutdown\.",
     ),
     _controller_rule(
+        BrokerKind.BROKER_STOP_REFUSED,
+        r"The request from broker (?P<subject>\d+) to shut down can not yet be granted because "
+        r"(?P<error>the lowest active offset .*)\.",
+    ),
+    _controller_rule(
+        BrokerKind.DIRECTORY_FAILED,
+        r"Directories (?P<error>\[[\w, -]*\]) in broker (?P<subject>\d+) marked offline, remaining "
+        r"directories: \[[\w, -]*\]",
+    ),
+    _controller_rule(
         BrokerKind.BROKER_REGISTERED,
         r"No previous registration found for broker (?P<subject>\d+)\. New incarnation ID is "
         r"(?P<incarnation>[\w-]+)\..*",
