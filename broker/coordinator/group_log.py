@@ -33,6 +33,8 @@ COMMIT_ERRORS: Mapping[ErrorCode, ErrorCode] = MappingProxyType(
         ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
         ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
         ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
+        ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
+        ErrorCode.INVALID_FETCH_SIZE: ErrorCode.INVALID_COMMIT_OFFSET_SIZE,
     }
 )
 """The error that a commit is answered with for an error of the append; other errors pass through."""
@@ -62,8 +64,10 @@ class GroupLog:
         """Return an empty batch, which may become as large as the partition takes."""
         hosted = self._hosted.get(TopicPartition(OFFSETS_TOPIC, partition))
         # A partition that is gone refuses the append, whatever the size.
-        max_bytes = 0 if hosted is None else hosted.log.config.max_message_bytes
-        return BatchBuilder(wall_ms(), max_bytes)
+        if hosted is None:
+            return BatchBuilder(wall_ms(), 0)
+        config = hosted.log.config
+        return BatchBuilder(wall_ms(), min(config.max_message_bytes, config.segment_bytes))
 
     def append(self, partition: int, batch: BatchBuilder, on_appended: OnAppended) -> None:
         """Append a batch as ``offsets.commit.required.acks`` says, within ``offsets.commit.timeout.ms``."""

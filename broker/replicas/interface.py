@@ -292,12 +292,14 @@ class Reads(Protocol):
         current_leader_epoch: LeaderEpoch = UNKNOWN_LEADER_EPOCH,
         *,
         read_committed: bool = False,
+        replica_id: int = CONSUMER,
     ) -> ListedOffset:
         """Return the first offset at or after ``timestamp``, or the latest or earliest offset.
 
-        With ``read_committed`` nothing at or above the last stable offset counts. A timestamp below -2 is
-        answered with ``UNSUPPORTED_VERSION``, as in Kafka 4.0: -3 means the largest timestamp from version 7
-        on (KIP-734), for which 2.8 would return the first record's offset.
+        With ``read_committed`` nothing at or above the last stable offset counts. A replica id other than
+        that of consumers lists up to the log end offset; for ``DEBUGGING_CONSUMER`` a follower answers, too.
+        A timestamp below -2 is answered with ``UNSUPPORTED_VERSION``, as in Kafka 4.0: -3 means the largest
+        timestamp from version 7 on (KIP-734), for which 2.8 would return the first record's offset.
 
         The answer is ``OFFSET_NOT_AVAILABLE`` while a new leader does not know its high watermark yet (for
         versions below 5 the handler makes it ``LEADER_NOT_AVAILABLE``).

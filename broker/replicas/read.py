@@ -285,9 +285,10 @@ class Reader:
         current_leader_epoch: LeaderEpoch = UNKNOWN_LEADER_EPOCH,
         *,
         read_committed: bool = False,
+        replica_id: int = CONSUMER,
     ) -> ListedOffset:
         """Return the offset of a timestamp; see ``interface.Reads.list_offset``."""
-        partition = self._hosted.led(topic_partition, current_leader_epoch)
+        partition = self._listed_by(topic_partition, current_leader_epoch, replica_id)
         if isinstance(partition, ErrorCode):
             return ListedOffset(partition)
         if timestamp < EARLIEST_TIMESTAMP:
@@ -296,22 +297,35 @@ class Reader:
             log = partition.log
             return ListedOffset(ErrorCode.NONE, offset=log.log_start_offset, leader_epoch=log.epoch_at_start)
         if timestamp != LATEST_TIMESTAMP:
-            found = await self._look_up(partition, timestamp, current_leader_epoch)
+            found = await self._look_up(partition, timestamp, current_leader_epoch, replica_id)
             if isinstance(found, ErrorCode):
                 return ListedOffset(found)
-            if found is not None and found.offset < _end_of(partition, read_committed=read_committed):
+            end = _listed_end(partition, replica_id, read_committed=read_committed)
+            if found is not None and found.offset < end:
                 return ListedOffset(ErrorCode.NONE, found.timestamp, found.offset, found.leader_epoch)
-        replica, end = partition.replica, _end_of(partition, read_committed=read_committed)
+        replica, end = partition.replica, _listed_end(partition, replica_id, read_committed=read_committed)
         # A new leader's high watermark may lag behind its predecessor's until its followers have fetched. Its
         # offset could then send a consumer backwards.
-        if replica.high_watermark < replica.epoch_start_offset:
+        if replica_id == CONSUMER and replica.high_watermark < replica.epoch_start_offset:
             return ListedOffset(ErrorCode.OFFSET_NOT_AVAILABLE)
         if timestamp == LATEST_TIMESTAMP:
             return ListedOffset(ErrorCode.NONE, offset=end, leader_epoch=replica.leader_epoch)
         return ListedOffset(ErrorCode.NONE)
 
+    def _listed_by(
+        self, topic_partition: TopicPartition, current_leader_epoch: LeaderEpoch, replica_id: int
+    ) -> HostedPartition | ErrorCode:
+        """Return the partition whose offsets ``replica_id`` may ask for, or the error."""
+        if replica_id == DEBUGGING_CONSUMER:
+            return self._hosted.readable(topic_partition, current_leader_epoch)
+        return self._hosted.led(topic_partition, current_leader_epoch)
+
     async def _look_up(
-        self, partition: HostedPartition, timestamp: int, current_leader_epoch: LeaderEpoch
+        self,
+        partition: HostedPartition,
+        timestamp: int,
+        current_leader_epoch: LeaderEpoch,
+        replica_id: int,
     ) -> TimestampAndOffset | ErrorCode | None:
         """Return the first record of a time, or an error.
 
@@ -323,9 +337,9 @@ class Reader:
                 found = await carried_out(offset_at(partition.log, timestamp))
             except (CorruptLogError, KafkaStorageError) as error:
                 found = error
-        leads = self._hosted.led(partition.topic_partition, current_leader_epoch)
-        if leads is not partition:
-            return leads if isinstance(leads, ErrorCode) else ErrorCode.NOT_LEADER_OR_FOLLOWER
+        again = self._listed_by(partition.topic_partition, current_leader_epoch, replica_id)
+        if again is not partition:
+            return again if isinstance(again, ErrorCode) else ErrorCode.NOT_LEADER_OR_FOLLOWER
         if isinstance(found, CorruptLogError):
             self._hosted.on_corrupt(partition, found)
             return found.error
@@ -338,11 +352,7 @@ class Reader:
         self, topic_partition: TopicPartition, timestamp: int, most: int, replica_id: int
     ) -> Sequence[Offset] | ErrorCode:
         """Return the offsets for ListOffsets 0; see ``interface.Reads.offsets_before``."""
-        partition: HostedPartition | ErrorCode | None
-        if replica_id == DEBUGGING_CONSUMER:
-            partition = self._hosted.get(topic_partition) or self._hosted.absence(topic_partition)
-        else:
-            partition = self._hosted.led(topic_partition, UNKNOWN_LEADER_EPOCH)
+        partition = self._listed_by(topic_partition, UNKNOWN_LEADER_EPOCH, replica_id)
         if isinstance(partition, ErrorCode):
             return partition
         if timestamp < EARLIEST_TIMESTAMP:
@@ -372,6 +382,16 @@ class Reader:
         """Return the producers that a log knows; see ``interface.Reads.producers``."""
         partition = self._hosted.get(topic_partition)
         return self._hosted.absence(topic_partition) if partition is None else tuple(partition.log.producers)
+
+
+def _listed_end(partition: HostedPartition, replica_id: int, *, read_committed: bool) -> Offset:
+    """Return the end of what is listed: the log end offset for all replica ids but that of consumers.
+
+    Source: ``Partition.fetchOffsetForTimestamp``.
+    """
+    if replica_id != CONSUMER:
+        return partition.log.log_end_offset
+    return _end_of(partition, read_committed=read_committed)
 
 
 def _end_of(partition: HostedPartition, *, read_committed: bool) -> Offset:

@@ -43,7 +43,11 @@ async def handle(context: ServerContext, request: Request) -> Answer:
             else:
                 epoch = getattr(partition, "current_leader_epoch", UNKNOWN_LEADER_EPOCH)
                 listed = await context.reads.list_offset(
-                    topic_partition, partition.timestamp, epoch, read_committed=read_committed
+                    topic_partition,
+                    partition.timestamp,
+                    epoch,
+                    read_committed=read_committed,
+                    replica_id=request.body.replica_id,
                 )
             partitions.append(_partition(request, topic_partition.partition, listed))
         topics.append(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 from barnabas.broker.coordinator import offsets as offsets_module
 from barnabas.broker.coordinator.offsets import PORTION
@@ -139,6 +140,12 @@ async def test_a_commit_that_fits_into_no_batch_is_refused(scene):
     commits = {TopicPartition("t", number): value(1) for number in range(20)}
     errors = await scene.groups.offsets.commit(simple(), commits)
     assert set(errors.values()) == {ErrorCode.INVALID_COMMIT_OFFSET_SIZE}
+
+
+async def test_a_commit_that_no_segment_can_hold_has_an_invalid_size(scene):
+    hosted = await scene.lead()
+    hosted.log.config = replace(hosted.log.config, segment_bytes=100)
+    assert await scene.commit(1) is ErrorCode.INVALID_COMMIT_OFFSET_SIZE
     assert hosted.log.log_end_offset == 0
 
 

@@ -126,7 +126,9 @@ class FakeReads:
         current_leader_epoch: int = -1,
         *,
         read_committed: bool = False,
+        replica_id: int = -1,
     ) -> ListedOffset:
+        self.replica_id = replica_id
         self.epochs.append(current_leader_epoch)
         self.read_committed = read_committed
         unknown = ListedOffset(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)

@@ -12,7 +12,7 @@ ORDERS_0 = TopicPartition("orders", 0)
 
 @pytest.fixture
 def list_offsets(schema, request_of):
-    def build(version, *partitions_and_times, isolation_level=0):
+    def build(version, *partitions_and_times, isolation_level=0, replica_id=-1):
         s = schema(2, version)
         newer = {"isolation_level": isolation_level} if version >= 2 else {}
         epochs = {"current_leader_epoch": 3} if version >= 4 else {}
@@ -21,7 +21,7 @@ def list_offsets(schema, request_of):
             for number, time in partitions_and_times
         )
         topic = s.ListOffsetsTopic(name="orders", partitions=partitions)
-        return request_of(2, version, s.request(replica_id=-1, topics=(topic,), **newer))
+        return request_of(2, version, s.request(replica_id=replica_id, topics=(topic,), **newer))
 
     return build
 
@@ -57,6 +57,12 @@ async def test_a_partition_asked_twice_is_refused(broker, list_offsets):
 async def test_the_isolation_level_is_passed_on(broker, list_offsets, isolation_level, read_committed):
     await handle(broker.context, list_offsets(2, (0, -1), isolation_level=isolation_level))
     assert broker.reads.read_committed is read_committed
+
+
+@pytest.mark.parametrize("replica_id", [-2, -1, 3])
+async def test_the_replica_id_is_passed_on(broker, list_offsets, replica_id):
+    await handle(broker.context, list_offsets(1, (0, -1), replica_id=replica_id))
+    assert broker.reads.replica_id == replica_id
 
 
 async def test_version_0_gives_several_offsets(broker, schema, request_of):
