@@ -64,6 +64,7 @@ class Bench:
         runs: The number of runs, whose median is the figure.
         sizes: The sizes that the command line may set, such as ``--partitions 10000``, with their defaults.
         scales_with: The size to which the target is proportional; None if it is fixed.
+        limits: The targets of details, by their names; the bench meets its target if all are met.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Bench:
     runs: int = 3
     sizes: Mapping[str, int] = field(default_factory=dict)
     scales_with: str | None = None
+    limits: Mapping[str, Target] = field(default_factory=dict)
 
     def sized(self, sizes: Mapping[str, int]) -> Bench:
         """Return this bench with other sizes and the target for them.

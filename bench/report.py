@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from barnabas.bench.registry import Bench, Run
+from barnabas.bench.registry import Bench, Run, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,11 @@ class Result:
 
     @property
     def met(self) -> bool:
-        """Return whether the target was reached."""
-        return self.bench.target.is_met_by(self.figure)
+        """Return whether the target and all targets of details were reached."""
+        found = details(self.runs)
+        return self.bench.target.is_met_by(self.figure) and all(
+            target.is_met_by(found[name]) for name, target in self.bench.limits.items()
+        )
 
     def as_json(self) -> dict[str, Any]:
         """Return the object that ``--json`` prints."""
@@ -81,6 +84,10 @@ class Result:
             "unit": self.bench.unit,
             "target": self.bench.target.figure,
             "direction": self.bench.target.direction.name.lower(),
+            "limits": {
+                name: {"target": target.figure, "direction": target.direction.name.lower()}
+                for name, target in self.bench.limits.items()
+            },
             "sizes": dict(self.bench.sizes),
             "met": self.met,
             "runs": [asdict(run) for run in self.runs],
@@ -90,17 +97,26 @@ class Result:
     def as_text(self) -> str:
         """Return the text with figure, target, spread, details and machine."""
         bench, figures = self.bench, [run.figure for run in self.runs]
-        verdict = "met" if self.met else "MISSED"
         lines = [
             f"{bench.name}: {self.figure:.4g} {bench.unit}",
             f"  {bench.question}",
             *(f"  {name}: {size}" for name, size in bench.sizes.items()),
-            f"  target {bench.target.direction.value} {bench.target.figure:g} {bench.unit}: {verdict}",
+            f"  target {_judged(bench.target, self.figure, ' ' + bench.unit)}",
             f"  spread {min(figures):.4g} … {max(figures):.4g} over {len(figures)} runs",
-            *(f"  {name}: {figure:.4g}" for name, figure in details(self.runs).items()),
+            *(self._detail(name, figure) for name, figure in details(self.runs).items()),
             f"  machine {self.machine}",
         ]
         return "\n".join(lines)
+
+    def _detail(self, name: str, figure: float) -> str:
+        target = self.bench.limits.get(name)
+        return f"  {name}: {figure:.4g}" + ("" if target is None else f", target {_judged(target, figure)}")
+
+
+def _judged(target: Target, figure: float, unit: str = "") -> str:
+    """Return the text of a target and whether ``figure`` meets it."""
+    verdict = "met" if target.is_met_by(figure) else "MISSED"
+    return f"{target.direction.value} {target.figure:g}{unit}: {verdict}"
 
 
 def details(runs: Sequence[Run]) -> dict[str, float]:

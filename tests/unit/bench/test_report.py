@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from barnabas.bench.registry import Bench, Run, at_most
 from barnabas.bench.report import Machine, Result, details, this_machine
 
@@ -31,6 +33,16 @@ def test_json_has_the_keys_that_were_promised():
     assert (body["figure"], body["target"], body["met"]) == (300.0, 240, False)
     assert body["runs"] == [{"figure": 300.0, "details": {"water_l": 3.0}}]
     assert body["machine"]["cores"] == 2
+
+
+def test_a_detail_may_have_a_target_of_its_own():
+    bench = replace(BENCH, limits={"water_l": at_most(2)})
+    met, missed = (Result(bench, result(figure).runs, MACHINE) for figure in (200.0, 201.0))
+    assert (met.met, missed.met) == (True, False)
+    assert "  water_l: 2, target ≤ 2: met" in met.as_text().splitlines()
+    assert "  water_l: 2.01, target ≤ 2: MISSED" in missed.as_text().splitlines()
+    assert "  target ≤ 240 s: met" in missed.as_text().splitlines()
+    assert missed.as_json()["limits"] == {"water_l": {"target": 2, "direction": "at_most"}}
 
 
 def test_a_detail_that_only_some_runs_have_is_the_median_of_those():
