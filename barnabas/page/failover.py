@@ -124,7 +124,7 @@ def last_failover(base: Json, entries: Sequence[Entry]) -> Failover | None:
         if entries[begin].at_ms - entries[at].at_ms <= TOGETHER_MS:
             begin = at
     lost = [broker for at in losses if at >= begin if (broker := _lost(entries[at])) is not None]
-    start = _cause(entries, begin, lost[0])
+    start = min(_cause(entries, begin, lost[0]), _departure(base, entries, begin, lost[0]))
     partitions = _Partitions.of(base)
     for entry in entries[:start]:
         partitions.apply(entry)
@@ -159,6 +159,29 @@ def _cause(entries: Sequence[Entry], loss: int, broker: int) -> int:
         if is_cause and change.data.get("id") == broker:
             start = at
     return start
+
+
+def _departure(base: Json, entries: Sequence[Entry], loss: int, broker: int) -> int:
+    """Return the index of the first change by which the lost broker left an ISR for good, or of the loss.
+
+    A controlled shutdown moves leaders away before the broker unregisters, and a broker that hangs leaves the
+    ISRs of others before its session ends.
+    """
+    partitions = _Partitions.of(base)
+    known = dict(partitions.isr)
+    left: dict[TopicPartition, int] = {}
+    for at, entry in enumerate(entries[:loss]):
+        partition = partitions.apply(entry)
+        if partition is None:
+            continue
+        members = partitions.isr.get(partition)
+        if members is None or broker in members:
+            left.pop(partition, None)
+        elif broker in known.get(partition, frozenset()):
+            left[partition] = at
+        known[partition] = members or frozenset()
+    recent = [at for at in left.values() if entries[loss].at_ms - entries[at].at_ms <= CAUSE_MS]
+    return min(recent, default=loss)
 
 
 def _described(before: _Partitions, entries: Sequence[Entry], lost: list[int]) -> Failover:

@@ -19,6 +19,7 @@ TAIL_BYTES = 4 << 20
 
 _FILES = ("state-change.log", "server.log", "controller.log")
 _MOST_CHARACTERS = 2_000
+_BROKER = re.compile(r"broker (\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +42,12 @@ def lines_about(
 ) -> list[LogLine]:
     """Return the lines of all brokers' logs that name ``subject`` around a time, by time.
 
+    About a broker, its own lines come first.
+
     Args:
         folders: The folder of each broker's logs by id.
-        subject: A partition such as ``orders-0``, or other words that the lines must have.
+        subject: A partition such as ``orders-0``, a broker such as ``broker 1``, or other words that lines
+            must have.
         at_ms: The time in milliseconds since 1970.
         around_s: Seconds before and after it.
     """
@@ -52,7 +56,9 @@ def lines_about(
         f"[{(moment + dt.timedelta(seconds=each)).strftime('%Y-%m-%d %H:%M:%S,%f')[:-3]}"
         for each in (-around_s, around_s)
     )
-    named = re.compile(rf"(?<![\w.-]){re.escape(subject)}(?![\w.-])|{_fields_of(subject)}")
+    named = re.compile(_pattern_of(subject))
+    about = _BROKER.fullmatch(subject)
+    own = None if about is None else int(about[1])
     found = [
         LogLine(broker, file.name, line[:_MOST_CHARACTERS])
         for broker, folder in folders.items()
@@ -60,14 +66,19 @@ def lines_about(
         for line in _tail(file)
         if first <= line[: len(first)] <= last and named.search(line)
     ]
-    found.sort(key=lambda line: line.text[: len(first)])
+    found.sort(key=lambda line: (own is not None and line.broker != own, line.text[: len(first)]))
     return found[:MOST_LINES]
 
 
-def _fields_of(subject: str) -> str:
-    """Return a pattern of a partition as Kafka prints the fields of a request."""
+def _pattern_of(subject: str) -> str:
+    """Return a pattern of a subject in the ways in which Kafka's log lines name it."""
+    about = _BROKER.fullmatch(subject)
+    if about is not None:
+        number = about[1]
+        return rf"\b[Bb]roker(?:s? |Id=|\.id ?= ?){number}\b|/brokers/ids/{number}\b|\bid={number}\b"
     topic, _, number = subject.rpartition("-")
-    return rf"topicName='{re.escape(topic)}', partitionIndex={re.escape(number)}\b"
+    fields = rf"topicName='{re.escape(topic)}', partitionIndex={re.escape(number)}\b"
+    return rf"(?<![\w.-]){re.escape(subject)}(?![\w.-])|{fields}"
 
 
 def _files(folder: Path) -> Iterator[Path]:

@@ -16,6 +16,7 @@ WITHOUT_SPARK = "A report of the logs needs Spark: pip install 'barnabas[spark]'
 """The text on the page where Spark is not installed."""
 
 _MOST_WORDS = 2_000
+_PAGE = "report.html"
 
 
 class ReportState(StrEnum):
@@ -32,7 +33,7 @@ class Report:
 
     Args:
         logs: The folders of the brokers' logs.
-        out: The folder for the report.
+        out: The folder for the report. One that is there already can be opened.
         without_spark: What the page says where Spark is not installed.
 
     Attributes:
@@ -43,7 +44,7 @@ class Report:
         self.hindrance = "" if importlib.util.find_spec("pyspark") is not None else without_spark
         self._logs = logs
         self._out = out
-        self._state = ReportState.NONE
+        self._state = ReportState.READY if (out / _PAGE).is_file() else ReportState.NONE
         self._message = ""
         self._lock = threading.Lock()
 
@@ -68,7 +69,7 @@ class Report:
 
     def json(self) -> Json:
         """Return the state, and what went wrong."""
-        return {"state": str(self._state), "message": self._message, "path": "/report/report.html"}
+        return {"state": str(self._state), "message": self._message, "path": f"/report/{_PAGE}"}
 
     def file(self, path: str) -> Path | None:
         """Return a file of the report that is ready; None if there is no such file."""

@@ -34,7 +34,7 @@ class Counts:
         acknowledged: Confirmed by all in-sync replicas (``acks=all``).
         failed: Given up by the producer after two minutes.
         read: Read back, each counted once.
-        stall_ms: The longest time without an acknowledgement.
+        stall_ms: The longest time without an acknowledgement since the workload was last started.
         waiting_ms: The time since the last acknowledgement.
     """
 
@@ -79,6 +79,7 @@ class Workload:
             return
         self._stopping = threading.Event()
         self._error = ""
+        self._counts.stall_ms = self._counts.waiting_ms = 0
         self._acknowledged_at = time.monotonic()
         self._threads = [
             threading.Thread(target=self._run, args=(target,), name=f"page-{name}", daemon=True)

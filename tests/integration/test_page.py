@@ -19,7 +19,7 @@ from barnabas.local.cluster import LocalCluster
 from barnabas.local.supervisor import Supervisor
 from barnabas.local.switches import Switches
 from barnabas.page.app import STATIC
-from barnabas.page.controls import Action, LocalControls
+from barnabas.page.controls import Action, LocalControls, NoControls
 from barnabas.page.history import History, apply, empty
 from barnabas.page.live import Source
 from barnabas.page.model import Change, PartitionView, partition_json
@@ -53,14 +53,18 @@ def cluster(cluster_and_switches):
 
 
 @pytest.fixture(scope="module")
-def served(cluster, cluster_and_switches):
+def source(cluster):
     brokers = cluster.brokers.values()
-    source = Source(
+    return Source(
         cluster.zookeeper_connect,
         cluster.bootstrap,
         {int(broker.id): broker.metrics for broker in brokers},
         {int(broker.id): broker.state_change_log.parent for broker in brokers},
     )
+
+
+@pytest.fixture(scope="module")
+def served(cluster, cluster_and_switches, source):
     controls = LocalControls(Supervisor(cluster), cluster.zookeeper_connect, cluster_and_switches[1])
     with PageServer(source, controls, out=cluster.directory / "report") as page:
         yield page
@@ -178,6 +182,9 @@ def test_every_button_of_a_broker(whole):
     expect(page.locator("#changes")).to_contain_text("The ZooKeeper session of broker 2 is ended")
     expect(page.locator("#changes")).to_contain_text(re.compile(r"Broker 2 registered (at|again)"))
     broker_is(page, 2, "running")
+    row = page.locator("#changes li", has_text=re.compile(r"Broker 2 registered (at|again)")).first
+    row.get_by_role("button", name="log lines").click()
+    expect(row.locator("pre")).to_have_text(re.compile(r"^broker 2 \w+\.log: \[.*\b(broker 2|/ids/2|id=2)\b"))
     press(page, "stop", 2)
     broker_is(page, 2, "stopped")
     press(page, "start", 2)
@@ -271,11 +278,83 @@ def test_time_is_scrolled_back_and_shared_as_a_link(whole, browser):
         expect(shared.locator("#brokers .broker")).to_have_count(3)
 
 
+def test_the_buttons_around_the_cluster(whole):
+    page, body = whole, whole.locator("body")
+    background = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+    page.get_by_role("button", name="Theme").click()
+    expect(body).not_to_have_css("background-color", background)
+    page.get_by_role("button", name="Keys").click()
+    expect(page.locator("#keys")).to_be_visible()
+    page.get_by_role("button", name="Close").click()
+    expect(page.locator("#keys")).to_be_hidden()
+    live, notes = page.get_by_role("button", name="Live"), page.locator(".as-of-now:visible")
+    page.get_by_role("button", name="Previous change").click()
+    expect(live).to_have_attribute("aria-pressed", "false")
+    expect(notes).to_have_count(2)
+    back_at = page.evaluate("() => position")
+    page.get_by_role("button", name="Next change").click()
+    assert page.evaluate("() => position") == back_at + 1
+    live.click()
+    expect(live).to_have_attribute("aria-pressed", "true")
+    expect(notes).to_have_count(0)
+    page.get_by_role("button", name="Tell the last failover").click()
+    expect(page.locator("#headline")).to_have_text(re.compile(r"lost|no broker", re.IGNORECASE))
+
+
+def test_filters_by_mouse_and_by_key(whole):
+    page = whole
+    partitions = page.locator(".partition:visible")
+    shown = partitions.count()
+    assert shown > 0
+    page.get_by_label("only those not whole").check()
+    expect(partitions).to_have_count(0)
+    page.locator("body").press("u")
+    expect(page.get_by_label("only those not whole")).not_to_be_checked()
+    expect(partitions).to_have_count(shown)
+    name = partitions.first.get_attribute("data-partition")
+    partitions.first.click()
+    expect(page.locator("#filter")).to_have_value(name)
+    page.locator("#filter").fill("")
+    page.locator("#filter").press("Escape")
+    page.locator("body").press("/")
+    expect(page.locator("#filter")).to_be_focused()
+    page.locator("#filter").press("Escape")
+    page.locator("body").press("3")
+    expect(page.locator(".broker[data-id='3'] button:focus")).to_have_count(1)
+    page.locator("body").press("c")
+    page.wait_for_function("() => navigator.clipboard.readText().then((text) => text.includes('#at='))")
+
+
+def test_a_page_finds_its_server_again(browser, source, tmp_path):
+    with PageServer(source, NoControls(), out=tmp_path) as first:
+        port = int(first.url.rstrip("/").rpartition(":")[2])
+        with opened(browser, first.url) as page:
+            expect(page.locator("#connection")).to_have_text("live")
+            first.__exit__(None, None, None)
+            expect(page.locator("#connection")).to_have_text("connection lost; trying again")
+            with PageServer(source, NoControls(), out=tmp_path, ports=[port]):
+                expect(page.locator("#connection")).to_have_text("live")
+                expect(page.locator(".broker")).to_have_count(3)
+
+
 def test_a_change_shows_the_log_lines_behind_it(whole):
     page = whole
     row = page.locator("#changes li", has_text=re.compile(r"^[\d:.]+\S*-\d+: .*leader epoch")).first
     row.get_by_role("button", name="log lines").click()
     expect(row.locator("pre")).to_contain_text(re.compile(r"broker \d state-change\.log: \["))
+
+
+@pytest.mark.timeout(900)
+def test_the_report_is_made_and_opened(whole):
+    page = whole
+    page.get_by_role("button", name="Report of the logs").click()
+    link = page.get_by_role("link", name="Open the report")
+    expect(link).to_be_visible(timeout=5 * WAIT_MS)  # on a busy machine Spark takes minutes
+    with page.context.expect_page() as opening:
+        link.click()
+    expect(opening.value.locator("h1")).to_be_visible()
+    page.reload()
+    expect(link).to_be_visible()
 
 
 def test_an_error_is_shown(whole):

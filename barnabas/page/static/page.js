@@ -86,6 +86,7 @@ async function load() {
   controls = history.controls;
   $("report").hidden = history.no_report !== "";
   if (history.no_report) set($("report-state"), history.no_report);
+  else get("/api/report").then(followReport).catch((error) => notice(error.message));
   if (position !== null) position = Math.min(position, timeline.changes.length);
   const last = timeline.changes.at(-1)?.n ?? 0;
   // EventSource connects again by itself, and names the last change that it got.
@@ -127,6 +128,7 @@ function draw() {
     const count = position ?? timeline.changes.length;
     const state = timeline.after(count);
     drawHeader(state);
+    for (const note of document.querySelectorAll(".as-of-now")) note.hidden = position === null;
     drawTimeline(count);
     drawBrokers(state);
     drawPartitions(state);
@@ -392,13 +394,16 @@ function drawWorkload() {
 
 function drawGroups() {
   const body = $("groups");
-  const rows = (figures.groups ?? []).map((group) => [group.name, group.state, group.members, group.partitions, group.lag]);
+  const groups = figures.groups ?? [];
+  const rows = groups.length === 0 ? [["none"]]
+    : groups.map((group) => [group.name, group.state, group.members, group.partitions, group.lag]);
   const key = JSON.stringify(rows);
-  if (body.dataset.key === key || rows.length === 0) return;
+  if (body.dataset.key === key) return;
   body.dataset.key = key;
   body.replaceChildren(...rows.map((cells) => {
     const row = document.createElement("tr");
     row.append(...cells.map((cell) => Object.assign(document.createElement("td"), { textContent: cell })));
+    if (groups.length === 0) Object.assign(row.firstChild, { colSpan: 5, className: "quiet" });
     return row;
   }));
 }
@@ -437,7 +442,7 @@ function newChange(change) {
 function subjectOf(change) {
   if (change.kind === "partition") return `${change.topic}-${change.partition}`;
   if (change.kind === "controller") return "Controller";
-  return change.id === undefined ? "ZooKeeper" : `${change.kind === "broker" ? "broker" : "Broker"}`;
+  return change.id === undefined ? "ZooKeeper" : `broker ${change.id}`;
 }
 
 async function showLines(item, change) {
@@ -513,13 +518,16 @@ function tellOn() {
 }
 
 async function report() {
-  let state = await post("/api/report");
+  await followReport(await post("/api/report"));
+}
+
+async function followReport(state) {
   while (state.state === "running") {
     $("report-state").textContent = "Spark reads the logs; this takes some seconds";
     await new Promise((resolve) => setTimeout(resolve, 500));
     state = await get("/api/report");
   }
-  $("report-state").textContent = state.state === "ready" ? "" : state.message;
+  $("report-state").textContent = state.message;
   $("report-link").hidden = state.state !== "ready";
   $("report-link").href = state.path;
 }

@@ -71,6 +71,32 @@ def test_a_failover_from_the_kill_to_the_whole_isr():
     assert told.json()["steps"][-1]["after_ms"] == 10_000
 
 
+def test_a_controlled_stop_begins_with_the_leaders_that_it_moves():
+    scene = Scene()
+    elected = {P0: WHOLE.partitions[P0]._replace(leader=1, leader_epoch=1), P1: WHOLE.partitions[P1]}
+    scene.now(5_000, ClusterState(BROKERS, 3, 1, elected))  # an election that has nothing to do with it
+    scene.now(6_000, WHOLE)
+    scene.now(10_000, ClusterState(BROKERS, 3, 1, MOVED))
+    scene.now(11_000, without_3(WHOLE, partitions=MOVED))
+    told = scene.told()
+    assert told.headline == "Broker 3 was lost; 1 partition moved to a new leader within 0.0 s."
+    assert [(step.at_ms, step.text) for step in told.steps] == [
+        (10_000, "orders-0 moved to a new leader (1)"),
+        (10_000, "orders-0 lost a member of the ISR, the first of 2"),
+        (10_000, "orders-1 lost a member of the ISR, the last of 2"),
+        (11_000, "Broker 3 is gone from ZooKeeper: its session ended"),
+        (11_000, "Broker 1 is controller, epoch 2"),
+    ]
+
+
+def test_an_isr_that_a_broker_had_rejoined_is_another_story():
+    scene = Scene()
+    scene.now(10_000, ClusterState(BROKERS, 3, 1, MOVED))
+    scene.now(11_000, WHOLE)
+    scene.now(20_000, without_3(WHOLE))
+    assert scene.told().steps[0].at_ms == 20_000
+
+
 def test_a_failover_has_begun_before_a_partition_has_changed():
     scene = Scene()
     scene.now(13_000, without_3(WHOLE))
@@ -96,7 +122,8 @@ def test_partitions_that_nobody_leads_are_in_the_headline():
 
 def test_a_broker_that_led_nothing():
     scene = Scene()
-    scene.now(500, ClusterState(BROKERS, 3, 1, MOVED))
+    led_by_1 = {P0: WHOLE.partitions[P0]._replace(leader=1, leader_epoch=1), P1: WHOLE.partitions[P1]}
+    scene.now(500, ClusterState(BROKERS, 3, 1, led_by_1))
     scene.now(1_000, without_3(scene.state))
     assert scene.told().headline == "Broker 3 was lost and led no partition."
 

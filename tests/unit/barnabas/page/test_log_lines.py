@@ -41,6 +41,35 @@ def test_lines_that_name_the_partition_around_the_time(tmp_path):
     assert "partitionIndex=1," in found[0].text
 
 
+def test_lines_about_a_broker_name_it_and_its_own_come_first(tmp_path):
+    write(
+        tmp_path / "1",
+        "controller.log",
+        line("[Controller id=1 epoch=2] Broker failure callback for 2", -1),
+        line("Newly added brokers: 3, deleted brokers: 2", -1),
+        line("Sending a request to broker 2"),
+        line("Sending a request to broker 22"),
+        line("Broker 1 goes on"),
+    )
+    write(
+        tmp_path / "2",
+        "server.log",
+        line("[KafkaServer id=2] shutting down", 1),
+        line("Registered broker 2 at path /brokers/ids/2", 2),
+        line("Node /brokers/ids/2 is gone", 2.5),
+        line("broker.id = 2", 2.6),
+        line("something else"),
+    )
+    found = lines_about({1: tmp_path / "1", 2: tmp_path / "2"}, "broker 2", AT_MS)
+    assert [(each.broker, each.text.partition("TRACE ")[2]) for each in found] == [
+        (2, "[KafkaServer id=2] shutting down"),
+        (2, "Registered broker 2 at path /brokers/ids/2"),
+        (2, "Node /brokers/ids/2 is gone"),
+        (2, "broker.id = 2"),
+        (1, "Sending a request to broker 2"),
+    ]
+
+
 def test_answers_are_bounded(tmp_path):
     write(tmp_path / "1", "server.log", *[line("orders-1 " + "x" * 3000)] * (MOST_LINES + 1))
     found = lines_about({1: tmp_path / "1"}, "orders-1", AT_MS)
