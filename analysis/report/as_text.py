@@ -253,7 +253,7 @@ def _without_leader(document: Document) -> Iterator[str]:
         (
             f"{row['topic']}-{row['partition']}",
             str(row["outages"]),
-            "still" if row["lasting"] else duration(row["total_ms"]),
+            "no end shown" if row["lasting"] else duration(row["total_ms"]),
             "?" if row["lasting"] or row["at_most_ms"] is None else duration(row["at_most_ms"]),
             row["cause"],
         )

@@ -109,9 +109,9 @@ def page_tables(document: Document) -> list[dict[str, Any]]:
 
 
 def _cell(row: Row, column: str) -> Any:
-    """Return the value of a cell; None for the spans of a partition whose latest outage has not ended."""
+    """Return the value of a cell; no span of a partition if no line shows the end of its latest outage."""
     if row.get("lasting") and column.endswith("_ms"):
-        return "still"
+        return "no end shown"
     value = "?" if column == "at_most_ms" and row[column] is None else _plain(row[column])
     return value[:_TEXT] if isinstance(value, str) else value
 

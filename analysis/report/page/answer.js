@@ -31,6 +31,12 @@ function leaderAt(partition, ms) {
   return leadershipsOf(partition).findLast((each) => each.since <= ms && (each.until ?? data.end) >= ms);
 }
 
+function leaderText(partition, led, ms) {
+  const all = leadershipsOf(partition), last = led.leader < 0 ? led.until ?? led.since : ledUntil(led, all[all.indexOf(led) + 1]);
+  const who = led.leader < 0 ? `It had no leader from ${clock(led.since)} on` : `Broker ${led.leader} led it, leader epoch ${led.leader_epoch}, from ${clock(led.since)} on`;
+  return last < ms ? `${who}; until when no line shows.` : `${who}.`;
+}
+
 function tellOthers(card, stalls) {
   if (stalls.length === 0) return;
   const list = make("ul", {}, ...stalls.slice(0, 50).map((each) => make("li", {}, `${clock(each.since)}  ${each.headline}`)));
@@ -56,7 +62,7 @@ function tellAnswer(partition, text) {
   if (shown.length === 0) {
     const at = when ? when[0] : data.end, led = leaderAt(partition, at);
     card.append(make("h3", {}, `Nothing in these logs kept writes to ${partition} waiting${when ? ` at ${text}` : ""}.`));
-    if (led) card.append(make("p", { class: "faint" }, led.leader < 0 ? "It had no leader." : `Broker ${led.leader} led it, leader epoch ${led.leader_epoch}, from ${clock(led.since)} on.`));
+    if (led) card.append(make("p", { class: "faint" }, leaderText(partition, led, at)));
     tellOthers(card, stalls);
     return when;
   }

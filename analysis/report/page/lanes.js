@@ -14,13 +14,13 @@ function drawCluster() {
 function drawControllers(at) {
   at.label(AXIS + 17, "Controller");
   for (const active of data.controllers) {
-    const end = active.next_since ?? data.end;
+    const end = active.next_since ?? data.end, isLast = active.next_since === null;
     const said = `broker ${active.controller} was controller, epoch ${active.controller_epoch}\n`
       + `first line ${clock(active.since)}, last ${clock(active.until)}\n${active.changes} partition changes`;
-    // Its last line is the last sign that it acted; what follows is the time until the next one.
-    const quiet = active.next_since !== null && active.next_since > active.until;
+    // Its last line is the last sign that it acted; what follows is the time until the next one, or unknown.
+    const quiet = end > active.until;
     const drawn = at.bar(active.since, quiet ? active.until : end, AXIS + 3, LANE - 8, { fill: colour(active.controller) }, said);
-    if (quiet) at.bar(active.until, end, AXIS + 3, LANE - 8, { fill: colour(active.controller), opacity: .35 }, said);
+    if (quiet) at.bar(active.until, end, AXIS + 3, LANE - 8, isLast ? { class: "unseen", fill: UNKNOWN } : { fill: colour(active.controller), opacity: .35 }, said);
     const text = `${active.controller} · epoch ${active.controller_epoch}`;
     if (drawn && drawn.right - drawn.left > text.length * 7) {
       at.svg.append(shape("text", { class: "on", x: drawn.left + 6, y: AXIS + 16.5, "pointer-events": "none" }, text));
@@ -44,8 +44,10 @@ function drawBroker(at, broker, top) {
       at.bar(each.gone, data.end, top + 7, 9, { fill: UNKNOWN }, `${tooltip(each)}\nWhether it was gone all the time is unknown.`);
       continue;
     }
-    at.bar(each.gone, each.starts ?? each.back, top + 5, 13, { fill: "var(--bad)" }, tooltip(each));
-    if (each.starts !== null && each.back !== null) at.bar(each.starts, each.back, top + 5, 13, { fill: PERHAPS }, tooltip(each));
+    // Of a return at a time or before, nothing shows how long the broker was gone at least.
+    const surely = each.starts ?? each.gone;
+    if (each.back !== null && each.back > surely) at.bar(surely, each.back, top + 5, 13, { fill: PERHAPS }, tooltip(each));
+    at.bar(each.gone, surely, top + 5, 13, { fill: "var(--bad)" }, tooltip(each));
   }
   drawTakeovers(at, broker, top);
 }

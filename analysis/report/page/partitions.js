@@ -40,26 +40,40 @@ function drawPartitions() {
   }
 }
 
+// The time up to which lines show who led. Where leader epochs jump, only the begin is known; at the end of the
+// logs, what the leader itself still wrote, unless it left before.
+function ledUntil(led, next) {
+  if (next && led.leader_epoch !== null && next.leader_epoch - led.leader_epoch > 1) return Math.max(led.since, led.led_at ?? led.since);
+  if (led.until !== null) return led.until;
+  const log = data.brokers.find((each) => each.broker === led.leader);
+  const gone = data.absences.filter((each) => each.broker === led.leader && each.gone >= led.since).map((each) => each.lived ?? each.gone);
+  return Math.max(led.since, Math.min(log?.last ?? led.since, ...gone));
+}
+
 function drawPartition(at, name, top) {
   const label = at.label(top + 15, name, { class: "pick", "font-weight": name === view.partition ? 700 : 400, tabindex: 0, role: "button" });
   label.addEventListener("click", () => ask(name, null));
   label.addEventListener("keydown", (event) => { if (event.key === "Enter") ask(name, null); });
-  for (const led of leadershipsOf(name)) {
+  const leaderships = leadershipsOf(name);
+  for (const [index, led] of leaderships.entries()) {
     if (led.leader < 0) continue;
+    const known = ledUntil(led, leaderships[index + 1]);
     const epoch = led.leader_epoch === null ? "" : `, leader epoch ${led.leader_epoch}`;
     const said = `${name}: leader ${led.leader}${epoch}\n${clock(led.since)} ${led.why}\n`
-      + `led from ${clock(led.led_at) || "unknown"}\n${led.ended ? `${clock(led.until)} ${led.ended}` : "to the end of the logs"}`;
-    const drawn = at.bar(led.since, led.until, top + 4, 13, { fill: colour(led.leader) }, said);
+      + `led from ${clock(led.led_at) || "unknown"}\n${led.ended ? `${clock(led.until)} ${led.ended}` : "no line shows another leader"}`;
+    if (known < (led.until ?? data.end)) at.bar(known, led.until, top + 6, 9, { class: "unseen", fill: UNKNOWN }, `${said}\nWho led from ${clock(known)} on no line shows.`);
+    const drawn = at.bar(led.since, known, top + 4, 13, { class: "led", fill: colour(led.leader) }, said);
     const text = String(led.leader);
     if (drawn && drawn.right - drawn.left > 12 + text.length * 7) {
       at.svg.append(shape("text", { class: "on", x: drawn.left + 5, y: top + 14.5, "pointer-events": "none" }, text));
     }
   }
   for (const stall of stallsOf(name)) {
-    const said = `${stall.headline}\n${clock(stall.since)} to ${clock(stall.until) || "the end of the logs"}`;
+    const said = `${stall.headline}\n${clock(stall.since)} to ${clock(stall.until) || "an unknown time"}`;
     if (stall.what === "without a leader") {
       if (stall.since < stall.noticed) at.bar(stall.since, stall.noticed, top + 4, 13, { fill: PERHAPS }, said);
-      at.bar(stall.noticed, stall.until, top + 2, 17, { fill: "var(--bad)" }, said);
+      if (stall.until === null) at.bar(stall.noticed, data.end, top + 6, 9, { class: "unseen", fill: UNKNOWN }, `${said}\nNo line shows a later leader; until when it had none is unknown.`);
+      at.bar(stall.noticed, stall.until ?? stall.noticed, top + 2, 17, { class: "lost", fill: "var(--bad)" }, said);
     } else {
       at.bar(stall.since, stall.until, top + 17, 3.5, { fill: "var(--warn)" }, said);
     }

@@ -130,6 +130,34 @@ def test_filters_hold_in_the_pictures_too(opened: Opened) -> None:
     expect(page.locator("#incidents")).to_contain_text("No incident matches the filters.")
 
 
+def bars(page: Page, kind: str) -> list[float]:
+    """The widths of the bars of a kind in the rows of partitions."""
+    return [float(each.get_attribute("width") or 0) for each in page.locator(f"#rows rect.{kind}").all()]
+
+
+def test_what_no_line_shows_is_not_drawn_as_known(opened: Opened, document: Document, tmp_path: Path) -> None:
+    first, _, last = document.leaderships
+    jump = first | {"leader_epoch": 4, "since": last["since"], "until": None, "led_at": None, "ended": None}
+    gone = document.incidents[0]["absences"][0]
+    certain = {"certainty": "fact", "value": last["since"]}
+    stopped = document.incidents[0] | {"absences": [gone | {"gone": certain}]}
+    lost = document.stalls[1] | {"until": None, "led_at": None, "elected": None, "leader_after": None}
+    unknown = replace(
+        document, leaderships=[first, jump], stalls=[lost], incidents=[stopped], incidents_count=1
+    )
+    (tmp_path / "unknown").mkdir()
+    write_report(unknown, tmp_path / "unknown", Format.TEXT)
+    page = opened()
+    page.goto((tmp_path / "unknown" / "report.html").as_uri())
+    page.wait_for_selector("html[data-ready=yes]", timeout=WAIT_MS)
+    page.click("#whole")
+    expect(page.locator("#rows rect.led")).to_have_count(2)
+    # The epochs jump, the last leader left when it was elected, and no line shows a later leader.
+    assert max(*bars(page, "led"), *bars(page, "lost")) < 20
+    assert min(bars(page, "unseen")) > 20
+    assert len(bars(page, "unseen")) == 3
+
+
 def test_the_time_zone_is_chosen_in_sentences_and_pictures(opened: Opened) -> None:
     page = opened()
     page.select_option("#zone", "Europe/Berlin")
