@@ -462,16 +462,19 @@ def _cause(
 def with_controllers(found: Sequence[Absence], controllers: Sequence[Controller]) -> list[Absence]:
     """Mark the absences of brokers that were the controller when they left."""
     tenures = list(zip_longest(controllers, controllers[1:]))
-    marked = []
-    for absence in found:
-        present = _present_since(absence, found)
-        acting = [own for own, after in tenures if _was_acting(absence, own, after, present)]
-        lines = tuple(line for own in acting[-1:] for line in own.lines)
-        marked.append(
-            replace(
-                absence, was_controller=bool(acting), lines=tuple(dict.fromkeys((*absence.lines, *lines)))
-            )
-        )
+    marked = list(found)
+    for own, after in tenures:
+        fitting = [
+            index
+            for index, absence in enumerate(found)
+            if _was_acting(absence, own, after, _present_since(absence, found))
+        ]
+        if fitting:
+            # A tenure ends once, with the absence nearest to the successor's election.
+            end = own.since if after is None else after.since
+            index = min(fitting, key=lambda index: abs(begin_of(found[index]) - end))
+            lines = tuple(dict.fromkeys((*marked[index].lines, *own.lines)))
+            marked[index] = replace(marked[index], was_controller=True, lines=lines)
     return marked
 
 
