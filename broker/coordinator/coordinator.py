@@ -6,13 +6,14 @@ Source: ``GroupCoordinator.scala`` of Kafka 2.8: which errors of the coordinator
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Collection, Sequence
 from itertools import islice
 
 from barnabas.broker.coordinator.coordinated import CoordinatedPartitions
 from barnabas.broker.coordinator.effects import GroupEffects
 from barnabas.broker.coordinator.group_log import GroupLog, wall_ms
-from barnabas.broker.coordinator.loading import PartitionLoader
+from barnabas.broker.coordinator.loading import PartitionLoader, as_option
 from barnabas.broker.coordinator.offsets import CoordinatedOffsets
 from barnabas.broker.coordinator.offsets_topic import OffsetsTopic
 from barnabas.broker.coordinator.settings import GroupSettings
@@ -106,7 +107,8 @@ class GroupCoordinator:
         is_led = self.partitions.get(number) is not None
         if isinstance(hosted, ErrorCode):
             if is_led:
-                self._resigned(number)
+                now = self._hosted.get(topic_partition)
+                self._resigned(number, None if now is None else now.replica.leader_epoch)
         elif not is_led:
             self._elected(number, hosted.replica.leader_epoch)
 
@@ -117,13 +119,19 @@ class GroupCoordinator:
         load = self._loader.load(partition, epoch)
         self._loads[number] = self._supervisor.spawn(f"load-{OFFSETS_TOPIC}-{number}", load)
 
-    def _resigned(self, number: int) -> None:
-        text = f"Resigned as the group coordinator for partition {number}"
+    def _resigned(self, number: int, epoch: LeaderEpoch | None) -> None:
+        """Unload a partition.
+
+        Args:
+            number: The partition.
+            epoch: The leader epoch in which another broker leads; None if the partition is no longer here.
+        """
+        text = f"Resigned as the group coordinator for partition {number} in epoch {as_option(epoch)}"
         self._effects.log(Level.INFO, text, Source.COORDINATOR)
         partition, load = self.partitions.end(number), self._loads.pop(number)
         load.cancel()
         if partition is not None:
-            self._supervisor.spawn(f"unload-{OFFSETS_TOPIC}-{number}", self._loader.unload(partition))
+            self._supervisor.spawn(f"unload-{OFFSETS_TOPIC}-{number}", self._loader.unload(partition, epoch))
 
     def partitions_deleted(self, deleted: Collection[TopicPartition]) -> None:
         """Delete the offsets of partitions whose topics were deleted."""
@@ -134,9 +142,11 @@ class GroupCoordinator:
     async def expire_offsets(self) -> None:
         """Delete expired offsets every ``offsets.retention.check.interval.ms``, for the first time now."""
         while True:
+            began = time.monotonic()
             expired = await self.offsets.expire()
             if expired:
-                text = f"Removed {expired} expired offsets"
+                took_ms = int((time.monotonic() - began) * 1000)
+                text = f"Removed {expired} expired offsets in {took_ms} milliseconds."
                 self._effects.log(Level.INFO, text, Source.MANAGER)
             await asyncio.sleep(self._settings.retention_check_interval_ms / 1000)
 

@@ -187,8 +187,13 @@ class PartitionLoader:
                     return lost.end_offset
         raise error
 
-    async def unload(self, partition: CoordinatedPartition) -> None:
-        """Remove the groups of a partition that moved away; waiting members are answered NOT_COORDINATOR."""
+    async def unload(self, partition: CoordinatedPartition, epoch: LeaderEpoch | None) -> None:
+        """Remove the groups of a partition that moved away; waiting members are answered NOT_COORDINATOR.
+
+        Args:
+            partition: The partition.
+            epoch: The leader epoch that took it away, for the log line; None if there is none.
+        """
         name, by_id = TopicPartition(OFFSETS_TOPIC, partition.number), partition.groups.by_id
         groups, offsets = len(by_id), sum(map(len, partition.offsets.values()))
         async for group_id in paced(tuple(by_id)):
@@ -198,8 +203,8 @@ class PartitionLoader:
                 self._effects.perform(partition, unload_groups(alone, wall_ms()))
         partition.offsets.clear()
         self._tell(
-            f"Finished unloading {name} for coordinator epoch None. Removed {offsets} cached offsets and "
-            f"{groups} cached groups."
+            f"Finished unloading {name} for coordinator epoch {as_option(epoch)}. Removed {offsets} cached "
+            f"offsets and {groups} cached groups."
         )
 
     def _tell(self, text: str) -> None:
@@ -209,6 +214,11 @@ class PartitionLoader:
 def _corrupt(log: Log, broken: BrokenFrameError) -> CorruptLogError:
     span = next(each for each in reversed(log.spans()) if each.base_offset <= broken.offset)
     return CorruptLogError(span.path, 0, broken.offset, str(broken))
+
+
+def as_option(epoch: LeaderEpoch | None) -> str:
+    """Return an epoch as Kafka's log lines print an ``Option``."""
+    return "None" if epoch is None else f"Some({epoch})"
 
 
 def _ms(start_s: float, end_s: float) -> int:

@@ -9,6 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from barnabas.broker.coordinator import loading
+from barnabas.broker.coordinator.loading import as_option
 from barnabas.broker.coordinator.metrics import show_groups
 from barnabas.broker.core.group.records import encode_group_key, encode_offset_key
 from barnabas.broker.core.group.requests import LeavingMember, MemberCall
@@ -80,6 +81,17 @@ async def test_who_waits_is_told_that_the_coordinator_has_moved(scene):
     assert scene.timer.wheel.size == 1, "the timers of the former partition are stopped"
     scene.timer.advance(1)
     assert scene.heartbeat(first) is NONE
+
+
+async def test_lines_of_a_resignation_name_the_epoch_that_caused_it(scene):
+    await scene.lead()
+    await scene.commit(1)
+    with capture_logs() as said:
+        await scene.resign(epoch=3)
+    lines, number = [each["event"] for each in said], scene.tp().partition
+    assert any(line.endswith(f"coordinator for partition {number} in epoch Some(3)") for line in lines)
+    assert any(f"Finished unloading {scene.tp()} for coordinator epoch Some(3). " in line for line in lines)
+    assert as_option(None) == "None"
 
 
 async def test_a_partition_that_is_led_again_at_once_keeps_its_own_timers(scene):

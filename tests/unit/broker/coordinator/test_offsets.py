@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import replace
+
+from structlog.testing import capture_logs
 
 from barnabas.broker.coordinator import offsets as offsets_module
 from barnabas.broker.coordinator.offsets import PORTION
@@ -293,8 +296,12 @@ async def test_a_group_that_had_members_leaves_a_tombstone(scene):
 async def test_the_expiry_task_goes_on(make_scene):
     scene = make_scene(retention_check_interval_ms=1)
     await scene.lead()
-    task = asyncio.ensure_future(scene.groups.expire_offsets())
-    await scene.commit(1, commit_ms=5)
-    await scene.room.until(lambda: scene.groups.count == 0)
+    with capture_logs() as said:
+        task = asyncio.ensure_future(scene.groups.expire_offsets())
+        await scene.commit(1, commit_ms=5)
+        await scene.room.until(lambda: any("expired offsets" in each["event"] for each in said))
+    assert scene.groups.count == 0
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
+    lines = [each["event"] for each in said]
+    assert any(re.search(r"Removed 1 expired offsets in \d+ milliseconds\.$", line) for line in lines)
