@@ -92,8 +92,8 @@ class AclNodes(Protocol):
         """Write all ACLs of a resource if they still have this version, and a notification."""
         ...
 
-    async def changes(self, *, watch: bool = False) -> list[AclChange]:
-        """Read all notifications, the oldest of each kind first."""
+    async def changes(self, after: Mapping[PatternType, int], *, watch: bool = False) -> list[AclChange]:
+        """Read the notifications after these numbers, and the oldest of each kind."""
         ...
 
     async def delete_change(self, path: str) -> None:
@@ -302,7 +302,7 @@ class AclAuthorizer:
             await self._store().create_paths()
             # If somebody deleted the parent of the notifications, their numbers begin at 0 again.
             self._last = dict.fromkeys(self._last, -1)
-        changes = await self._store().changes(watch=True)
+        changes = await self._store().changes(self._last, watch=True)
         new = [change for change in changes if change.number > self._last[change.pattern]]
         for change in new:
             if change.error is not None:

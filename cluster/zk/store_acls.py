@@ -7,7 +7,7 @@ Source: ``KafkaZkClient`` (``createAclPaths``, ``getVersionedAclsForResource``,
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 
@@ -19,6 +19,9 @@ from barnabas.cluster.zk.schema import acls, paths
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError, int32_of
 from barnabas.cluster.zk.session import ZooKeeperSession
 from barnabas.cluster.zk.trees import delete_whole
+
+OLDEST = 10
+"""The number of notifications of each kind that are read each time, because they may have expired."""
 
 _ENCODED_AT_ONCE = 1_000
 _DECODED_AT_ONCE = 100_000
@@ -133,8 +136,15 @@ class AclStore:
             return 0
         return version + 1 if entries else None
 
-    async def changes(self, *, watch: bool = False) -> list[AclChange]:
-        """Return all notifications, the oldest of each kind first; the watches report new ones."""
+    async def changes(self, after: Mapping[PatternType, int], *, watch: bool = False) -> list[AclChange]:
+        """Return new notifications and the oldest ones, in the order of their numbers for each kind.
+
+        Args:
+            after: The number after which notifications are new, for each kind. Of the others `OLDEST` are
+                returned, which may have expired; with all of them, 10,000 changes in a row were read again
+                at each change.
+            watch: Whether watches report further ones.
+        """
         found: list[AclChange] = []
         for pattern, parent in acls.ACL_CHANGES.items():
             children = await self._session.get_children(parent, watch=watch)
@@ -143,7 +153,11 @@ class AclStore:
                 for name in children
                 if (number := int32_of(name.removeprefix(acls.ACL_CHANGE_PREFIX))) is not None
             }
-            whole = sorted(numbers, key=numbers.__getitem__)
+            in_order = sorted(numbers, key=numbers.__getitem__)
+            whole = [
+                *in_order[:OLDEST],
+                *(path for path in in_order[OLDEST:] if numbers[path] > after[pattern]),
+            ]
             nodes = await self._session.get_many(whole, expected_bytes=128)
             found += [
                 _change(path, numbers[path], pattern, node)

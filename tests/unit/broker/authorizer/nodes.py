@@ -55,7 +55,7 @@ class FakeNodes:
         for watch in self.watches:
             watch()
 
-    async def changes(self, *, watch=False):
+    async def changes(self, after, *, watch=False):
         return list(self.notes)
 
     async def delete_change(self, path):

@@ -10,11 +10,13 @@ from barnabas.cluster.model.acls import (
     AccessControlEntry,
     AclOperation,
     AclPermission,
+    PatternType,
     ResourcePattern,
     ResourceType,
 )
 from barnabas.cluster.zk import store_acls
-from barnabas.cluster.zk.store_acls import AclStore, StoredAcls
+from barnabas.cluster.zk.schema.acls import ACL_CHANGES
+from barnabas.cluster.zk.store_acls import OLDEST, AclStore, StoredAcls
 
 ORDERS = ResourcePattern(ResourceType.TOPIC, "orders")
 
@@ -45,3 +47,16 @@ async def test_the_loop_neither_encodes_nor_decodes_many_acls(
     assert await store.read([ORDERS]) == {ORDERS: StoredAcls(entries, 0)}
     assert len(threads) == 2
     assert {thread is not threading.main_thread() for thread in threads} == {is_on_thread}
+
+
+async def test_of_known_notifications_only_the_oldest_are_read_again(zk: Any) -> None:
+    """10,000 changes in a row were all read again at each change."""
+    store, entry = AclStore(zk), AccessControlEntry("User:a", "*", AclOperation.READ, AclPermission.ALLOW)
+    await store.create_paths()
+    for number in range(OLDEST + 20):
+        await store.write(ORDERS._replace(name=f"t-{number}"), frozenset({entry}), None)
+    first = dict.fromkeys(ACL_CHANGES, -1)
+    everything = await store.changes(first)
+    assert [each.number for each in everything] == list(range(OLDEST + 20))
+    later = await store.changes(first | {PatternType.LITERAL: OLDEST + 16})
+    assert [each.number for each in later] == [*range(OLDEST), *range(OLDEST + 17, OLDEST + 20)]
