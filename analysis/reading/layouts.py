@@ -69,22 +69,23 @@ def unwrap(data: bytes, *, is_utc: bool) -> Unwrapped:
         return Unwrapped(data)
     lines: list[bytes] = []
     line_of: list[int] = []
-    # A line that a container's log file holds in pieces: its first part and the number of its first line.
-    held: tuple[bytes, int] | None = None
+    # A line that a container's log file holds in pieces: those so far, and the number of its first line. They
+    # are joined once, because a damaged line may have thousands.
+    pieces: list[bytes] = []
+    begin = 0
     for number, line in enumerate(data.removesuffix(b"\n").split(b"\n")):
         text, goes_on = _inner(line)
-        begin = number
-        if held is not None:
-            text, begin, held = held[0] + text, held[1], None
+        begin = begin if pieces else number
+        pieces.append(text)
         if goes_on:
-            held = text, begin
             continue
-        for each in _spelled(text, is_utc):
+        for each in _spelled(b"".join(pieces), is_utc):
             lines.append(each)
             line_of.append(begin)
-    if held is not None:
-        lines.append(held[0])
-        line_of.append(held[1])
+        pieces.clear()
+    if pieces:
+        lines.append(b"".join(pieces))
+        line_of.append(begin)
     return Unwrapped(b"\n".join(lines) + b"\n", np.array(line_of, dtype=np.int64))
 
 
