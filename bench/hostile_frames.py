@@ -250,9 +250,10 @@ def _create_acls(s: Any, count: int) -> Any:
     acls = (
         s.AclCreation(
             resource_type=2,
-            resource_name=f"{TOPIC}-{n}",
+            # Of one resource: 100,000 resources would be as many writes to ZooKeeper, one after the other.
+            resource_name=f"{TOPIC}-acls",
             resource_pattern_type=3,
-            principal="User:hostile",
+            principal=f"User:{n}",
             host="*",
             **_ACL_CODES,
         )

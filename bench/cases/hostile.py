@@ -22,7 +22,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import (
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+)
 from confluent_kafka.cimpl import NewTopic
 
 from barnabas.bench.hostile_frames import HOSTILE, TOPIC, HostileRequest, hostile_frame
@@ -38,6 +45,15 @@ SIZES = (10, 1_000)
 
 FRAMES = {10: 300, 1_000: 20}
 """The number of requests by their elements, so that CPU time is measurable; others are sent once."""
+
+ACLS_AT_ONCE = 500
+"""The number of ACLs in one request, before the measurement."""
+
+USERS = 10
+"""The number of users with an ACL for each resource."""
+
+GROUPS_FROM = 3
+"""Of four resources three are topics, one is a group."""
 
 PATIENCE_S = 120.0
 PAUSE_S = 0.002
@@ -177,17 +193,51 @@ def turns_of(address: str) -> dict[float, int]:
 
 
 @contextmanager
-def _broker() -> Iterator[tuple[str, str, psutil.Process]]:
-    """Run one broker with the topic; yield its address, its metrics address and its process."""
+def _broker(acls: int = 0) -> Iterator[tuple[str, str, psutil.Process]]:
+    """Run one broker with the topic, and with an authorizer if there are to be ACLs.
+
+    Yields:
+        Its address, its metrics address and its process.
+    """
     settings = {"auto.create.topics.enable": "false", "state.change.log.level": "INFO"}
+    if acls:
+        settings |= {
+            "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
+            # The client may do everything with the cluster and the topic, which have no ACLs.
+            "allow.everyone.if.no.acl.found": "true",
+        }
     with (
         tempfile.TemporaryDirectory(prefix="barnabas-bench-") as directory,
         LocalCluster(Path(directory), brokers=1, overrides=settings) as cluster,
     ):
         admin = AdminClient({"bootstrap.servers": cluster.bootstrap, "log_level": 2})
         admin.create_topics([NewTopic(TOPIC, PARTITIONS, 1)])[TOPIC].result(PATIENCE_S)
+        wanted = others_acls(acls)
+        for begin in range(0, acls, ACLS_AT_ONCE):
+            created = admin.create_acls(wanted[begin : begin + ACLS_AT_ONCE])
+            for outcome in created.values():
+                outcome.result(PATIENCE_S)
         (broker,) = cluster.brokers.values()
         yield broker.kafka, broker.metrics, psutil.Process(broker.pid)
+
+
+def others_acls(count: int) -> list[AclBinding]:
+    """Return ACLs of `USERS` others for topics and groups that requests name, half of them of prefixes.
+
+    So most topics of a request are denied to the client, and each needs a look at each length of a prefix.
+    """
+    return [
+        AclBinding(
+            ResourceType.TOPIC if resource % 4 < GROUPS_FROM else ResourceType.GROUP,
+            f"t.{resource}",
+            ResourcePatternType.LITERAL if resource % 2 else ResourcePatternType.PREFIXED,
+            f"User:{user}",
+            "*",
+            AclOperation.READ,
+            AclPermissionType.ALLOW,
+        )
+        for resource, user in (divmod(number, USERS) for number in range(count))
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,10 +267,15 @@ def _cost(target: _Target, request: HostileRequest, elements: int) -> Cost:
         return Cost(request.name, elements, cpu_s, frames, len(frame), wait_s, turn_s, memory_mb)
 
 
-def measure(elements: int) -> Run:
-    """Send each kind of request in each size, and print a line per kind and size."""
+def measure(elements: int, acls: int = 0) -> Run:
+    """Send each kind of request in each size, and print a line per kind and size.
+
+    Args:
+        elements: The largest size.
+        acls: The number of ACLs of the broker's authorizer; 0 for a broker without one.
+    """
     costs: list[Cost] = []
-    with _broker() as (address, metrics, process):
+    with _broker(acls) as (address, metrics, process):
         waits = Waits(address)
         target = _Target(address, metrics, process, waits)
         print(HEADER, file=sys.stderr)
@@ -251,5 +306,14 @@ BENCHES = (
         measure=measure,
         runs=1,
         sizes={"elements": 100_000},
+    ),
+    Bench(
+        name="hostile-acls",
+        question="How long do requests of 100,000 elements keep a broker with ACLs from serving others?",
+        unit="ms",
+        target=at_most(20.0),
+        measure=measure,
+        runs=1,
+        sizes={"elements": 100_000, "acls": 10_000},
     ),
 )

@@ -1,15 +1,30 @@
 from __future__ import annotations
 
 import pytest
+from confluent_kafka.admin import ResourcePatternType, ResourceType
 
-from barnabas.bench.cases.hostile import BENCHES, HEADER, Cost, longest_turn_s, turns
+from barnabas.bench.cases.hostile import BENCHES, HEADER, Cost, longest_turn_s, others_acls, turns
 from barnabas.bench.registry import Direction
 
 
 def test_it_is_the_bench_that_was_asked_for():
-    (bench,) = BENCHES
-    assert (bench.name, bench.unit, bench.target.figure) == ("hostile", "ms", 20.0)
-    assert bench.target.direction is Direction.AT_MOST
+    assert [bench.name for bench in BENCHES] == ["hostile", "hostile-acls"]
+    for bench in BENCHES:
+        assert (bench.unit, bench.target.figure) == ("ms", 20.0)
+        assert bench.target.direction is Direction.AT_MOST
+    assert BENCHES[1].sizes["acls"] == 10_000
+
+
+def test_the_acls_are_somebody_elses_literal_and_prefixed_for_topics_and_groups():
+    found = others_acls(100)
+    assert {each.principal for each in found} == {f"User:{number}" for number in range(10)}
+    assert {each.resource_pattern_type for each in found} == {
+        ResourcePatternType.LITERAL,
+        ResourcePatternType.PREFIXED,
+    }
+    assert {each.restype for each in found} == {ResourceType.TOPIC, ResourceType.GROUP}
+    assert len({(each.restype, each.name, each.resource_pattern_type) for each in found}) == 10
+    assert len(set(found)) == 100
 
 
 def test_a_line_of_the_table_tells_what_one_request_costs():
