@@ -76,7 +76,7 @@ def truth_of(measured: Measured) -> Truth:
     elected = [each for each in measured.znodes.controllers if window.low <= each.since <= window.high]
     return Truth(
         departures=tuple(departures),
-        leaderless=(*lost, *_taken(measured, lost)),
+        leaderless=(*lost, *_taken(measured, lost), *_elected_in_vain(measured, departures, lost)),
         controllers=(*_former(measured.znodes, window.low), *elected),
         in_sync={name: sizes for name in measured.partitions if (sizes := tuple(_in_sync(name, measured)))},
         min_insync=measured.min_insync,
@@ -186,6 +186,24 @@ def _taken(measured: Measured, lost: Sequence[Leaderless]) -> Iterable[Leaderles
             led = _led(measured.answers, after.leader, name, after.time) or measured.window.high
             begin = Span(none.time, max(none.time, after.time))
             yield Leaderless(name, before.leader, begin, after.leader, Span(after.time, max(after.time, led)))
+
+
+def _elected_in_vain(
+    measured: Measured, departures: Sequence[Departure], lost: Sequence[Leaderless]
+) -> Iterable[Leaderless]:
+    """Yield the times without a leader that begin with the election of a broker that was gone, unnoticed."""
+    for name in measured.partitions:
+        states = [each for each in measured.znodes.states.get(name, ()) if each.time <= measured.window.high]
+        for before, vain, after in zip(states, states[1:], states[2:], strict=False):
+            leaders = (before.leader, vain.leader, after.leader)
+            if NO_LEADER in leaders or vain.leader in (before.leader, after.leader):
+                continue
+            if any(each.partition == name and _spans(each, vain.time) for each in lost):
+                continue
+            if _is_gone(vain, departures, measured.znodes.registrations):
+                led = _led(measured.answers, after.leader, name, after.time) or measured.window.high
+                end = Span(after.time, max(after.time, led))
+                yield Leaderless(name, vain.leader, Span(vain.time, vain.time), after.leader, end)
 
 
 def _spans(outage: Leaderless, time: datetime) -> bool:

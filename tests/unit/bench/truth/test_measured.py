@@ -82,6 +82,20 @@ def test_a_leader_that_is_taken_from_a_broker_that_is_there_is_an_outage_too() -
     assert found == (Leaderless("a-0", 1, span(40, 40.1), 2, span(40.1, 40.3)),)
 
 
+def test_the_election_of_a_broker_that_is_gone_begins_an_outage() -> None:
+    known = znodes((1, 2, 0, (2, 1)), (11, 1, 1, (2, 1)), (12.5, 2, 2, (2,)), ends=(12.4,))
+    found = truth_of(measured(KILL, known, b2=Answer(12.6, 12.7, led=True))).leaderless
+    assert found == (Leaderless("a-0", 1, span(11, 11), 2, span(12.5, 12.7)),)
+
+
+def test_an_outage_in_which_a_broker_is_elected_in_vain_is_one() -> None:
+    both = [KILL, Deed(2, Action.KILL, span(10, 10.1), span(30, 31))]
+    known = znodes((1, 1, 0, (1, 2, 3)), (12.5, 2, 1, (2, 3)), (13, 3, 2, (3,)), ends=(12.0,))
+    answers = {(3, "a-0"): [Answer(13.1, 13.2, led=True)]}
+    found = truth_of(Measured(WINDOW, both, known, answers, ["a-0"], SESSION, 2)).leaderless
+    assert [(each.leader_before, each.leader_after) for each in found] == [(1, 3)]
+
+
 def test_a_session_that_ended_without_a_deed_is_a_departure_too() -> None:
     known = znodes((1, 1, 0, (1, 2)), ends=(40.0,))
     known.registrations.append(Registration(1, 12, at(41)))
