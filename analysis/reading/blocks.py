@@ -17,8 +17,8 @@ from barnabas.analysis.reading.columns import Columns
 from barnabas.analysis.reading.companions import companion_columns
 from barnabas.analysis.reading.entries import Entry
 from barnabas.analysis.reading.forms import Forms, read_heads
-from barnabas.analysis.reading.grammar import message_columns
-from barnabas.analysis.reading.heads import LEVELS, NO_TIME, Heads, find_heads, no_heads
+from barnabas.analysis.reading.grammar import LEVELS, message_columns
+from barnabas.analysis.reading.heads import NO_TIME, Heads, find_heads, no_heads
 from barnabas.analysis.reading.layouts import unwrap
 from barnabas.analysis.reading.text import Places, Text
 from barnabas.analysis.reading.times import Clock
@@ -89,12 +89,14 @@ def clean(data: bytes) -> tuple[bytes, int]:
     return data, 0
 
 
-def _cut_long_lines(text: Text) -> Text:
+def _cut_long_lines(data: bytes) -> bytes:
     """Cut lines longer than ``_LINE_MAX``; such a line is damage, and would be held in memory many times."""
-    if not (text.end - text.start > _LINE_MAX).any():
-        return text
-    spelled = (text.line(line) for line in range(len(text)))
-    return Text("".join(f"{_shortened(line, _LINE_MAX)}\n" for line in spelled).encode())
+    if len(data) <= _LINE_MAX or all(len(line) <= _LINE_MAX for line in data.split(b"\n")):
+        return data
+    return b"\n".join(
+        line if len(line) <= _LINE_MAX else _shortened(line.decode(), _LINE_MAX).encode()
+        for line in data.split(b"\n")
+    )
 
 
 def _bounded(texts: pa.Array) -> pa.Array:
@@ -129,7 +131,7 @@ class BlockReader:
         # Headers come first, because they say where entries begin: all lines of a known form at once, the
         # others one at a time. Messages are read in the same two ways. A file may hold thousands of lines of
         # one form, so the second way sees only a few lines.
-        text = _cut_long_lines(Text(whole))
+        text = Text(_cut_long_lines(whole))
         heads = no_heads(text)
         found = self._forms.find(text)
         read_heads(text, found, self._clock, heads)

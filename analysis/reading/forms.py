@@ -22,8 +22,8 @@ import numpy as np
 
 from barnabas.analysis.reading.columns import Columns
 from barnabas.analysis.reading.fields import Field, Row, find_fields
-from barnabas.analysis.reading.grammar import find_head
-from barnabas.analysis.reading.heads import LEVELS, Heads, read_times
+from barnabas.analysis.reading.grammar import LEVELS, find_head
+from barnabas.analysis.reading.heads import Heads, read_times
 from barnabas.analysis.reading.text import Numbers, Places, Text
 from barnabas.analysis.reading.times import Clock
 from barnabas.cluster.model.statechange import LOGGER

@@ -12,10 +12,11 @@ from typing import NamedTuple
 from barnabas.analysis.reading.fields import Row, find_fields
 from barnabas.cluster.model.statechange import LOGGER
 
+LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
+"""The levels of a header, as log4j spells them."""
+
 _TIME = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[,.]\d{3})?Z?"
-_HEAD = re.compile(
-    rf"\[?(?P<time>{_TIME})\]? +\[?(?P<level>TRACE|DEBUG|INFO|WARN|ERROR|FATAL)(?: *\])? +", re.ASCII
-)
+_HEAD = re.compile(rf"\[?(?P<time>{_TIME})\]? +\[?(?P<level>{'|'.join(LEVELS)})(?: *\])? +", re.ASCII)
 _THREAD = r"\[(?!Controller id=|Broker id=|Partition )[^\]]*\]"
 _LOGGER = r"(?P<logger>[A-Za-z_][\w.$]*)"
 # Some layouts put a thread's name before the message, others (Strimzi) after the logger's name.
@@ -51,7 +52,8 @@ class Head(NamedTuple):
 
 def find_head(line: str) -> Head | None:
     """Find the header in a line, wherever it begins; return None if the line continues the entry above it."""
-    found = _HEAD.search(line)
+    # To find a level is a hundred times quicker than the pattern in a long line that has none.
+    found = _HEAD.search(line) if any(level in line for level in LEVELS) else None
     if found is None:
         return None
     spelled = found["time"]

@@ -7,13 +7,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from barnabas.analysis.reading.grammar import Head, find_head
+from barnabas.analysis.reading.grammar import LEVELS, Head, find_head
 from barnabas.analysis.reading.text import Mask, Places, Text
 from barnabas.analysis.reading.times import Clock
 from barnabas.cluster.model.statechange import LOGGER
-
-LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
-"""The levels; ``Heads.level`` holds indexes of this tuple."""
 
 NO_TIME = np.iinfo(np.int64).min
 """The value that stands for a missing time."""

@@ -53,7 +53,9 @@ def begins_entry(line: bytes) -> bool:
     inner = _inner(line)[0]
     if inner is not line:
         return begins_entry(inner)
-    return _JSON_LEVEL.search(line) is not None and _JSON_LINE.fullmatch(line) is not None
+    return (
+        b"level" in line and _JSON_LEVEL.search(line) is not None and _JSON_LINE.fullmatch(line) is not None
+    )
 
 
 def unwrap(data: bytes, *, is_utc: bool) -> Unwrapped:

@@ -97,7 +97,9 @@ def cut(chunks: Iterable[bytes], limit: int | None) -> Iterator[bytes]:
         limit: The number of bytes that this split owns; None for all.
     """
     # ``held`` is the text read but not yet returned; ``position`` is the offset of its first byte.
-    held, position = b"", 0
+    # Before the offset ``plain`` of ``held`` no line but the first has a header, so that no line is examined
+    # again when more text follows it.
+    held, position, plain = b"", 0, 0
     damage = None
     pieces = iter(chunks)
     while True:
@@ -111,23 +113,24 @@ def cut(chunks: Iterable[bytes], limit: int | None) -> Iterator[bytes]:
         held += chunk
         # A. The text reaches beyond the split: stop at the next split's first header, if it is here yet.
         if limit is not None and position + len(held) > limit:
-            stop = next_head(held, max(limit - position, 0))
+            stop = next_head(held, max(limit - position, plain))
             if stop is not None:
                 if stop:
                     yield held[:stop]
                 return
         # B. Return all but the last entry, which the next chunk may continue. An entry beyond the maximum is
         # cut at its last line feed, or anywhere if it has none.
-        end = last_head(held)
+        end, whole = last_head(held, plain), held.rfind(b"\n") + 1
         if end == 0 and len(held) > _ENTRY_MAX:
-            end = held.rfind(b"\n") + 1 or len(held)
+            end = whole or len(held)
         if end:
             yield held[:end]
             held, position = held[end:], position + end
+        plain = max(whole - end, 0)
     # C. The file has ended: return what is left of the split. With a line feed added, the last line counts as
     # a whole one.
     if limit is not None and position + len(held) > limit:
-        stop = next_head(held + b"\n", max(limit - position, 0))
+        stop = next_head(held + b"\n", max(limit - position, plain))
         held = held if stop is None else held[:stop]
     if held:
         yield held
@@ -148,10 +151,15 @@ def next_head(text: bytes, start: int) -> int | None:
     return None
 
 
-def last_head(text: bytes) -> int:
-    """Return the begin of the last whole line with a header; 0 if no line after the first has one."""
+def last_head(text: bytes, plain: int = 0) -> int:
+    """Return the begin of the last whole line with a header; 0 if no line after the first has one.
+
+    Args:
+        text: The text from the begin of a line.
+        plain: The begin of a line before which no line but the first has a header.
+    """
     end = text.rfind(b"\n")
-    while end > 0:
+    while end > max(plain - 1, 0):
         start = text.rfind(b"\n", 0, end) + 1
         if begins_entry(text[start:end]):
             return start

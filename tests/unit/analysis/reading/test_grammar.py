@@ -79,6 +79,15 @@ def test_a_line_without_header_belongs_to_the_one_above(line: str) -> None:
     assert find_head(line) is None
 
 
+def test_a_long_line_without_a_level_is_never_matched(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Pattern:
+        def search(self, _: str) -> None:
+            pytest.fail("the pattern is slow in a long line, and cannot match without a level")
+
+    monkeypatch.setattr("barnabas.analysis.reading.grammar._HEAD", Pattern())
+    assert find_head("2026-11-21 03:12:45,678 " * 100_000) is None
+
+
 def test_a_line_that_is_torn_off_has_no_logger() -> None:
     head = find_head("[2026-11-21 03:12:45,678] WARN [Broker id=1] Ignoring Lead")
     assert head is not None

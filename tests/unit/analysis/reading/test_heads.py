@@ -7,7 +7,8 @@ from datetime import UTC
 import numpy as np
 import pytest
 
-from barnabas.analysis.reading.heads import LEVELS, NO_TIME, Heads, find_heads, no_heads, read_times
+from barnabas.analysis.reading.grammar import LEVELS
+from barnabas.analysis.reading.heads import NO_TIME, Heads, find_heads, no_heads, read_times
 from barnabas.analysis.reading.text import Text
 from barnabas.analysis.reading.times import Clock
 

@@ -90,6 +90,26 @@ def test_an_entry_longer_than_memory_allows_is_cut_at_a_line(monkeypatch: pytest
     assert max(map(len, pieces)) <= 200
 
 
+@pytest.mark.parametrize("limit", [None, 40_000, 1_000])
+def test_no_line_is_looked_at_again_when_more_text_follows_it(
+    monkeypatch: pytest.MonkeyPatch, limit: int | None
+) -> None:
+    looked_at: list[bytes] = []
+
+    def counted(line: bytes) -> bool:
+        looked_at.append(line)
+        return begins_entry(line)
+
+    monkeypatch.setattr("barnabas.analysis.reading.splits.begins_entry", counted)
+    text = (
+        HEAD.encode() + b"\n" + b"".join(b"\tat x.y(%d)\n" % n for n in range(3_000)) + HEAD.encode() + b"\n"
+    )
+    read = b"".join(cut((text[n : n + 100] for n in range(0, len(text), 100)), limit))
+    assert read == (text if limit is None or limit > text.rindex(b"[") else text[: text.rindex(b"[")])
+    # Once for the begin of the next split, once for the begin of the last entry.
+    assert len(looked_at) <= 2 * text.count(b"\n") + 2
+
+
 def test_a_line_longer_than_memory_allows_is_cut_anywhere(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
