@@ -10,7 +10,7 @@ from barnabas.analysis.engine import Window, sf
 NEW = "new partition"
 FIRST_SEEN = "led before the logs begin"
 NONE = "leader went offline"
-LOST = "leader was lost"
+LOST = "leader was offline"
 SAME = "new epoch, same leader"
 PREFERRED = "moved to the preferred leader"
 MOVED = "moved"

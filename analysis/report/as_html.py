@@ -129,7 +129,7 @@ def _data(document: Document, strips: Mapping[str, Mapping[str, Sequence[int]]])
         "others": document.partitions - len(document.pictured),
         "incidents": [_incident(row) for row in document.incidents],
         "incidentsCount": document.incidents_count,
-        "stories": [story(row) for row in answers["failovers"][:STORIES]],
+        "stories": [story(row, document.incidents) for row in answers["failovers"][:STORIES]],
         "storiesCount": len(answers["failovers"]),
         "checks": CHECKS,
         "audit": _audit(answers["safety_audit"]),

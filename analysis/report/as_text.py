@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from barnabas.analysis.derived.leaders import SAME
 from barnabas.analysis.derived.unavailability import UNSEEN
 from barnabas.analysis.questions.audit import CHECKS, CONTROLLER_EPOCH_FELL, TWO_CONTROLLERS
 from barnabas.analysis.report.document import Document, Row
+from barnabas.analysis.report.failovers import departure, failover_headline, failover_steps, failover_total
 from barnabas.analysis.report.words import (
     TERMS,
     Step,
     count,
     duration,
-    failover_headline,
-    failover_steps,
-    failover_total,
     listed,
     timed,
 )
@@ -220,22 +218,24 @@ def _of_isr(document: Document) -> Iterator[_Happening]:
 def _incidents(document: Document) -> Iterator[str]:
     for incident in document.incidents[:_TABLE_ROWS]:
         yield f"  {incident['text']}"
-        yield from _evidence(incident)
+        yield from _evidence(incident["lines"])
         for detail in incident["details"]:
             yield f"    {detail['text']}"
-            yield from _evidence(detail)
+            yield from _evidence(detail["lines"])
 
 
-def _evidence(sentence: Row) -> Iterator[str]:
-    for line in sentence["lines"][:_EVIDENCE]:
+def _evidence(lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for line in lines[:_EVIDENCE]:
         yield f"      {line['place']}  {line['raw'][:_SAMPLE_WIDTH]}"
 
 
 def _failovers(document: Document) -> Iterator[str]:
     for row in document.answers["failovers"][:_TABLE_ROWS]:
-        total = failover_total(row)
+        total, left = failover_total(row), departure(row, document.incidents)
         on = f"{row['noticed'].date()}  " if _is_of_days(document) else ""
-        yield f"  {on}{failover_headline(row)}{f': {total}' if total else ''}"
+        yield f"  {on}{failover_headline(row, left)}{f': {total}' if total else ''}"
+        if left is not None:
+            yield from _evidence(left.lines)
         yield from _steps(failover_steps(row), row["noticed"])
 
 

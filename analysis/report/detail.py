@@ -14,12 +14,10 @@ from typing import Any
 
 from barnabas.analysis.report.as_markdown import post_mortem
 from barnabas.analysis.report.document import Document, Row
+from barnabas.analysis.report.failovers import departure, failover_headline, failover_steps, failover_total
 from barnabas.analysis.report.strips import Stretch, chunks, millis
 from barnabas.analysis.report.words import (
     Step,
-    failover_headline,
-    failover_steps,
-    failover_total,
     headline,
     steps,
     timed,
@@ -74,7 +72,7 @@ def details(document: Document, topics: Mapping[str, Sequence[str]]) -> dict[str
             "stalls": {name: stalls[name] for name in group if name in stalls},
         }
     if len(document.answers["failovers"]) > STORIES:
-        made["stories"] = [story(row) for row in document.answers["failovers"][STORIES:]]
+        made["stories"] = [story(row, document.incidents) for row in document.answers["failovers"][STORIES:]]
     for number, chunk in enumerate(step_chunks(document, topics)):
         made[f"steps-{number}"] = chunk
     return made
@@ -94,13 +92,15 @@ def step_chunks(document: Document, topics: Mapping[str, Sequence[str]]) -> list
     return chunks(wanted, millis(document.start), millis(document.end))
 
 
-def story(row: Row) -> dict[str, Any]:
-    """Return a failover as the page tells it."""
+def story(row: Row, incidents: Sequence[Row]) -> dict[str, Any]:
+    """Return a failover as the page tells it, with the number of the incident in which its broker left."""
+    left = departure(row, incidents)
     end = row["followed"] or row["led"] or row["elected"] or row["noticed"]
     return {
         "time": ms(min(row["last_logged"] or row["noticed"], row["noticed"])),
         "end": ms(end),
-        "headline": failover_headline(row),
+        "headline": failover_headline(row, left),
+        "incident": None if left is None else left.incident,
         "total": failover_total(row),
         "steps": _steps(failover_steps(row)),
     }

@@ -95,6 +95,7 @@ def _absence(absence: Absence) -> Row:
         "noticed": certain(absence.noticed),
         "returned": certain(absence.returned),
         "was_controller": absence.was_controller,
+        "stopping": absence.stopping,
     }
 
 

@@ -171,7 +171,7 @@ def _offline(stall: Row, around: Sequence[Row]) -> list[Step]:
         found.append(
             Step(
                 stall["earliest"],
-                f"the last line of broker {before}, its leader, before it was lost",
+                f"the last line of broker {before}, its leader, before the controller noticed",
             )
         )
     by = "" if stall["controller_epoch"] is None else f" in controller epoch {stall['controller_epoch']}"
@@ -211,81 +211,3 @@ def _under_replicated(stall: Row) -> list[Step]:
 
 def _touches(one: Row, other: Row) -> bool:
     return one["until"] is None or one["until"] >= other["since"]
-
-
-def failover_headline(story: Row) -> str:
-    """Return one sentence about a failover. Whether a broker that led nothing was lost is not known."""
-    broker, controller = story["broker"], story["controller"]
-    if not story["partitions"]:
-        return (
-            f"Broker {broker} was elected controller again"
-            if broker == controller
-            else f"Broker {controller} took over from broker {broker} as controller"
-        )
-    role = "the controller and " if story["was_controller"] else ""
-    return f"Broker {broker}, {role}leader of {count(story['partitions'], 'partition')}, was lost"
-
-
-def failover_total(story: Row) -> str:
-    """Format how long a failover took; empty if the logs do not show it."""
-    if story["led"] is None or story["noticed"] is None:
-        return ""
-    noticed = max(span(story["noticed"], story["led"]) or 0, 0)
-    if story["led_unseen"]:
-        unseen = count(story["led_unseen"], "partition")
-        return f"at least {duration(noticed)} from the notice to the last new leader ({UNLED}: {unseen})"
-    found = f"{duration(noticed)} from the notice to the last new leader"
-    total = story["total_ms"]
-    if total is None:
-        return f"{found} ({UNBOUNDED})"
-    return f"{found}, {lasted(Bound(None, total * _MILLISECOND))[4:]} in all" if total > noticed else found
-
-
-def failover_steps(story: Row) -> list[Step]:
-    """Return the steps of a failover that the logs show, from the trigger to the followers."""
-    controller, found = story["controller"], []
-    if story["last_logged"] is not None:
-        silent = f"the last line of broker {story['broker']} before it was lost"
-        last = f"broker {story['broker']} acted as controller for the last time"
-        found.append(Step(story["last_logged"], silent if story["partitions"] else last))
-    if story["controller_since"] is not None:
-        found.append(
-            Step(
-                story["controller_since"],
-                f"broker {controller} became controller, epoch {story['controller_epoch']}",
-            )
-        )
-    if story["partitions"]:
-        found.append(
-            Step(
-                story["noticed"],
-                f"the controller noticed: {count(story['partitions'], 'partition')} had no leader",
-            )
-        )
-    if story["elected"] is not None:
-        to = f"broker{'' if len(story['leaders']) == 1 else 's'} {listed(story['leaders'])}"
-        found.append(Step(story["elected"], f"{count(story['moved'], 'partition')} moved to {to}"))
-    if story["sent"] is not None:
-        found.append(Step(story["sent"], "the first LeaderAndIsr was sent"))
-    found.extend(_taken_over(story))
-    if story["waited"]:
-        waited = f"{count(story['waited'], 'partition')} waited for broker {story['broker']} to come back"
-        found.append(Step(story["returned"], waited))
-    if story["stranded"]:
-        found.append(Step(None, f"{count(story['stranded'], 'partition')} found no leader"))
-    return found
-
-
-def _taken_over(story: Row) -> list[Step]:
-    """Return the last new leader and the last follower, in order of time: they may be of two partitions."""
-    led = (
-        "the last new leader led" if not story["led_unseen"] else "the last new leader led that a line shows"
-    )
-    done = (("led", led), ("followed", "the last of their followers followed"))
-    found = [
-        Step(story[name], f"{what}{', by a clock that is behind' if story[f'{name}_behind'] else ''}")
-        for name, what in done
-        if story[name] is not None
-    ]
-    is_in_order = story["led_behind"] or story["followed_behind"]
-    return found if is_in_order else sorted(found)

@@ -12,7 +12,7 @@ function tellStories() {
     const show = make("button", { type: "button" }, "show");
     show.onclick = () => { const wide = Math.max(story.end - story.time, 200); look(story.time - wide / 4, story.end + wide / 4); };
     const line = make("summary", {}, `${clock(story.time)}  ${story.headline}`, make("span", { class: "num" }, story.total), " ", show);
-    host.append(make("details", index < 3 ? { open: "" } : {}, line, stepsOf(story.steps)));
+    host.append(make("details", index < 3 ? { open: "" } : {}, line, ...incidentOf(story), stepsOf(story.steps)));
   });
   const rest = data.storiesCount - data.stories.length - more.length;
   if (rest > 0) {
@@ -20,6 +20,14 @@ function tellStories() {
     button.onclick = async () => { if (await detail("stories")) tellStories(); };
     host.append(button);
   }
+}
+
+// A button that opens the incident of a failover, which has the lines that prove it.
+function incidentOf(story) {
+  if (story.incident === null) return [];
+  const open = make("button", { type: "button", class: "proof" }, "its incident, and the lines that prove it");
+  open.onclick = () => { choose(story.incident); byId("incidents").querySelector(".current")?.scrollIntoView(); };
+  return [make("p", {}, open)];
 }
 
 function tellAudit() {

@@ -54,7 +54,7 @@ def test_the_timeline_holds_controllers_brokers_leaders_and_isr(document: Docume
         "  03:12:08.000  controller  broker 2 is controller, epoch 8",
         "  03:12:08.000  leader      orders-3: no leader (epoch 1): 1 went offline",
         "  03:12:08.010  broker      broker 1 left, at this time or before: died",
-        "  03:14:40.400  leader      orders-3: led by 1 (epoch 2): leader was lost",
+        "  03:14:40.400  leader      orders-3: led by 1 (epoch 2): leader was offline",
         "  ... and 3 partitions more, in the tables leaders and isr",
     ]
 
@@ -115,8 +115,11 @@ def test_without_the_lost_leader_s_log_no_bound_is_claimed(document: Document) -
 def test_the_title_of_a_failover_says_what_is_a_bound(document: Document) -> None:
     lines = list(text(document))
     assert lines[lines.index("Failovers") + 1] == (
-        "  Broker 1, the controller and leader of 2 partitions, was lost: "
+        "  Broker 1, the controller and leader of 2 partitions, died: "
         "40 ms from the notice to the last new leader, at most 6.1 s in all"
+    )
+    assert lines[lines.index("Failovers") + 2] == (
+        "      broker-2/state-change.log:7  [2026-11-21 03:12:08,010] <lost>"
     )
 
 
@@ -129,7 +132,7 @@ def test_times_of_another_day_have_their_date(document: Document) -> None:
     }
     assert document.start is not None
     lines = list(text(replace(document, start=document.start - day, answers=answers)))
-    last = "the last line of broker 1 before it was lost"
+    last = "the last line of broker 1 before the controller noticed"
     assert f"    2026-11-20 03:12:02.000                {last}" in lines
     assert any(line.split()[4:6] == ["2026-11-21", "03:14:40.500"] for line in lines)
 

@@ -337,6 +337,18 @@ def test_more_failovers_are_loaded_when_asked_for(opened: Opened) -> None:
     expect(page.locator("#more-stories")).to_have_count(0)
 
 
+def test_a_failover_leads_to_the_incident_that_proves_it(opened: Opened) -> None:
+    page = opened()
+    story = page.locator("#stories > details").first
+    expect(story.locator("summary")).to_contain_text(
+        "Broker 1, the controller and leader of 2 partitions, died"
+    )
+    page.locator("#incidents .incident").nth(1).locator("button.show").click()
+    story.locator("button.proof").click()
+    expect(page.locator("#incidents .incident.current")).to_contain_text("Broker 1, the controller, died")
+    expect(page.locator("#incidents .incident.current pre").first).to_be_attached()
+
+
 def test_a_partition_is_asked_for_by_its_name_in_the_picture(opened: Opened) -> None:
     page = opened()
     page.locator("#rows text.pick", has_text="calm-0").click()

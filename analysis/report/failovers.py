@@ -1,0 +1,163 @@
+"""The sentences of a failover; which broker left, and why, they take from the incidents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
+
+from barnabas.analysis.report.words import UNBOUNDED, UNLED, Step, count, duration, listed, span
+from barnabas.analysis.story.brokers import Cause
+from barnabas.analysis.story.certainty import Bound
+from barnabas.analysis.story.observed import CLOCKS
+from barnabas.analysis.story.sentences import lasted
+
+Row = Mapping[str, Any]
+
+_LEFT: Mapping[str, str] = {
+    Cause.PLANNED: "stopped in an orderly way",
+    Cause.STOPPED: "stopped in an orderly way",
+    Cause.NOT_GRANTED: "stopped before all of its leaders were moved",
+    Cause.DIED: "died",
+    Cause.LOST_SESSION: "was given up by the cluster, although its process lived on",
+    Cause.UNKNOWN: "was lost; why is unknown",
+}
+
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+class Departure(NamedTuple):
+    """The departure of a broker that a failover followed.
+
+    Attributes:
+        incident: The number of the incident in the report.
+        lines: The lines of the incident's first sentence.
+        cause: The value of a ``Cause``.
+        was_controller: Whether the broker was the controller until then.
+    """
+
+    incident: int
+    lines: Sequence[Row]
+    cause: str
+    was_controller: bool
+
+
+def departure(story: Row, incidents: Sequence[Row]) -> Departure | None:
+    """Return the latest departure of a failover's broker within which the loss was noticed.
+
+    Args:
+        story: A row of ``failovers``.
+        incidents: The incidents as plain data (``analysis.report.incidents``).
+
+    Returns:
+        None if no incident has such a departure. The failure of a log directory moves leaders, too.
+    """
+    found: list[tuple[datetime, Departure]] = []
+    for index, incident in enumerate(incidents):
+        for absence in incident["absences"]:
+            begin, end = _edges(absence)
+            if absence["broker"] != story["broker"] or begin is None:
+                continue
+            if begin - CLOCKS <= story["noticed"] and (end is None or story["noticed"] <= end + CLOCKS):
+                left = Departure(index, incident["lines"], absence["cause"], absence["was_controller"])
+                found.append((begin, left))
+    return max(found, key=lambda each: each[0])[1] if found else None
+
+
+def _edges(absence: Row) -> tuple[datetime | None, datetime | None]:
+    """Return the earliest known time of a departure and the latest of the return; None where unknown."""
+    gone, noticed, returned = absence["gone"], absence["noticed"], absence["returned"]
+    known = (
+        absence["stopping"], gone.get("value"), gone.get("at_least"), gone.get("at_most"),
+        noticed.get("value"),
+    )  # fmt: skip
+    return (
+        min((time for time in known if time is not None), default=None),
+        returned.get("value") or returned.get("at_most"),
+    )
+
+
+def failover_headline(story: Row, left: Departure | None) -> str:
+    """Return one sentence about a failover, without a full stop.
+
+    Args:
+        story: A row of ``failovers``.
+        left: The departure of its broker; None if no incident tells one.
+    """
+    broker, controller = story["broker"], story["controller"]
+    if not story["partitions"]:
+        return (
+            f"Broker {broker} was elected controller again"
+            if broker == controller
+            else f"Broker {controller} took over from broker {broker} as controller"
+        )
+    partitions = count(story["partitions"], "partition")
+    if left is None:
+        return f"{partitions} lost broker {broker} as leader; no incident of this report tells why"
+    role = "the controller and " if left.was_controller else ""
+    return f"Broker {broker}, {role}leader of {partitions}, {_LEFT[left.cause]}"
+
+
+def failover_total(story: Row) -> str:
+    """Format how long a failover took; empty if the logs do not show it."""
+    if story["led"] is None or story["noticed"] is None:
+        return ""
+    noticed = max(span(story["noticed"], story["led"]) or 0, 0)
+    if story["led_unseen"]:
+        unseen = count(story["led_unseen"], "partition")
+        return f"at least {duration(noticed)} from the notice to the last new leader ({UNLED}: {unseen})"
+    found = f"{duration(noticed)} from the notice to the last new leader"
+    total = story["total_ms"]
+    if total is None:
+        return f"{found} ({UNBOUNDED})"
+    return f"{found}, {lasted(Bound(None, total * _MILLISECOND))[4:]} in all" if total > noticed else found
+
+
+def failover_steps(story: Row) -> list[Step]:
+    """Return the steps of a failover that the logs show, from the trigger to the followers."""
+    controller, found = story["controller"], []
+    if story["last_logged"] is not None:
+        silent = f"the last line of broker {story['broker']} before the controller noticed"
+        last = f"broker {story['broker']} acted as controller for the last time"
+        found.append(Step(story["last_logged"], silent if story["partitions"] else last))
+    if story["controller_since"] is not None:
+        found.append(
+            Step(
+                story["controller_since"],
+                f"broker {controller} became controller, epoch {story['controller_epoch']}",
+            )
+        )
+    if story["partitions"]:
+        found.append(
+            Step(
+                story["noticed"],
+                f"the controller noticed: {count(story['partitions'], 'partition')} had no leader",
+            )
+        )
+    if story["elected"] is not None:
+        to = f"broker{'' if len(story['leaders']) == 1 else 's'} {listed(story['leaders'])}"
+        found.append(Step(story["elected"], f"{count(story['moved'], 'partition')} moved to {to}"))
+    if story["sent"] is not None:
+        found.append(Step(story["sent"], "the first LeaderAndIsr was sent"))
+    found.extend(_taken_over(story))
+    if story["waited"]:
+        waited = f"{count(story['waited'], 'partition')} waited for broker {story['broker']} to come back"
+        found.append(Step(story["returned"], waited))
+    if story["stranded"]:
+        found.append(Step(None, f"{count(story['stranded'], 'partition')} found no leader"))
+    return found
+
+
+def _taken_over(story: Row) -> list[Step]:
+    """Return the last new leader and the last follower, in order of time: they may be of two partitions."""
+    led = (
+        "the last new leader led" if not story["led_unseen"] else "the last new leader led that a line shows"
+    )
+    done = (("led", led), ("followed", "the last of their followers followed"))
+    found = [
+        Step(story[name], f"{what}{', by a clock that is behind' if story[f'{name}_behind'] else ''}")
+        for name, what in done
+        if story[name] is not None
+    ]
+    is_in_order = story["led_behind"] or story["followed_behind"]
+    return found if is_in_order else sorted(found)

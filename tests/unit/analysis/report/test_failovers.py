@@ -1,0 +1,151 @@
+"""Which broker left, and why, a failover takes from the incidents."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from barnabas.analysis.report.document import Document
+from barnabas.analysis.report.failovers import departure, failover_headline, failover_steps, failover_total
+from barnabas.analysis.report.words import UNBOUNDED, UNLED, Step, timed
+from barnabas.analysis.story.brokers import Cause
+
+Row = dict[str, Any]
+
+
+@pytest.fixture
+def incident(document: Document) -> Row:
+    """Broker 1 died between 03:12:02.000 and 03:12:08.010, and no line shows a return."""
+    return dict(document.incidents[0])
+
+
+def caused(incident: Row, cause: Cause, **more: Any) -> Row:
+    (absence,) = incident["absences"]
+    return incident | {"absences": [absence | {"cause": cause.value} | more]}
+
+
+@pytest.mark.parametrize(
+    ("cause", "said"),
+    [
+        (Cause.PLANNED, "stopped in an orderly way"), (Cause.STOPPED, "stopped in an orderly way"),
+        (Cause.NOT_GRANTED, "stopped before all of its leaders were moved"), (Cause.DIED, "died"),
+        (Cause.LOST_SESSION, "was given up by the cluster, although its process lived on"),
+        (Cause.UNKNOWN, "was lost; why is unknown"),
+    ],
+)  # fmt: skip
+def test_why_a_broker_left_is_what_the_incident_says(
+    failover: Row, incident: Row, cause: Cause, said: str
+) -> None:
+    left = departure(failover, [caused(incident, cause)])
+    assert failover_headline(failover, left) == (
+        f"Broker 1, the controller and leader of 2 partitions, {said}"
+    )
+
+
+def test_a_failover_is_of_the_latest_departure_before_its_notice(failover: Row, incident: Row) -> None:
+    (absence,) = incident["absences"]
+    noticed, hour = failover["noticed"], timedelta(hours=1)
+    earlier = caused(
+        incident, Cause.PLANNED, gone={"certainty": "fact", "value": noticed - hour},
+        noticed={"certainty": "unknown", "why": ""}, was_controller=False,
+    )  # fmt: skip
+    later = caused(
+        incident, Cause.PLANNED, gone={"certainty": "fact", "value": noticed + hour},
+        noticed={"certainty": "unknown", "why": ""},
+    )  # fmt: skip
+    other = incident | {"absences": [absence | {"broker": 2}]}
+    left = departure(failover, [later, other, earlier, incident])
+    assert left is not None
+    assert (left.incident, left.cause) == (3, Cause.DIED.value)
+    left = departure(failover, [earlier])
+    assert failover_headline(failover, left) == "Broker 1, leader of 2 partitions, stopped in an orderly way"
+
+
+def test_a_broker_that_stops_loses_its_leaders_before_it_ends(failover: Row, incident: Row) -> None:
+    end = {"certainty": "fact", "value": failover["noticed"] + timedelta(minutes=1)}
+    unknown = {"certainty": "unknown", "why": ""}
+    stopped = caused(incident, Cause.PLANNED, gone=end, noticed=unknown, stopping=failover["noticed"])
+    assert departure(failover, [stopped]) is not None
+    assert departure(failover, [caused(stopped, Cause.PLANNED, stopping=None)]) is None
+
+
+def test_a_failover_after_the_return_is_not_of_that_departure(failover: Row, incident: Row) -> None:
+    back = {"certainty": "fact", "value": failover["noticed"] - timedelta(seconds=3)}
+    returned = caused(incident, Cause.DIED, returned=back)
+    assert departure(failover, [returned]) is None
+
+
+def test_without_an_incident_no_broker_is_said_to_have_left(failover: Row) -> None:
+    assert departure(failover, []) is None
+    assert failover_headline(failover, None) == (
+        "2 partitions lost broker 1 as leader; no incident of this report tells why"
+    )
+
+
+def test_a_failover_in_sentences(failover: Row) -> None:
+    assert [step.text for step in failover_steps(failover)] == [
+        "the last line of broker 1 before the controller noticed",
+        "broker 2 became controller, epoch 8",
+        "the controller noticed: 2 partitions had no leader",
+        "1 partition moved to broker 2",
+        "the first LeaderAndIsr was sent",
+        "the last new leader led",
+        "the last of their followers followed, by a clock that is behind",
+        "1 partition waited for broker 1 to come back",
+    ]
+    assert failover_steps(failover | {"waited": 0, "stranded": 1})[-1] == Step(
+        None, "1 partition found no leader"
+    )
+
+
+def test_the_last_to_follow_and_the_last_to_lead_come_in_their_order(failover: Row) -> None:
+    soon = failover["sent"] + timedelta(milliseconds=10)
+    told = failover_steps(failover | {"followed": soon, "followed_behind": False})
+    assert [step.text for step in told[-3:-1]] == [
+        "the last of their followers followed",
+        "the last new leader led",
+    ]
+    assert all(step.after is None or step.after >= 0 for step in timed(told))
+
+
+def test_how_long_a_failover_took_is_a_bound(failover: Row) -> None:
+    assert failover_total(failover) == "40 ms from the notice to the last new leader, at most 6.1 s in all"
+    unseen = failover | {"led_unseen": 1, "total_ms": None}
+    assert failover_total(unseen) == (
+        f"at least 40 ms from the notice to the last new leader ({UNLED}: 1 partition)"
+    )
+    assert "the last new leader led that a line shows" in [step.text for step in failover_steps(unseen)]
+    unlogged = failover | {"last_logged": None, "total_ms": None}
+    assert failover_total(unlogged) == f"40 ms from the notice to the last new leader ({UNBOUNDED})"
+    assert failover_total(failover | {"led": None}) == ""
+
+
+def test_a_step_long_before_the_one_before_it_has_no_duration(failover: Row) -> None:
+    told = timed(
+        failover_steps(failover | {"last_logged": failover["controller_since"] + timedelta(days=334)})
+    )
+    assert told[1].after is None
+    assert told[1].text.endswith(
+        "epoch 8; the clocks contradict each other, or the logs are of different clusters"
+    )
+    assert told[2].after == 10
+
+
+def test_a_controller_that_led_nothing_was_not_lost_for_all_we_know(failover: Row) -> None:
+    alone = failover | {
+        "partitions": 0,
+        "moved": 0,
+        "waited": 0,
+        "stranded": 0,
+        "elected": None,
+        "sent": None,
+    }
+    alone |= {"led": None, "followed": None}
+    assert failover_headline(alone, None) == "Broker 2 took over from broker 1 as controller"
+    assert failover_headline(alone | {"broker": 2}, None) == "Broker 2 was elected controller again"
+    assert [step.text for step in failover_steps(alone)] == [
+        "broker 1 acted as controller for the last time",
+        "broker 2 became controller, epoch 8",
+    ]
