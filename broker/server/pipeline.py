@@ -241,6 +241,7 @@ class RequestPipeline:
         if not self._context.quotas.are_set:
             return handler(self._context, request)
         spent = in_flight.spent = TimeSpent()
+        request = replace(request, spent=spent)
         answer = spent.call(lambda: handler(self._context, request))
         return Timed(answer, spent) if isinstance(answer, Awaitable) else answer
 
@@ -249,15 +250,19 @@ class RequestPipeline:
 
         The answer goes out at once and tells the client how long it should wait (KIP-219).
         """
-        if in_flight.spent is None:
+        spent = in_flight.spent
+        if spent is None:
             return answer
         quotas, client_id, wait_ms = self._context.quotas, in_flight.client_id, 0
         user = self._connection.principal.name
         if in_flight.prefix.api_key == ApiKey.PRODUCE:
             wait_ms = quotas.produced(user, client_id, in_flight.size)
-        if answer is not None:
+        if answer is None or spent.is_exempt:
+            quotas.exempted(spent.take())
+        else:
+            busy_ms = quotas.handled(user, client_id, spent.take())
             told_ms = milliseconds(getattr(answer, "throttle_time", NO_THROTTLE))
-            wait_ms = max(wait_ms, told_ms, quotas.handled(user, client_id, in_flight.spent.seconds))
+            wait_ms = max(wait_ms, told_ms, 0 if spent.is_decided else busy_ms)
         if wait_ms <= 0:
             return answer
         self._connection.mute(wait_ms)

@@ -15,6 +15,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from barnabas.broker.core.client_quotas import QuotaUse
+from barnabas.broker.core.quota_rates import SampledRate
 from barnabas.broker.replicas.hosted import monotonic_ms
 from barnabas.cluster.model.client_quotas import (
     CONSUMER_BYTE_RATE,
@@ -31,18 +32,43 @@ class TimeSpent:
     """The time that the broker spent on a request.
 
     Attributes:
-        seconds: The sum so far.
+        seconds: The sum of the steps that have ended.
+        began: The start of the step that runs now, or None.
+        taken: The seconds that `take` has returned.
+        is_decided: Whether the handler has recorded its time and decided the throttle time.
+        is_exempt: Whether the request never throttles its client.
     """
 
     seconds: float = 0.0
+    began: float | None = None
+    taken: float = 0.0
+    is_decided: bool = False
+    is_exempt: bool = False
 
     def call(self, work: Callable[[], T]) -> T:
         """Do ``work`` and count its time."""
-        began = perf_counter()
+        self.began = perf_counter()
         try:
             return work()
         finally:
-            self.seconds += perf_counter() - began
+            self.seconds += perf_counter() - self.began
+            self.began = None
+
+    def take(self) -> float:
+        """Return the seconds spent until now that no earlier call has returned."""
+        running = 0.0 if self.began is None else perf_counter() - self.began
+        more = self.seconds + running - self.taken
+        self.taken += more
+        return more
+
+    def decide(self) -> float:
+        """Return the seconds spent until now, for the handler to record; later ones throttle nobody."""
+        self.is_decided = True
+        return self.take()
+
+    def exempt(self) -> None:
+        """Count the request as one that never throttles its client, such as a follower's Fetch."""
+        self.is_exempt = True
 
 
 class Timed:
@@ -83,6 +109,8 @@ class ClientQuotas:
         self.produce = QuotaUse(PRODUCER_BYTE_RATE, quotas, windows, window_s * 1000)
         self.fetch = QuotaUse(CONSUMER_BYTE_RATE, quotas, windows, window_s * 1000)
         self.request = QuotaUse(REQUEST_PERCENTAGE, quotas, windows, window_s * 1000, window_s * 1000)
+        self.exempt = SampledRate(windows, window_s * 1000)
+        """The percentage of time that goes to requests that no quota throttles."""
 
     @property
     def are_set(self) -> bool:
@@ -93,13 +121,15 @@ class ClientQuotas:
         """Count a Produce request of ``size`` bytes; return the milliseconds that its client must wait."""
         return self.produce.record(user, client_id or "", size, monotonic_ms())
 
-    def fetched(self, user: str, client_id: str | None, size: int) -> int:
+    def fetched(self, user: str, client_id: str | None, size: int, seconds: float = 0.0) -> int:
         """Count a Fetch answer of ``size`` bytes; return the milliseconds that its client must wait.
 
-        A client that must wait gets no records, so they are not counted then.
+        A client that must wait gets no records, so they are not counted then, whether their bytes or the
+        ``seconds`` spent are too much (``KafkaApis.handleFetchRequest``).
         """
         now_ms = monotonic_ms()
-        wait_ms = self.fetch.record(user, client_id or "", size, now_ms)
+        busy_ms = self.handled(user, client_id, seconds)
+        wait_ms = max(busy_ms, self.fetch.record(user, client_id or "", size, now_ms))
         if wait_ms > 0:
             self.fetch.take_back(user, client_id or "", size, now_ms)
         return wait_ms
@@ -112,6 +142,10 @@ class ClientQuotas:
     def handled(self, user: str, client_id: str | None, seconds: float) -> int:
         """Count the time spent on a request; return the milliseconds that its client must wait."""
         return self.request.record(user, client_id or "", 100 * seconds, monotonic_ms())
+
+    def exempted(self, seconds: float) -> None:
+        """Count the time spent on a request that never throttles its client."""
+        self.exempt.record(100 * seconds, monotonic_ms())
 
 
 class QuotaMetrics(Collector):
@@ -139,4 +173,8 @@ class QuotaMetrics(Collector):
                 used.add_metric(tags, counter.rate.measure(now_ms).per_second)
                 waited.add_metric(tags, counter.throttle_ms)
             families += [used, waited]
-        return families
+        exempt = GaugeMetricFamily(
+            "kafka_server_Request_exempt_request_time", "Request: percentage of time that no quota counts"
+        )
+        exempt.add_metric((), self._quotas.exempt.measure(now_ms).per_second)
+        return [*families, exempt]

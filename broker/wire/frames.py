@@ -12,7 +12,7 @@ import struct
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cache
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 from kio.serial import entity_reader
 
@@ -67,6 +67,18 @@ class Prefix(NamedTuple):
     correlation_id: int
 
 
+class Spent(Protocol):
+    """The time spent on a request, of which quotas take account."""
+
+    def decide(self) -> float:
+        """Return the seconds spent until now, for the handler to record; later ones throttle nobody."""
+        ...
+
+    def exempt(self) -> None:
+        """Count the request as one that never throttles its client."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """A request as its handler gets it.
@@ -80,6 +92,7 @@ class Request:
         body: kio's entity of the request.
         client_host: The address that it came from, without the port; "" if that is unknown.
         principal: The identity of its sender.
+        spent: The time spent on it; None if no client has a quota.
     """
 
     api: Api
@@ -90,6 +103,7 @@ class Request:
     body: Body
     client_host: str = ""
     principal: KafkaPrincipal = ANONYMOUS
+    spent: Spent | None = None
 
     def answer(self, name: str, /, **values: Any) -> Any:
         """Return an entity of this request's response module.

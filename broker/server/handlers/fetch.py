@@ -252,17 +252,24 @@ def _max_bytes(context: ServerContext, request: Request) -> int:
     most = min(request.body.max_bytes, context.settings.fetch_max_bytes)
     return (
         context.quotas.most_fetched(request.principal.name, request.client_id, most)
-        if context.quotas.are_set
+        if context.quotas.are_set and request.body.replica_id < 0
         else most
     )
 
 
 def _throttle_ms(context: ServerContext, request: Request, results: FetchResults) -> int:
-    """Record the answer for the client's quota; return the throttle time, during which it gets no records."""
-    if not context.quotas.are_set:
+    """Record the answer for the client's quotas; return the throttle time, during which it gets no records.
+
+    A follower is throttled by the replication quotas alone.
+    """
+    if not context.quotas.are_set or request.spent is None:
+        return 0
+    if request.body.replica_id >= 0:
+        request.spent.exempt()
         return 0
     size = sum(_PARTITION_BYTES + len(fetched.records) for fetched in results.values())
-    return context.quotas.fetched(request.principal.name, request.client_id, size)
+    seconds = request.spent.decide()
+    return context.quotas.fetched(request.principal.name, request.client_id, size, seconds)
 
 
 def _session_result(fetched: Fetched) -> PartitionResult:

@@ -61,11 +61,12 @@ class Client:
         topic = s.OffsetForLeaderTopic(topic="orders", partitions=asked)
         return framed(s.request(replica_id=-2, topics=(topic,)), correlation_id)
 
-    def fetch(self, correlation_id):
+    def fetch(self, correlation_id, replica_id=-1):
         s = self._schema(1, 4)
         partition = s.FetchPartition(partition=0, fetch_offset=0, partition_max_bytes=10**8)
         return framed(
             s.request(
+                replica_id=replica_id,
                 max_wait=dt.timedelta(seconds=30),
                 min_bytes=1,
                 max_bytes=10**8,

@@ -52,13 +52,27 @@ def test_the_metrics_name_those_who_have_quotas(quotas):
     quotas.produced("ANONYMOUS", "slow", 1_500)
     told = {
         (sample.name, sample.labels["user"], sample.labels["client_id"]): sample.value
-        for family in QuotaMetrics(quotas).collect()
+        for family in QuotaMetrics(quotas).collect()[:-1]
         for sample in family.samples
     }
     assert told == {
         ("kafka_server_Produce_byte_rate", "", "slow"): 150,
         ("kafka_server_Produce_throttle_time", "", "slow"): 5_000,
     }
+
+
+def test_time_for_requests_that_no_quota_throttles_has_a_metric_of_its_own(quotas):
+    quotas.exempted(0.5)
+    family = QuotaMetrics(quotas).collect()[-1]
+    assert [(each.name, each.value) for each in family.samples] == [
+        ("kafka_server_Request_exempt_request_time", 5)
+    ]
+
+
+def test_time_is_taken_once_also_while_a_step_runs(spent):
+    assert spent.call(spent.decide) == 1
+    assert spent.is_decided
+    assert (spent.seconds, spent.take(), spent.take()) == (2, 1, 0)
 
 
 @pytest.fixture

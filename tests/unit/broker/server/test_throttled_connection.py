@@ -84,3 +84,28 @@ async def test_who_keeps_the_broker_busy_waits_a_second_at_most(broker, connect,
     client.send(client.end_offsets(1, 2), client.api_versions(2))
     assert await client.correlation_ids(2) == [1, 2]
     assert muted == [1_000, 1_000]
+
+
+async def test_a_fetch_that_took_too_much_time_gets_no_records_and_counts_no_bytes(
+    broker, connect, monkeypatch
+):
+    broker.quotas[QuotaEntity("ANONYMOUS")] = {"request_percentage": 0.0, "consumer_byte_rate": 1e9}
+    broker.reads.fetched[ORDERS_0] = Fetched(ErrorCode.NONE, b"r" * 3_000, 5, 5, 0)
+    muted = []
+    monkeypatch.setattr(ClientConnection, "mute", lambda _self, wait_ms: muted.append(wait_ms))
+    client = await connect()
+    client.send(client.fetch(1))
+    read, _ = entity_reader(load_schema(1, 4, RESPONSE))(memoryview(await client.answer()), 4)
+    assert (read.responses, read.throttle_time, muted) == ((), dt.timedelta(seconds=1), [1_000])
+
+
+async def test_a_follower_that_fetches_is_throttled_by_no_quota_of_clients(broker, connect, monkeypatch):
+    broker.quotas[QuotaEntity("ANONYMOUS")] = {"request_percentage": 0.0, "consumer_byte_rate": 100.0}
+    broker.reads.fetched[ORDERS_0] = Fetched(ErrorCode.NONE, b"r" * 3_000, 5, 5, 0)
+    muted = []
+    monkeypatch.setattr(ClientConnection, "mute", lambda _self, wait_ms: muted.append(wait_ms))
+    client = await connect()
+    client.send(client.fetch(1, replica_id=2))
+    read, _ = entity_reader(load_schema(1, 4, RESPONSE))(memoryview(await client.answer()), 4)
+    assert len(read.responses[0].partitions[0].records) == 3_000
+    assert (read.throttle_time, muted) == (dt.timedelta(0), [])
