@@ -8,11 +8,12 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from barnabas.analysis.derived.lives import LIFE, NO_LEADER, is_kind, with_life
+from barnabas.analysis.derived.lives import LIFE, NO_LEADER, PARTITION, is_kind, with_life
 from barnabas.analysis.engine import Window, rows_of, sf
 from barnabas.analysis.reading.broker_kinds import BrokerKind
 from barnabas.analysis.story.observed import (
     Controller,
+    LedAgain,
     Mark,
     Observed,
     broker_line,
@@ -40,17 +41,19 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         min_insync: min.insync.replicas as given by the operator; None to take it from the logs.
     """
     events = tables["events"].where("time is not null")
+    marked = _marks(events)
     frames = (
         tables["broker_events"].orderBy("time", "source", "block", "line"),
-        _troubled(tables["states"]),
+        _troubled(tables["states"], marked),
         _epochless(events),
-        _marks(events),
+        marked,
+        _led(events, marked),
         _spoken(events),
         _controllers(tables["controllers"], events),
         tables["lives"].where("deleted is not null").select(*LIFE, "deleted"),
     )
     with threads(_AT_ONCE) as pool:
-        lines, states, decisions, marks, spoken, controllers, deleted = pool.map(_collected, frames)
+        lines, states, decisions, marks, led, spoken, controllers, deleted = pool.map(_collected, frames)
     times: dict[int, list[datetime]] = {}
     for row in spoken:
         times.setdefault(row["broker"], []).extend((row["first"], row["last"]))
@@ -58,6 +61,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         brokers=[broker_line(row) for row in lines],
         states=[state(row) for row in (*states, *decisions)],
         marks=[_mark(row) for row in marks],
+        led=[_led_again(row) for row in led],
         controllers=[
             Controller(
                 row["controller"],
@@ -94,13 +98,19 @@ def _controllers(controllers: DataFrame, events: DataFrame) -> DataFrame:
     return controllers.join(first, list(epoch), "left").orderBy("since", "controller_epoch")
 
 
-def _troubled(states: DataFrame) -> DataFrame:
-    """Select the states of partitions that changed, those without a leader first."""
+def _troubled(states: DataFrame, marked: DataFrame) -> DataFrame:
+    """Select the states of partitions that changed or are marked, those without a leader first."""
     life = Window.partitionBy(*LIFE)
-    lost = (sf.col("leader") == NO_LEADER) | sf.coalesce(sf.col("from").isin(*_OFFLINE), sf.lit(col=False))
+    lost = (
+        (sf.col("leader") == NO_LEADER)
+        | sf.coalesce(sf.col("from").isin(*_OFFLINE), sf.lit(col=False))
+        | sf.col("is_marked").isNotNull()
+    )
     sizes = sf.size("isr")
+    marks = marked.select(*LIFE).distinct().withColumn("is_marked", sf.lit(col=True))
     return (
-        states.withColumns(
+        states.join(marks, list(LIFE), "left")
+        .withColumns(
             {
                 "is_lost": sf.max(lost).over(life),
                 "is_short": sf.min(sizes).over(life)
@@ -110,7 +120,7 @@ def _troubled(states: DataFrame) -> DataFrame:
         )
         .where("is_lost or is_short or is_moved")
         .orderBy(sf.desc("is_lost"), sf.desc("is_short"), *LIFE, "leader_epoch", "version", "first_logged")
-        .drop("is_lost", "is_short", "is_moved")
+        .drop("is_lost", "is_short", "is_moved", "is_marked")
     )
 
 
@@ -148,6 +158,24 @@ def _marks(events: DataFrame) -> DataFrame:
         .select(*LIFE, "time", "controller_epoch", "reason", "source", "block", "line", "raw")
         .orderBy("time", "source", "block", "line")
     )
+
+
+def _led(events: DataFrame, marked: DataFrame) -> DataFrame:
+    few = events.where(is_kind(Kind.LEADER_STARTS) & sf.col("broker").isNotNull()).join(
+        marked.select(*PARTITION).distinct(), list(PARTITION), "left_semi"
+    )
+    return (
+        with_life(few, events)
+        .select(*LIFE, "time", "leader_epoch", "broker", "source", "block", "line", "raw")
+        .orderBy("time", "source", "block", "line")
+    )
+
+
+def _led_again(row: Mapping[str, Any]) -> LedAgain:
+    return LedAgain(
+        row["topic"], row["partition"], row["life"], row["time"], row["leader_epoch"], row["broker"],
+        line_of(row),
+    )  # fmt: skip
 
 
 def _mark(row: Mapping[str, Any]) -> Mark:

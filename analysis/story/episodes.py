@@ -98,7 +98,7 @@ class Episode:
 
 def episodes(observed: Observed) -> list[Episode]:
     """Return the episodes that are worth an alert, sorted within each kind and subject by their begin."""
-    stories = histories(observed.states, observed.marks, observed.deleted)
+    stories = histories(observed)
     newest: dict[tuple[str, int], int] = {}
     for story in stories:
         topic, partition, life = story.life

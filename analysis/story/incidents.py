@@ -114,7 +114,7 @@ _ORDERLY = (Cause.PLANNED, Cause.STOPPED, Cause.NOT_GRANTED)
 
 def incidents(observed: Observed) -> list[Incident]:
     """Return the incidents, those that are proven and worst first."""
-    stories = histories(observed.states, observed.marks, observed.deleted)
+    stories = histories(observed)
     shown = [line for story in stories for outage in story.outages for line in _shown(outage, observed)]
     seen = replace(observed, brokers=(*observed.brokers, *shown))
     found = with_controllers(absences(seen), observed.controllers)
@@ -208,6 +208,8 @@ def _refined(outage: Outage, absence: Absence) -> Outage:
     if absence.cause in _ORDERLY:
         since = absence.stopping or earliest(absence.gone)
         most = latest(absence.gone) or known
+        if outage.leader_after == absence.broker:
+            known = most  # Until it stops it may serve clients, although its controller has given it up.
     else:
         since, most = earliest(absence.gone), latest(absence.gone) or known
     if most is not None and known is not None:

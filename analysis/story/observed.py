@@ -84,6 +84,21 @@ class Mark(NamedTuple):
     line: Line
 
 
+class LedAgain(NamedTuple):
+    """A leader's own line that it leads, about a partition of which there are marks.
+
+    A broker that starts leads in its old leader epoch, if nobody else was elected meanwhile.
+    """
+
+    topic: str
+    partition: int
+    life: int
+    time: datetime
+    leader_epoch: int | None
+    leader: int
+    line: Line
+
+
 class Controller(NamedTuple):
     """A row of the table ``controllers``: a controller epoch.
 
@@ -108,6 +123,7 @@ class Observed:
         brokers: The lines about brokers, by time.
         states: The states of partitions.
         marks: The lines that show a partition without a leader.
+        led: The lines of leaders that they lead, of partitions that ``marks`` concern.
         controllers: The controllers, by the time of their elections.
         spoken: The times of each broker's own lines, sorted. Within a second the first and the last suffice.
         as_brokers: Those of whose lines some are a broker's; a process of KRaft may be a controller only.
@@ -118,6 +134,7 @@ class Observed:
     brokers: Sequence[BrokerLine] = ()
     states: Sequence[State] = ()
     marks: Sequence[Mark] = ()
+    led: Sequence[LedAgain] = ()
     controllers: Sequence[Controller] = ()
     spoken: Mapping[int, Sequence[datetime]] = field(default_factory=dict)
     as_brokers: frozenset[int] = frozenset()

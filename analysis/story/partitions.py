@@ -6,14 +6,14 @@ therefore have nothing between them; where epochs jump, what happened is unknown
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
 from barnabas.analysis.story.certainty import Fact, Instant, Line, Lines, Unknown, latest, moment
-from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, Mark, State
+from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, LedAgain, Mark, Observed, State
 
 Life = tuple[str, int, int]
 """A partition's incarnation: topic, partition, and how often its topic was created before."""
@@ -147,31 +147,44 @@ class History:
     assigned: int | None
 
 
-def histories(
-    states: Iterable[State], marks: Iterable[Mark], deleted: Mapping[Life, datetime]
-) -> list[History]:
+def histories(observed: Observed) -> list[History]:
     """Return the history of each partition's incarnation, ordered by topic, partition and incarnation."""
     by_life: dict[Life, list[State]] = {}
-    for state in states:
+    for state in observed.states:
         by_life.setdefault((state.topic, state.partition, state.life), []).append(state)
     marks_of: dict[Life, list[Mark]] = {}
-    for mark in marks:
+    for mark in observed.marks:
         marks_of.setdefault((mark.topic, mark.partition, mark.life), []).append(mark)
+    led_of: dict[Life, list[LedAgain]] = {}
+    for again in observed.led:
+        led_of.setdefault((again.topic, again.partition, again.life), []).append(again)
     return [
-        _history(life, by_life.get(life, []), sorted(marks_of.get(life, []), key=_time), deleted.get(life))
+        _history(
+            life,
+            by_life.get(life, []),
+            sorted(marks_of.get(life, []), key=_time),
+            sorted(led_of.get(life, []), key=_time),
+            observed.deleted.get(life),
+        )
         for life in sorted({*by_life, *marks_of})
     ]
 
 
-def _time(mark: Mark) -> datetime:
+def _time(mark: Mark | LedAgain) -> datetime:
     return mark.time
 
 
-def _history(life: Life, states: Sequence[State], marks: Sequence[Mark], deleted: datetime | None) -> History:
+def _history(
+    life: Life, states: Sequence[State], marks: Sequence[Mark], led_again: Sequence[LedAgain],
+    deleted: datetime | None,
+) -> History:  # fmt: skip
     found = leaderships(states)
     gaps = [gap for before, after in pairwise(found) for gap in _gap(life, before, after)]
     outages = [outage for index in range(len(found)) for outage in _ended(life, found, index, marks)]
-    outages.extend(_lasting(life, found, marks))
+    returned = _returned(life, found, marks, led_again)
+    over = max((each.shown for each in returned if each.shown is not None), default=None)
+    outages.extend(returned)
+    outages.extend(_lasting(life, found, [mark for mark in marks if over is None or mark.time > over]))
     if deleted is not None:
         outages = [_until_deleted(each, deleted) for each in outages if not _is_of_deletion(each, deleted)]
     sizes = [len(each) for state in states for each in (state.replicas, state.isr) if each]
@@ -317,6 +330,37 @@ def _lasting(life: Life, found: Sequence[Leadership], marks: Sequence[Mark]) -> 
     begin = moment(None, late[0].time, (late[0].line,), "")
     end = Unknown("no line shows a later leader")
     return [Outage(life, begin, end, lost, None, failed=failed, lines=(late[0].line,))]
+
+
+def _returned(
+    life: Life, found: Sequence[Leadership], marks: Sequence[Mark], led_again: Sequence[LedAgain]
+) -> list[Outage]:
+    """Return the outages after which the same broker led on in its old leader epoch, by its own line.
+
+    It was the only replica in sync, so nobody else could be elected, and its return changes no state.
+    """
+    outages = []
+    for before, after in zip_longest(found, found[1:]):
+        until = None if after is None else after.since
+        if before.leader == NO_LEADER or (after is not None and after.was_offline):
+            continue
+        failed = [mark for mark in marks if before.since < mark.time and (until is None or mark.time < until)]
+        lines = [
+            each
+            for each in led_again
+            if failed and (each.leader, each.leader_epoch) == (before.leader, before.epoch)
+            and failed[-1].time < each.time and (until is None or each.time < until)
+        ]  # fmt: skip
+        if lines:
+            begin = moment(None, failed[0].time, (failed[0].line,), "")
+            end = moment(None, lines[0].time, (lines[0].line,), "")
+            outages.append(
+                Outage(
+                    life, begin, end, before.leader, before.leader, lines[0].time,
+                    sum(mark.reason is not None for mark in failed), lines=(failed[0].line, lines[0].line),
+                )
+            )  # fmt: skip
+    return outages
 
 
 def led(after: Leadership) -> Instant:

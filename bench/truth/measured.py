@@ -163,6 +163,10 @@ def _leaderless(
     if not later:
         return _without_election(departure, name, measured)
     first = later[0]
+    alone = _without_election(departure, name, measured)
+    has_ended = departure.action in (Action.STOP, Action.KILL)
+    if has_ended and alone.end is not None and alone.end.high < first.time:
+        return alone  # it led again in its old leader epoch before another election
     led = _led(measured.answers, first.leader, name, first.time)
     is_zombie = departure.action in (Action.PAUSE, Action.EXPIRE) and first.leader == departure.broker
     # A leader that does not know of the election answers all the time; nobody can see when it learned of

@@ -77,13 +77,21 @@ STAMP, SECOND = "[2026-11-25 21:05:18,409]", "[2026-11-25 21:05:18"
 """The form of a line's time; the same text within a second is left out."""
 
 UNREAD = (
-    "UnifiedLog)", "LogLoader)", "ProducerStateManager)", "ExpiredOperationReaper)",
-    "ThrottledChannelReaper)", "SystemTimerReaper$Reaper)",
-    "DefaultAutoTopicCreationManager)", "GroupCoordinator)", "AppInfoParser)",
-    "MetadataLoader)", "LocalLog)", "LogSegment)", "EventProcessorThread)", "DynamicConfigPublisher)",
-    "LogDirFailureHandler)", "SnapshotGenerator)",
+    "UnifiedLog)", "UnifiedLog$)", "SnapshotFile)", "ReplicaFetcherManager)", "SocketServer)",
+    "NodeToControllerRequestThread)", "LogCleaner)", "AbstractCoordinator)", "LogLoader)",
+    "ProducerStateManager)", "ExpiredOperationReaper)", "ThrottledChannelReaper)",
+    "SystemTimerReaper$Reaper)", "DefaultAutoTopicCreationManager)", "GroupCoordinator)",
+    "AppInfoParser)", "MetadataLoader)", "LocalLog)", "LogSegment)", "EventProcessorThread)",
+    "DynamicConfigPublisher)", "LogDirFailureHandler)", "SnapshotGenerator)",
 )  # fmt: skip
 """The ends of the lines of loggers that say nothing about brokers or partitions."""
+
+UNREAD_TEXT = re.compile(
+    r"\] (?:Truncating partition |Partition \S+ (?:marked as failed|has an older epoch)|No checkpointed "
+    r"|Log loaded for partition "
+    r"|(?:Starting|Shutting down|Stopped|Shutdown completed) \((?!kafka\.server\.Kafka))"
+)
+"""The texts of lines that nothing reads, of loggers with others that are read."""
 
 LOGS = {"server": "", "controller": "kafka.controller", "state-change": "state.change.logger"}
 
@@ -437,7 +445,9 @@ def trimmed(logs: Mapping[str, str]) -> dict[str, str]:
                 key = again[0] if again else line[: len(SECOND)] + line[len(STAMP) :]
                 seen[key] += 1
                 is_again = seen[key] > 1
-                is_left_out = is_dump or is_again or line.rstrip().endswith(UNREAD)
+                is_left_out = (
+                    is_dump or is_again or line.rstrip().endswith(UNREAD) or bool(UNREAD_TEXT.search(line))
+                )
             is_setting = line.startswith("\t") and " = " in line
             is_read = not is_setting or line.split(" = ")[0].strip() in SETTINGS_READ
             if (

@@ -58,6 +58,12 @@ def test_a_leader_that_returns_in_its_own_epoch_leads_from_its_first_answer() ->
     assert outage.end == span(20, 20.9)
 
 
+def test_a_leader_that_returns_in_its_own_epoch_ends_the_outage_before_the_next_election() -> None:
+    known = znodes((1, 1, 0, (1,)), (25, 2, 1, (1, 2)), ends=(20.1,))
+    (outage,) = truth_of(measured(KILL, known, b1=Answer(20.8, 20.9, led=True))).leaderless
+    assert (outage.leader_after, outage.end) == (1, span(20, 20.9))
+
+
 def test_an_elected_leader_that_is_dead_does_not_lead() -> None:
     both = [KILL, Deed(2, Action.KILL, span(10, 10.1), span(30, 31))]
     known = znodes((1, 1, 0, (1, 2)), (12.5, 2, 1, (2,)), (31.5, 2, 2, (2,)), ends=(12.0,))
