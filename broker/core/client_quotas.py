@@ -48,11 +48,16 @@ class Limit(NamedTuple):
 
 
 def limit_of(
-    quotas: Mapping[QuotaEntity, Mapping[str, float]], key: str, user: str, client_id: str
+    quotas: Mapping[QuotaEntity, Mapping[str, float]],
+    key: str,
+    user: str,
+    client_id: str,
+    default: float | None = None,
 ) -> Limit | None:
     """Return the most specific quota of this user and client id, or None if they have no limit.
 
-    The more specific one comes first; a user's comes before a client's.
+    The more specific one comes first; a user's comes before a client's. The ``default`` of the broker's
+    settings, such as ``quota.producer.default``, is the last one and holds for each client id.
     """
     both, of_user, of_client = Tags(user, client_id), Tags(user, ""), Tags("", client_id)
     for entity, tags in (
@@ -68,7 +73,7 @@ def limit_of(
         value = quotas.get(entity, {}).get(key)
         if value is not None:
             return Limit(value, tags)
-    return None
+    return None if default is None else Limit(default, of_client)
 
 
 @dataclass(slots=True)
@@ -96,6 +101,7 @@ class QuotaUse:
         windows: The number of windows over which a rate is measured (``quota.window.num``).
         window_ms: The length of a window.
         most_ms: The longest throttle time, or None for no bound.
+        default: The quota of clients for which none is set, or None.
         counters: The counters of limited clients, the longest idle one first.
     """
 
@@ -104,11 +110,12 @@ class QuotaUse:
     windows: int
     window_ms: int
     most_ms: int | None = None
+    default: float | None = None
     counters: OrderedDict[Tags, Counter] = field(default_factory=OrderedDict)
 
     def record(self, user: str, client_id: str, value: float, now_ms: int) -> int:
         """Record what a client has used; return its throttle time in milliseconds."""
-        limit = limit_of(self.quotas, self.key, user, client_id)
+        limit = self._limit(user, client_id)
         if limit is None:
             return 0
         counter = self._counter(limit.tags, now_ms)
@@ -119,14 +126,17 @@ class QuotaUse:
 
     def take_back(self, user: str, client_id: str, value: float, now_ms: int) -> None:
         """Subtract what was recorded but not given to the client."""
-        limit = limit_of(self.quotas, self.key, user, client_id)
+        limit = self._limit(user, client_id)
         if limit is not None:
             self._counter(limit.tags, now_ms).rate.record(-value, now_ms)
 
     def most_at_once(self, user: str, client_id: str) -> float | None:
         """Return the most units that a client may use at once without being throttled; None for no limit."""
-        limit = limit_of(self.quotas, self.key, user, client_id)
+        limit = self._limit(user, client_id)
         return None if limit is None else limit.value * (self.windows - 1) * self.window_ms / 1000
+
+    def _limit(self, user: str, client_id: str) -> Limit | None:
+        return limit_of(self.quotas, self.key, user, client_id, self.default)
 
     def _counter(self, tags: Tags, now_ms: int) -> Counter:
         counter = self.counters.get(tags)

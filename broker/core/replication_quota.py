@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 
 from barnabas.broker.core.quota_rates import SampledRate, throttle_ms
 from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.model.settings import setting
 
-WINDOWS, WINDOW_MS = 11, 1000
+DEFAULT_WINDOWS, DEFAULT_WINDOW_S = 11, 1
 """The defaults of ``replication.quota.window.num`` and ``replication.quota.window.size.seconds``."""
 
 ALL_REPLICAS = "*"
@@ -19,6 +20,10 @@ ALL_REPLICAS = "*"
 
 SHORTEST_WAIT_MS, LONGEST_WAIT_MS = 50, 1000
 """The bounds of a follower's pause before it fetches a throttled partition again."""
+
+
+def _rate(windows: int, window_s: int) -> SampledRate:
+    return SampledRate(windows, window_s * 1000, is_simple=True)
 
 
 @dataclass(slots=True)
@@ -31,7 +36,7 @@ class ReplicationQuota:
     """
 
     limit: float | None = None
-    rate: SampledRate = field(default_factory=lambda: SampledRate(WINDOWS, WINDOW_MS, is_simple=True))
+    rate: SampledRate = field(default_factory=lambda: _rate(DEFAULT_WINDOWS, DEFAULT_WINDOW_S))
 
     def is_exceeded(self, now_ms: int) -> bool:
         """Return whether nothing more of throttled replicas may be sent or fetched now."""
@@ -41,6 +46,16 @@ class ReplicationQuota:
         """Return the milliseconds after which it is worth looking again."""
         wait_ms = 0 if self.limit is None else throttle_ms(self.rate.measure(now_ms), self.limit)
         return max(SHORTEST_WAIT_MS, min(wait_ms, LONGEST_WAIT_MS))
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaWindows:
+    """The windows over which rates of replication are measured; lengths in seconds."""
+
+    replication: int = setting("replication.quota.window.num")
+    replication_s: int = setting("replication.quota.window.size.seconds")
+    log_dirs: int = setting("alter.log.dirs.replication.quota.window.num")
+    log_dirs_s: int = setting("alter.log.dirs.replication.quota.window.size.seconds")
 
 
 @dataclass(slots=True)
@@ -56,6 +71,12 @@ class ReplicationThrottles:
     leader: ReplicationQuota = field(default_factory=ReplicationQuota)
     follower: ReplicationQuota = field(default_factory=ReplicationQuota)
     log_dirs: ReplicationQuota = field(default_factory=ReplicationQuota)
+
+    def measure_over(self, windows: QuotaWindows) -> None:
+        """Begin to measure the rates over these windows."""
+        self.leader.rate = _rate(windows.replication, windows.replication_s)
+        self.follower.rate = _rate(windows.replication, windows.replication_s)
+        self.log_dirs.rate = _rate(windows.log_dirs, windows.log_dirs_s)
 
 
 def is_throttled(replicas: Collection[str], partition: int, broker_id: BrokerId) -> bool:

@@ -22,6 +22,7 @@ from barnabas.broker.config.changes import ConfigChanges
 from barnabas.broker.config.dynamic import DynamicBrokerConfig
 from barnabas.broker.config.handler import ConfigHandler
 from barnabas.broker.config.topics import TopicConfigs
+from barnabas.broker.core.replication_quota import QuotaWindows
 from barnabas.broker.disk.errors import KafkaStorageError
 from barnabas.broker.disk.flush_stats import FLUSH_STATS
 from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
@@ -34,6 +35,7 @@ from barnabas.broker.node.tls import open_tls, reload
 from barnabas.cluster.model.configs.authorizer import rules_of
 from barnabas.cluster.model.configs.declarations import ConfigError, Value
 from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.model.settings import settings_of
 from barnabas.cluster.runtime.logs import set_up_authorizer_log
 from barnabas.cluster.zk.client_settings import ZooKeeperSecurityError, security_of
 
@@ -105,6 +107,7 @@ async def open_storage(process: BrokerProcess, stack: contextlib.AsyncExitStack)
     topic_configs = TopicConfigs(lambda: live.config, lambda: membership.store.topics)
     config_handler = ConfigHandler(live, topic_configs)
     config_handler.tls = tls.values()
+    config_handler.throttles.measure_over(settings_of(QuotaWindows, config.values))
     config_changes = ConfigChanges(
         broker_id,
         lambda: membership.store.configs,

@@ -24,11 +24,12 @@ from barnabas.broker.server.key_source import KeySource
 from barnabas.broker.server.listener_security import ListenerSecurity
 from barnabas.broker.server.mechanisms import mechanisms_of
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
-from barnabas.broker.server.quotas import ClientQuotas, QuotaMetrics
+from barnabas.broker.server.quotas import ClientQuotas, DefaultRates, QuotaMetrics
 from barnabas.broker.server.registry import HANDLERS
 from barnabas.broker.server.request_meter import RequestMeter
 from barnabas.broker.server.signed_tokens import KeySet, SignedOptions
 from barnabas.cluster.model.client_quotas import connection_rate_of
+from barnabas.cluster.model.configs.declarations import UNLIMITED_LONG
 from barnabas.cluster.model.settings import settings_of
 
 _log = structlog.get_logger("kafka.server.KafkaServer")
@@ -135,8 +136,20 @@ def _context(
         topic_overrides=storage.topic_configs,
         broker_settings=lambda: storage.live.settings,
         groups=replication.groups,
-        quotas=ClientQuotas(storage.config_handler.quotas, settings.quota_windows, settings.quota_window_s),
+        quotas=_quotas_of_clients(storage, settings),
         quota_store=lambda: storage.membership.store.quotas,
         authorizer=storage.authorizer,
         refusal_of_stores=partial(refusal_of, storage.tls.values()) if storage.tls else None,
+    )
+
+
+def _quotas_of_clients(storage: Storage, settings: ServerSettings) -> ClientQuotas:
+    def rate(default: int) -> float | None:
+        return None if default == UNLIMITED_LONG else float(default)
+
+    return ClientQuotas(
+        storage.config_handler.quotas,
+        settings.quota_windows,
+        settings.quota_window_s,
+        DefaultRates(rate(settings.quota_producer_default), rate(settings.quota_consumer_default)),
     )

@@ -37,6 +37,8 @@ class ServerSettings:
     queued_max_request_bytes: int = setting("queued.max.request.bytes")
     quota_windows: int = setting("quota.window.num")
     quota_window_s: int = setting("quota.window.size.seconds")
+    quota_producer_default: int = setting("quota.producer.default")
+    quota_consumer_default: int = setting("quota.consumer.default")
     max_idle_ms: int = setting("connections.max.idle.ms")
     send_buffer_bytes: int = setting("socket.send.buffer.bytes")
     receive_buffer_bytes: int = setting("socket.receive.buffer.bytes")

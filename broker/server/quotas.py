@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from time import perf_counter
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
@@ -93,6 +93,18 @@ class Timed:
                 step = partial(steps.throw, raised)
 
 
+class DefaultRates(NamedTuple):
+    """The byte rates of clients for which no quota is set; None for no limit.
+
+    Attributes:
+        produce: ``quota.producer.default``.
+        fetch: ``quota.consumer.default``.
+    """
+
+    produce: float | None = None
+    fetch: float | None = None
+
+
 class ClientQuotas:
     """The use of all quotas by the clients of this broker.
 
@@ -100,22 +112,28 @@ class ClientQuotas:
         quotas: The quotas by entity; changed by others while the broker runs.
         windows: The number of windows over which a rate is taken.
         window_s: The length of a window, seconds.
+        defaults: The byte rates of clients for which no quota is set.
     """
 
     def __init__(
-        self, quotas: Mapping[QuotaEntity, Mapping[str, float]], windows: int, window_s: int
+        self,
+        quotas: Mapping[QuotaEntity, Mapping[str, float]],
+        windows: int,
+        window_s: int,
+        defaults: DefaultRates = DefaultRates(),  # noqa: B008  (immutable)
     ) -> None:
-        self._quotas = quotas
-        self.produce = QuotaUse(PRODUCER_BYTE_RATE, quotas, windows, window_s * 1000)
-        self.fetch = QuotaUse(CONSUMER_BYTE_RATE, quotas, windows, window_s * 1000)
-        self.request = QuotaUse(REQUEST_PERCENTAGE, quotas, windows, window_s * 1000, window_s * 1000)
+        self._quotas, self._defaults = quotas, defaults
+        window_ms = window_s * 1000
+        self.produce = QuotaUse(PRODUCER_BYTE_RATE, quotas, windows, window_ms, default=defaults.produce)
+        self.fetch = QuotaUse(CONSUMER_BYTE_RATE, quotas, windows, window_ms, default=defaults.fetch)
+        self.request = QuotaUse(REQUEST_PERCENTAGE, quotas, windows, window_ms, window_ms)
         self.exempt = SampledRate(windows, window_s * 1000)
         """The percentage of time that goes to requests that no quota throttles."""
 
     @property
     def are_set(self) -> bool:
         """Return whether anybody has a quota."""
-        return bool(self._quotas)
+        return bool(self._quotas) or self._defaults != DefaultRates()
 
     def produced(self, user: str, client_id: str | None, size: int) -> int:
         """Count a Produce request of ``size`` bytes; return the milliseconds that its client must wait."""

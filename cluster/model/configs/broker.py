@@ -23,6 +23,7 @@ from barnabas.cluster.model.configs.declarations import (
     table,
 )
 from barnabas.cluster.model.configs.log import LOG_CONFIGS
+from barnabas.cluster.model.configs.quotas import QUOTA_CONFIGS
 from barnabas.cluster.model.configs.security import SECURITY_CONFIGS
 from barnabas.cluster.model.configs.zookeeper import ZOOKEEPER_CONFIGS
 
@@ -235,8 +236,6 @@ _REPLICATION = (
         "The most completed deletions in the purgatory.",
         at_least(1),
     ),
-    Config("quota.window.num", _INT, 11, "The windows over which clients' rates are taken.", at_least(1)),
-    Config("quota.window.size.seconds", _INT, 1, "The length of such a window.", at_least(1)),
     Config(
         "replica.selector.class",
         _STRING,
@@ -457,6 +456,7 @@ BROKER_CONFIGS = table(
     _TOPICS,
     LOG_CONFIGS,
     _REPLICATION,
+    QUOTA_CONFIGS,
     _CONTROLLER,
     _GROUPS,
     _OURS,

@@ -88,3 +88,12 @@ def test_there_are_so_many_counters_at_most(quotas, monkeypatch):
     for number in itertools.islice(itertools.count(), 9):
         use.record("u", f"made-up-{number}", 1, 0)
     assert [tags.client_id for tags in use.counters] == ["made-up-6", "made-up-7", "made-up-8"]
+
+
+def test_the_default_of_the_settings_comes_last_and_holds_for_each_client_id(quotas):
+    own = QuotaUse(KEY, quotas, 11, 1000, default=10.0)
+    assert limit_of(quotas, KEY, "u", "c", 10.0) == (100.0, Tags("", "c"))
+    assert limit_of(quotas, KEY, "u", "free", 10.0) == (10.0, Tags("", "free"))
+    assert own.record("u", "free", 200, 0) == 10_000
+    assert own.record("v", "other", 100, 0) == 0
+    assert own.most_at_once("v", "other") == 100

@@ -2,7 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.broker.core.replication_quota import ReplicationQuota, is_throttled
+from barnabas.broker.core.replication_quota import (
+    QuotaWindows,
+    ReplicationQuota,
+    ReplicationThrottles,
+    is_throttled,
+)
 
 
 @pytest.mark.parametrize(
@@ -35,3 +40,14 @@ def test_above_the_limit_nothing_more_goes_until_the_rate_has_fallen():
     assert (quota.is_exceeded(0), quota.wait_ms(0)) == (True, 1000)
     assert (quota.is_exceeded(2_100), quota.wait_ms(2_100)) == (True, 100)
     assert (quota.is_exceeded(2_200), quota.wait_ms(2_200)) == (False, 50)
+
+
+def test_rates_are_measured_over_the_windows_of_the_settings():
+    throttles = ReplicationThrottles()
+    throttles.measure_over(QuotaWindows(2, 10, 3, 20))
+    quotas = (throttles.leader, throttles.follower, throttles.log_dirs)
+    for quota in quotas:
+        quota.rate.record(1_000, 0)
+    assert [quota.rate.measure(0).per_second for quota in quotas] == [100, 100, 50]
+    assert [quota.rate.measure(20_000).per_second for quota in quotas] == [0, 0, 50]
+    assert throttles.log_dirs.rate.measure(60_000).per_second == 0

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from barnabas.broker.server import quotas as quotas_module
-from barnabas.broker.server.quotas import ClientQuotas, QuotaMetrics, Timed, TimeSpent
+from barnabas.broker.server.quotas import ClientQuotas, DefaultRates, QuotaMetrics, Timed, TimeSpent
 from barnabas.cluster.model.client_quotas import QuotaEntity
 
 
@@ -23,6 +23,15 @@ def quotas(limits, monkeypatch):
 
 def test_nobody_is_counted_while_there_is_no_quota():
     assert not ClientQuotas({}, 11, 1).are_set
+
+
+def test_defaults_of_the_settings_hold_for_clients_without_a_quota(monkeypatch):
+    monkeypatch.setattr(quotas_module, "monotonic_ms", lambda: 5_000)
+    quotas = ClientQuotas({}, 11, 1, DefaultRates(produce=100.0, fetch=10.0))
+    assert quotas.are_set
+    assert quotas.produced("ANONYMOUS", "any", 1_500) == 5_000
+    assert quotas.most_fetched("ANONYMOUS", "any", 10**6) == 100
+    assert quotas.handled("ANONYMOUS", "any", 10**6) == 0
 
 
 def test_each_kind_of_use_has_its_own_quota(quotas):
