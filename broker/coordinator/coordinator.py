@@ -239,11 +239,15 @@ class GroupCoordinator:
         partition = self.partitions.find(group_id, may_be_empty=True)
         if isinstance(partition, ErrorCode):
             return partition
-        group = partition.groups.by_id.get(group_id)
+        group, removed = partition.groups.by_id.get(group_id), 0
         if group is not None and group.state is GroupState.EMPTY:
-            await self.offsets.shrink(partition, group_id)
+            removed = await self.offsets.shrink(partition, group_id)
             if partition.is_unloaded:
                 return ErrorCode.NOT_COORDINATOR
+        offsets = partition.offsets.get(group_id)
+        removed += 0 if offsets is None else len(offsets)
         error, effects = delete_group(partition.groups, group_id, wall_ms())
         self._effects.perform(partition, effects)
+        if error is ErrorCode.NONE:
+            self.offsets.group_deleted(group_id, removed)
         return error

@@ -47,7 +47,7 @@ MOST_DAMAGED_LINES = 100
 MANY_OFFSETS = 10_000
 """The number of a partition's offsets from which garbage collections should stop visiting them."""
 
-Forget = Callable[[CoordinatedPartition, Collection[TopicPartition]], Awaitable[None]]
+Forget = Callable[[CoordinatedPartition, Collection[TopicPartition]], Awaitable[int]]
 
 
 class PartitionLoader:

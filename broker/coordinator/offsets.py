@@ -17,6 +17,7 @@ from barnabas.broker.coordinator.settings import GroupSettings
 from barnabas.broker.core.batch_builder import BatchBuilder
 from barnabas.broker.core.group.commits import check_offset_commit
 from barnabas.broker.core.group.deletion import check_offset_delete, remove_empty_group
+from barnabas.broker.core.group.effects import Level, Source
 from barnabas.broker.core.group.offsets import GroupOffsets, expiration
 from barnabas.broker.core.group.records import OffsetAndMetadata, encode_offset_key, encode_offset_value
 from barnabas.broker.core.group.requests import MemberCall
@@ -32,6 +33,10 @@ CommitErrors = dict[TopicPartition, ErrorCode]
 
 PORTION = 500
 """The most offsets that one turn of the event loop deletes."""
+
+
+MOST_LISTED = 100
+"""The most partitions that a log line names."""
 
 
 class FetchedOffset(NamedTuple):
@@ -180,7 +185,13 @@ class CoordinatedOffsets:
         if error is not ErrorCode.NONE:
             return error
         deleted = [each for each in asked if each.topic not in subscribed]
-        self._metrics.offset_deletions.inc(await self._remove(partition, group_id, deleted))
+        if deleted:
+            removed = await self._remove(partition, group_id, deleted)
+            self._metrics.offset_deletions.inc(removed)
+            self._tell(
+                f"The following offsets of the group {group_id} were deleted: {_listed(deleted)}. "
+                f"A total of {removed} offsets were removed."
+            )
         subscribed_error = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
         return {each: subscribed_error if each.topic in subscribed else ErrorCode.NONE for each in asked}
 
@@ -190,19 +201,23 @@ class CoordinatedOffsets:
         A partition that is being loaded does so at the end of its load, before it serves anybody: what is
         committed later belongs to a new topic of that name.
         """
-        gone = frozenset(deleted)
+        gone, removed = frozenset(deleted), 0
         for partition in tuple(self._partitions.all):
             if partition.is_loaded:
-                await self.forget(partition, gone)
+                removed += await self.forget(partition, gone)
             else:
                 partition.deleted_meanwhile |= gone
+        listed = _listed(sorted(gone))
+        self._tell(f"Removed {removed} offsets associated with deleted partitions: {listed}.")
 
-    async def forget(self, partition: CoordinatedPartition, gone: Collection[TopicPartition]) -> None:
-        """Delete the offsets of ``gone`` in the groups of one partition."""
+    async def forget(self, partition: CoordinatedPartition, gone: Collection[TopicPartition]) -> int:
+        """Delete the offsets of ``gone`` in the groups of one partition, and count them."""
+        removed = 0
         async for group_id, offsets in paced(tuple(partition.offsets.items())):
             mine = offsets.known.intersection(gone)
             if mine:
-                await self._remove(partition, group_id, mine)
+                removed += await self._remove(partition, group_id, mine)
+        return removed
 
     async def expire(self) -> int:
         """Delete the expired offsets, and the groups that then have none (KIP-211)."""
@@ -235,11 +250,25 @@ class CoordinatedOffsets:
         self._metrics.offset_expirations.inc(count)
         return count
 
-    async def shrink(self, partition: CoordinatedPartition, group_id: str) -> None:
-        """Delete most offsets of a group that is about to be deleted, so that deleting the rest is quick."""
+    async def shrink(self, partition: CoordinatedPartition, group_id: str) -> int:
+        """Delete most offsets of a group that is about to be deleted, so that deleting the rest is quick.
+
+        Returns:
+            The number of deleted offsets.
+        """
         offsets = partition.offsets.get(group_id)
-        if offsets is not None and len(offsets) > PORTION:
-            await self._remove(partition, group_id, tuple(offsets.partitions)[PORTION:])
+        if offsets is None or len(offsets) <= PORTION:
+            return 0
+        return await self._remove(partition, group_id, tuple(offsets.partitions)[PORTION:])
+
+    def group_deleted(self, group_id: str, removed: int) -> None:
+        """Log that a group was deleted, and how many offsets with it."""
+        self._tell(
+            f"The following groups were deleted: {group_id}. A total of {removed} offsets were removed."
+        )
+
+    def _tell(self, text: str) -> None:
+        self._effects.log(Level.INFO, text, Source.COORDINATOR)
 
     async def _remove(
         self,
@@ -271,6 +300,16 @@ class CoordinatedOffsets:
             partition.offsets.pop(group_id, None)
             self._effects.perform(partition, remove_empty_group(partition.groups, group_id, wall_ms()))
         return count
+
+
+def _listed(partitions: Sequence[TopicPartition]) -> str:
+    """Return partitions as a log line names them; of very many, the first ones and the number of others.
+
+    Kafka names all, and such a line may be as long as a request.
+    """
+    named = ", ".join(map(str, partitions[:MOST_LISTED]))
+    others = len(partitions) - MOST_LISTED
+    return f"{named} and {others} others" if others > 0 else named
 
 
 def _java_length(text: str) -> int:

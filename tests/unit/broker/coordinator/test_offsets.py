@@ -9,7 +9,7 @@ from dataclasses import replace
 from structlog.testing import capture_logs
 
 from barnabas.broker.coordinator import offsets as offsets_module
-from barnabas.broker.coordinator.offsets import PORTION
+from barnabas.broker.coordinator.offsets import MOST_LISTED, PORTION
 from barnabas.broker.core.group.records import OffsetAndMetadata, encode_group_key, encode_offset_key
 from barnabas.broker.core.group.requests import LeavingMember, MemberCall
 from barnabas.broker.replicas.turn import Turn
@@ -305,3 +305,38 @@ async def test_the_expiry_task_goes_on(make_scene):
     await asyncio.gather(task, return_exceptions=True)
     lines = [each["event"] for each in said]
     assert any(re.search(r"Removed 1 expired offsets in \d+ milliseconds\.$", line) for line in lines)
+
+
+def lines_of(said):
+    """The log lines of ``GroupCoordinator``, without its prefix."""
+    return [each["event"].removeprefix("[GroupCoordinator 1]: ") for each in said]
+
+
+async def test_deletions_are_logged_with_the_number_of_removed_offsets(scene):
+    await scene.lead()
+    many = [TopicPartition("t", number) for number in range(PORTION + MOST_LISTED)]
+    await scene.groups.offsets.commit(simple(), {each: value(1) for each in many})
+    u = TopicPartition("u", 0)
+    with capture_logs() as said:
+        await scene.groups.offsets.delete("g", [T, u])
+        await scene.groups.offsets.topic_partitions_deleted([u, many[1]])
+        await scene.groups.offsets.topic_partitions_deleted(many[2 : MOST_LISTED + 5])
+        await scene.groups.delete("g")
+    lines = lines_of(said)
+    assert lines[:2] == [
+        "The following offsets of the group g were deleted: t-0, u-0. A total of 1 offsets were removed.",
+        "Removed 1 offsets associated with deleted partitions: t-1, u-0.",
+    ]
+    assert re.fullmatch(r"Removed 103 offsets .+: t-2, t-3, .+, t-101 and 3 others\.", lines[2])
+    total = len(many) - 105
+    assert lines[3:] == [f"The following groups were deleted: g. A total of {total} offsets were removed."]
+
+
+async def test_a_deletion_that_is_refused_is_not_logged_as_one(scene):
+    await scene.lead()
+    joined = await scene.member(topics=("t",))
+    await scene.commit(1, generation=1, member=joined.member_id)
+    with capture_logs() as said:
+        assert await scene.groups.offsets.delete("g", [T]) == {T: ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC}
+        assert await scene.groups.delete("g") is ErrorCode.NON_EMPTY_GROUP
+    assert lines_of(said) == []
