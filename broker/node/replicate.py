@@ -172,9 +172,10 @@ def _open_replicas(
         topics=lambda: LeaderStore(membership.store),
         cleaner_settings=cleaner_settings if process.config.flag("log.cleaner.enable") else None,
     )
-    replicas.hosted.throttles = storage.config_handler.throttles
-    metrics.watch(metrics.leader_replication_rate, lambda: _rate(storage.config_handler.throttles.leader))
-    metrics.watch(metrics.follower_replication_rate, lambda: _rate(storage.config_handler.throttles.follower))
+    throttles = replicas.hosted.throttles = storage.config_handler.throttles
+    metrics.watch(metrics.leader_replication_rate, lambda: _rate(throttles.leader))
+    metrics.watch(metrics.follower_replication_rate, lambda: _rate(throttles.follower))
+    metrics.watch(metrics.log_dir_replication_rate, lambda: _rate(throttles.log_dirs))
     replicas.start(after_clean_stop=storage.logs.were_clean)
     process.supervisor.spawn("log-dir-events", events.run())
     stack.push_async_callback(replicas.close)

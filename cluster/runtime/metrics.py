@@ -108,6 +108,7 @@ class Metrics:
     answer_bytes: Gauge = field(init=False)
     leader_replication_rate: Gauge = field(init=False)
     follower_replication_rate: Gauge = field(init=False)
+    log_dir_replication_rate: Gauge = field(init=False)
     log_dir_move_lag: Gauge = field(init=False)
     fetch_sessions: Gauge = field(init=False)
     fetch_session_partitions: Gauge = field(init=False)
@@ -336,6 +337,9 @@ _METRICS: dict[str, _Make] = {
     ),
     "follower_replication_rate": _gauge(
         "kafka_server_FollowerReplication_byte_rate", "Bytes of throttled replicas fetched per second"
+    ),
+    "log_dir_replication_rate": _gauge(
+        "kafka_server_AlterLogDirsReplication_byte_rate", "Bytes moved between log directories per second"
     ),
     "log_dir_move_lag": _gauge(
         "kafka_server_ReplicaAlterLogDirsManager_MaxLag",

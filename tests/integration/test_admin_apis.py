@@ -198,6 +198,8 @@ def test_a_replica_moves_to_another_log_directory_while_it_is_written(cluster, p
     plan.write_text(json.dumps({"version": 1, "partitions": [asked]}))
     begun = reassign(cluster, plan, "--execute")
     assert begun.endswith("Successfully started log directory move for: moving-0-1\n")
+    rate = "kafka_server_AlterLogDirsReplication_byte_rate"
+    wait_until(lambda: (cluster.brokers[1].gauge(rate) or 0) > 0, "copied bytes")
     write(range(500, 1000))
     completed = "Reassignment of replica moving-0-1 completed successfully."
     wait_until(lambda: completed in reassign(cluster, plan, "--verify"), "the end of the move")
