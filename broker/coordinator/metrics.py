@@ -5,11 +5,21 @@ from __future__ import annotations
 from functools import partial
 
 from barnabas.broker.coordinator.coordinated import CoordinatedPartitions
+from barnabas.broker.core.group.effects import TimerKind
 from barnabas.cluster.runtime.metrics import Metrics
+
+PURGATORIES = {
+    "Heartbeat": frozenset((TimerKind.SESSION, TimerKind.PENDING_MEMBER)),
+    "Rebalance": frozenset((TimerKind.JOIN, TimerKind.SYNC)),
+}
+"""The purgatories of Kafka's ``GroupCoordinator``, and the timers that stand for their operations."""
 
 
 def show_groups(metrics: Metrics, partitions: CoordinatedPartitions) -> None:
-    """Make ``metrics`` show the numbers of groups, by state too, and of their offsets.
+    """Make ``metrics`` show the numbers of groups, by state too, of their offsets, and of what they wait for.
+
+    Sessions and join rounds are timers here and delayed operations of two purgatories in Kafka. A timer that
+    has ended is gone at once, so ``PurgatorySize`` and ``NumDelayedOperations`` are equal.
 
     The page asks on a thread of its own: each collection is copied before it is counted.
     """
@@ -29,6 +39,14 @@ def show_groups(metrics: Metrics, partitions: CoordinatedPartitions) -> None:
             for group in tuple(partition.groups.by_id.values())
         )
 
+    def waiting(kinds: frozenset[TimerKind]) -> int:
+        return sum(
+            key.kind in kinds for partition in tuple(partitions.all) for key in tuple(partition.timers)
+        )
+
+    for name, kinds in PURGATORIES.items():
+        for gauge in (metrics.purgatory_size, metrics.delayed_operations):
+            metrics.watch(gauge, partial(waiting, kinds), delayedOperation=name)
     metrics.watch(metrics.offset_count, offsets)
     metrics.watch(metrics.group_count, groups)
     for state, gauge in metrics.groups_in_state.items():

@@ -289,3 +289,30 @@ async def test_the_record_of_a_group_is_written_once_a_round(scene):
     await scene.commit(3, generation=1, member=joined.member_id)
     keys = [key for key, _ in scene.records()]
     assert keys == [encode_group_key("g"), encode_offset_key("g", TopicPartition("t", 0))]
+
+
+async def test_sessions_and_join_rounds_count_as_delayed_operations_of_kafkas_purgatories(scene):
+    show_groups(scene.metrics, scene.groups.partitions)
+    await scene.lead()
+
+    def waiting(name):
+        return {
+            kind: scene.metrics.registry.get_sample_value(
+                f"kafka_server_DelayedOperationPurgatory_{kind}", {"delayedOperation": name}
+            )
+            for kind in ("PurgatorySize", "NumDelayedOperations")
+        }
+
+    def both(count):
+        return {"PurgatorySize": count, "NumDelayedOperations": count}
+
+    assert (waiting("Heartbeat"), waiting("Rebalance")) == (both(0), both(0))
+    joining = scene.join()
+    await asyncio.sleep(0)
+    assert waiting("Rebalance") == both(1)
+    scene.timer.advance(1)
+    joined = await joining
+    await scene.sync(joined, {joined.member_id: b"mine"})
+    assert (waiting("Heartbeat"), waiting("Rebalance")) == (both(1), both(0))
+    await scene.groups.leave("g", [LeavingMember(joined.member_id, None)])
+    assert (waiting("Heartbeat"), waiting("Rebalance")) == (both(0), both(0))
