@@ -330,7 +330,7 @@ class Cluster(Facts):
         return self._handle.thread.run(self._running.wait_until_led(topic, partition, by, timeout_s))
 
     def checkpoint(self, timeout_s: float = WAIT_TIMEOUT_S) -> Checkpoint:
-        """Return the topics and consumer groups that exist, for ``restore``.
+        """Return the topics and consumer groups that exist, ACLs and settings, for ``restore``.
 
         Raises:
             WaitTimeoutError: A broker that no fault concerns does not answer in time.
@@ -340,7 +340,8 @@ class Cluster(Facts):
     def restore(self, checkpoint: Checkpoint, timeout_s: float = READY_TIMEOUT_S) -> None:
         """Undo all faults, start what is dead, and delete the topics and groups that came after a checkpoint.
 
-        Groups that have members stay.
+        Groups that have members stay. ACLs, quotas, SCRAM users and the settings of brokers and topics are
+        changed back in ZooKeeper. All brokers apply the ACLs before this returns, the others soon after it.
 
         Raises:
             WaitTimeoutError: It is not so in time.

@@ -82,7 +82,7 @@ def _options(config: pytest.Config, marker: pytest.Mark | None = None) -> dict[s
 def barnabas_cluster(
     pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Cluster]:
-    """Provide the cluster of the whole run; after each test its faults, topics and groups are removed."""
+    """Provide the cluster of the whole run; after each test its faults and what it made are removed."""
     from barnabas.testing.cluster import Cluster
 
     with Cluster(**_options(pytestconfig), directory=tmp_path_factory.mktemp("barnabas")) as cluster:

@@ -15,11 +15,13 @@ from pathlib import Path
 
 from barnabas.chaos.expiry import expire_owner
 from barnabas.chaos.zookeeper_wire import WireError
+from barnabas.cluster.model.acls import AccessControlEntry, AclBinding, ResourcePattern
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.zk.schema import paths
 from barnabas.local.switches import ZOOKEEPER
-from barnabas.testing import wire
+from barnabas.testing import settings, wire
 from barnabas.testing.errors import ClusterError, RefusedError, UnknownBrokerError
+from barnabas.testing.settings import Settings
 from barnabas.testing.story import Deed, stamp, tell
 from barnabas.testing.topics import Topics
 from barnabas.testing.view import State, View, remaining
@@ -39,10 +41,11 @@ LOOK_S = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The names of the topics and consumer groups that existed at a time."""
+    """The names of the topics and consumer groups that existed at a time, with the ACLs and settings."""
 
     topics: frozenset[str]
     groups: frozenset[str]
+    settings: Settings
 
 
 class Running(ABC):
@@ -267,20 +270,54 @@ class Running(ABC):
         return "; ".join([f"broker {processes}", *self.faults(), known, f"logs in {self.logs_at}"])
 
     async def checkpoint(self, timeout_s: float) -> Checkpoint:
-        """Return the topics and groups that there are."""
+        """Return the topics and groups that there are, the ACLs and the settings."""
 
         async def look() -> Checkpoint:
             state, groups = await asyncio.gather(self.view.look(), self.topics.groups())
-            return Checkpoint(state.topics, frozenset(name for names in groups.values() for name in names))
+            found = frozenset(name for names in groups.values() for name in names)
+            return Checkpoint(state.topics, found, await settings.read(await self.view.session()))
 
         return await self.view.wait(look, "brokers tell topics and groups", timeout_s, self.standing)
 
     async def restore(self, checkpoint: Checkpoint, timeout_s: float) -> None:
-        """Undo all faults, and delete the topics and groups that came after the checkpoint."""
+        """Undo all faults, and delete or change back what came after the checkpoint.
+
+        ACLs are first: they can forbid the requests that delete topics and groups.
+        """
         left = remaining(timeout_s)
         await self.undo_faults(left)
         await self.all_serve(left())
+        written: dict[ResourcePattern, frozenset[AccessControlEntry]] = {}
+        await self.view.wait(
+            lambda: self._change_back(checkpoint, written),
+            "ACLs and settings are as before",
+            left(),
+            self.standing,
+        )
+        await self.view.wait(
+            lambda: self._apply(written), "brokers apply the ACLs as before", left(), self.standing
+        )
         await self.topics.delete_all_but(checkpoint.topics, checkpoint.groups, left)
+
+    async def _change_back(
+        self, checkpoint: Checkpoint, written: dict[ResourcePattern, frozenset[AccessControlEntry]]
+    ) -> bool:
+        session, topics = await self.view.session(), (await self.view.look()).topics
+        now = await settings.read(session)
+        changes = settings.undo(checkpoint.settings, now, topics & checkpoint.topics)
+        written.update({resource: entries for resource, (entries, _) in changes.acls.items()})
+        await settings.write(session, changes)
+        return True
+
+    async def _apply(self, written: Mapping[ResourcePattern, frozenset[AccessControlEntry]]) -> bool | None:
+        """Return True if all brokers apply exactly these ACLs to these resources."""
+        if not written:
+            return True
+        wanted = {AclBinding(resource, entry) for resource, entries in written.items() for entry in entries}
+        answers = await asyncio.gather(*map(wire.acls, self.addresses().values()))
+        return (
+            all({each for each in found if each.resource in written} == wanted for found in answers) or None
+        )
 
     def story(self, since: str) -> list[str]:
         """Return the lines of the story from ``since`` on."""

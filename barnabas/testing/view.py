@@ -119,7 +119,7 @@ class View:
         Raises:
             ZooKeeperError: ZooKeeper does not answer.
         """
-        session = await self._connected()
+        session = await self.session()
         ids = await BrokerStore(session).ids(watch=True)
         claim = (await ControllerStore(session).look(watch=True)).claim
         names = await TopicStore(session).names(watch=True)
@@ -188,7 +188,12 @@ class View:
                 async with asyncio.timeout(min(left, tick_s)):
                     await changed.wait()
 
-    async def _connected(self) -> ZooKeeperSession:
+    async def session(self) -> ZooKeeperSession:
+        """Return the session; connect if there is none.
+
+        Raises:
+            ZooKeeperError: ZooKeeper does not answer.
+        """
         async with self._connecting:
             if self._session is None:
                 self._session = await ZooKeeperSession.connect(

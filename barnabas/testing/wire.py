@@ -13,11 +13,27 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from barnabas.cluster.model.acls import (
+    AccessControlEntry,
+    AclBinding,
+    AclOperation,
+    AclPermission,
+    PatternType,
+    ResourcePattern,
+    ResourceType,
+)
 from barnabas.cluster.model.errors import ErrorCode
 
 T = TypeVar("T")
 
-_METADATA, _LIST_GROUPS, _CREATE_TOPICS, _DELETE_TOPICS, _DELETE_GROUPS = 3, 16, 19, 20, 42
+_METADATA, _LIST_GROUPS, _CREATE_TOPICS, _DELETE_TOPICS, _DESCRIBE_ACLS, _DELETE_GROUPS = (
+    3,
+    16,
+    19,
+    20,
+    29,
+    42,
+)
 _CLIENT = "barnabas.testing"
 _NONE = -1
 _FALSE = b"\0"
@@ -185,3 +201,32 @@ async def groups(address: str) -> list[str]:
 async def delete_groups(address: str, names: Sequence[str]) -> None:
     """Ask a coordinator to delete groups (version 0); those with members stay."""
     await _ask(address, _DELETE_GROUPS, 0, _array(map(_text, names)))
+
+
+async def acls(address: str) -> frozenset[AclBinding]:
+    """Ask a broker for the ACLs that it applies (DescribeAcls, version 1); none without an authorizer.
+
+    Raises:
+        ConnectionError: The broker refuses, which can change as it applies other ACLs.
+    """
+    everything = struct.pack(">b", ResourceType.ANY) + _text(None) + struct.pack(">b", PatternType.ANY)
+    anybody = 2 * _text(None) + struct.pack(">bb", AclOperation.ANY, AclPermission.ANY)
+    answer = await _ask(address, _DESCRIBE_ACLS, 1, everything + anybody)
+    answer.number("i")  # throttle_time_ms
+    code, said = ErrorCode.from_code(answer.number("h")), answer.text()
+    if code is ErrorCode.SECURITY_DISABLED:
+        return frozenset()
+    if code is not ErrorCode.NONE:
+        raise ConnectionError(f"{address} does not describe its ACLs: {code.name}: {said or code.meaning}")
+
+    def entry() -> AccessControlEntry:
+        principal, host = answer.text() or "", answer.text() or ""
+        operation, permission = AclOperation(answer.number("b")), AclPermission(answer.number("b"))
+        return AccessControlEntry(principal, host, operation, permission)
+
+    def resource() -> list[AclBinding]:
+        type_, name = ResourceType(answer.number("b")), answer.text() or ""
+        pattern = ResourcePattern(type_, name, PatternType(answer.number("b")))
+        return [AclBinding(pattern, each) for each in answer.array(entry)]
+
+    return frozenset(binding for found in answer.array(resource) for binding in found)

@@ -116,6 +116,68 @@ def test_a_cluster_that_a_test_gets_by_name_is_mended_too(suite):
     project.runpytest_subprocess().assert_outcomes(passed=2)
 
 
+def test_acls_quotas_users_and_settings_of_a_test_are_changed_back(suite):
+    project = suite("""
+        import pytest
+        from confluent_kafka import admin as kafka
+
+        ANYTHING = kafka.AclBindingFilter(
+            kafka.ResourceType.ANY, None, kafka.ResourcePatternType.ANY, None, None,
+            kafka.AclOperation.ANY, kafka.AclPermissionType.ANY,
+        )
+
+        def lock(admin, *resource):
+            acl = kafka.AclBinding(
+                *resource, kafka.ResourcePatternType.LITERAL, "User:*", "*",
+                kafka.AclOperation.ALL, kafka.AclPermissionType.DENY,
+            )
+            admin.create_acls([acl])[acl].result(60)
+
+        @pytest.fixture
+        def admin(barnabas_cluster):
+            return kafka.AdminClient({"bootstrap.servers": barnabas_cluster.bootstrap_servers})
+
+        @pytest.fixture(scope="module")
+        def kept(barnabas_cluster):
+            admin = kafka.AdminClient({"bootstrap.servers": barnabas_cluster.bootstrap_servers})
+            barnabas_cluster.create_topic("kept", configs={"retention.ms": "5000"})
+            lock(admin, kafka.ResourceType.GROUP, "old")
+
+        def set_(admin, type_, name, key, value):
+            entry = kafka.ConfigEntry(key, value, incremental_operation=kafka.AlterConfigOpType.SET)
+            resource = kafka.ConfigResource(type_, name, incremental_configs=[entry])
+            admin.incremental_alter_configs([resource])[resource].result(60)
+
+        def test_one(kept, barnabas_cluster, admin):
+            barnabas_cluster.create_topic("mine")
+            set_(admin, kafka.ResourceType.TOPIC, "mine", "retention.ms", "6000")
+            set_(admin, kafka.ResourceType.TOPIC, "kept", "retention.ms", "7000")
+            set_(admin, kafka.ResourceType.BROKER, "1", "log.cleaner.threads", "2")
+            credential = kafka.ScramCredentialInfo(kafka.ScramMechanism.SCRAM_SHA_256, 4096)
+            upsertion = kafka.UserScramCredentialUpsertion("eve", credential, b"secret")
+            admin.alter_user_scram_credentials([upsertion])["eve"].result(60)
+            lock(admin, kafka.ResourceType.TOPIC, "mine")
+            lock(admin, kafka.ResourceType.BROKER, "kafka-cluster")
+
+        def test_two(kept, barnabas_cluster, admin):
+            assert barnabas_cluster.state().topics == {"kept"}
+            (acl,) = admin.describe_acls(ANYTHING).result(60)
+            assert acl.name == "old"
+            after = barnabas_cluster.checkpoint().settings
+            told = {str(each): found.settings for each, found in after.configs.items() if found.settings}
+            assert told == {"ConfigResource(type=TOPIC, name='kept')": {"retention.ms": "5000"}}
+            assert not any(found.settings for found in after.quotas.values())
+            assert "eve" in str(list(after.quotas))  # an empty node stays, as after Kafka's own deletion
+    """)
+    ini = project.path / "pytest.ini"
+    ini.write_text(
+        ini.read_text()
+        + "\nbarnabas_settings =\n    authorizer.class.name=kafka.security.authorizer.AclAuthorizer\n"
+        "    allow.everyone.if.no.acl.found=true\n"
+    )
+    project.runpytest_subprocess().assert_outcomes(passed=2)
+
+
 def test_a_setting_without_a_value_is_a_usage_error(pytester):
     pytester.makefile(
         ".ini", pytest="[pytest]\nbarnabas_settings =\n    num.partitions=7\n    log.segment.bytes\n"
