@@ -183,6 +183,18 @@ def test_a_permission_that_is_not_allow_allows_nothing():
     assert not authorize(acls, Action(OP.READ, TOPIC, "t"), A, Rules(allow_if_none=True))
 
 
+def test_the_lengths_of_prefixes_are_those_that_have_acls():
+    acls = Acls()
+    assert acls.lengths(TOPIC) == []
+    for name in ("t", "orders", "others"):
+        acls[ResourcePattern(TOPIC, name, PREFIXED)] = {entry(OP.READ)}
+    acls[ResourcePattern(TOPIC, "literal")] = {entry(OP.READ)}
+    assert sorted(acls.lengths(TOPIC)) == [1, 6]
+    acls[ResourcePattern(TOPIC, "t", PREFIXED)] = set()
+    acls[ResourcePattern(TOPIC, "others", PREFIXED)] = set()
+    assert acls.lengths(TOPIC) == [6]
+
+
 @pytest.mark.parametrize("operation", [OP.CREATE, OP.DESCRIBE_CONFIGS, OP.ALTER_CONFIGS])
 def test_describe_is_not_implied_by(operation):
     acls = Acls()
