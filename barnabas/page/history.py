@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import islice
@@ -122,18 +122,25 @@ def empty() -> Json:
     return {"brokers": {}, "processes": {}, "cut": {}, "controller": None, "epoch": 0, "partitions": {}}
 
 
-def entry_of(record: Mapping[str, Any]) -> Entry:
+def entry_of(record: object) -> Entry:
     """Return the entry that ``Entry.json`` returned this of.
 
     Raises:
         KeyError: It is not one.
+        TypeError: It is no JSON object.
     """
+    record = _object(record)
     data = {name: value for name, value in record.items() if name not in _OF_ENTRIES}
     return Entry(record["n"], record["at"], Change(record["kind"], record["text"], data, record["bad"]))
 
 
 def apply(state: Json, change: Change) -> None:
-    """Apply a change to a snapshot, as the page's script does."""
+    """Apply a change to a snapshot, as the page's script does.
+
+    Raises:
+        KeyError: The change or the snapshot lacks a name, as in a damaged file.
+        TypeError: A value is no JSON object where there must be one.
+    """
     data = change.data
     match change.kind:
         case "broker":
@@ -147,21 +154,25 @@ def apply(state: Json, change: Change) -> None:
         case "controller":
             state["controller"], state["epoch"] = data["controller"], data["epoch"]
         case "partition":
-            topics = state["partitions"]
-            assert isinstance(topics, dict)
-            topic = topics.setdefault(data["topic"], {})
+            topics, name = _object(state["partitions"]), str(data["topic"])
+            topic = _object(topics.setdefault(name, {}))
             if data["state"] is None:
                 topic.pop(str(data["partition"]), None)
                 if not topic:
-                    del topics[data["topic"]]
+                    del topics[name]
             else:
                 topic[str(data["partition"])] = data["state"]
 
 
 def _set(state: Json, name: str, key: str, value: object) -> None:
-    items = state[name]
-    assert isinstance(items, dict)
+    items = _object(state[name])
     if value is None:
         items.pop(key, None)
     else:
         items[key] = value
+
+
+def _object(value: object) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise TypeError(f"expected a JSON object, found {type(value).__name__}")
+    return value

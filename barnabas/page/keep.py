@@ -44,7 +44,7 @@ class HistoryFile:
             state_of(history.latest())
         except FileNotFoundError:
             history = History(self._most)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             _log.warning("the page's history in %s cannot be read, and begins again: %r", self._path, error)
             history = History(self._most)
         self._rewrite(history)

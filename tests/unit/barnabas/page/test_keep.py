@@ -64,6 +64,9 @@ def test_a_line_that_a_crash_cut_short_is_dropped(path):
     assert [entry.change.text for entry in again.entries()] == ["one"]
 
 
+PROCESS = '{"n": 1, "at": 1, "kind": "process", "text": "", "bad": false, "id": 1, "state": "running"}\n'
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -72,6 +75,9 @@ def test_a_line_that_a_crash_cut_short_is_dropped(path):
         "{}\n",
         '{"base": {}, "base_at": 0}\n',
         '{"base": 1, "base_at": 0}\n{"n": 1}\n',
+        '{"base": {}, "base_at": 0}\n1.5\n',
+        '{"base": {"processes": [[]]}, "base_at": 0}\n' + PROCESS,
+        "[" * 200_000 + "\n",
     ],
 )
 def test_a_damaged_file_begins_again(path, content, caplog):
