@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, timedelta
 from enum import Enum
 from fractions import Fraction
-from functools import partial
 from typing import NamedTuple
 
 from barnabas.analysis.story.brokers import Absence, Cause
@@ -43,9 +42,16 @@ class Sentence(NamedTuple):
 class Rounding(Enum):
     """The way in which a span is rounded: a lower bound must not grow, an upper bound must not shrink."""
 
-    NEAREST = partial(round)
-    DOWN = partial(math.floor)
-    UP = partial(math.ceil)
+    NEAREST = "nearest"
+    DOWN = "down"
+    UP = "up"
+
+
+_ROUND: dict[Rounding, Callable[[Fraction], int]] = {
+    Rounding.NEAREST: round,
+    Rounding.DOWN: math.floor,
+    Rounding.UP: math.ceil,
+}
 
 
 def duration(span: timedelta, rounding: Rounding = Rounding.NEAREST) -> str:
@@ -53,7 +59,7 @@ def duration(span: timedelta, rounding: Rounding = Rounding.NEAREST) -> str:
 
     def whole(unit: timedelta) -> int:
         # A fraction, because 3.95 s as a float is a little more than that.
-        return int(rounding.value(Fraction(span // _MICROSECOND, unit // _MICROSECOND)))
+        return _ROUND[rounding](Fraction(span // _MICROSECOND, unit // _MICROSECOND))
 
     if (ms := whole(_MILLISECOND)) < 1_000:
         return f"{ms} ms"
