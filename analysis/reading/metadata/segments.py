@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from crc32c import crc32c
-
 from barnabas.analysis.reading.encodings import DamagedError
+from barnabas.analysis.reading.metadata.checksum import crc32c
 from barnabas.analysis.reading.metadata.schemas import Cursor, MetadataError
 
 FOLDER = "__cluster_metadata-0"
