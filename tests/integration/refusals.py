@@ -31,12 +31,15 @@ async def refused_by_aiokafka(settings):
 
 @contextlib.contextmanager
 def logged(name):
-    """The lines that a library logs meanwhile."""
+    """The lines that a library logs meanwhile, though a tool that ran in this process has silenced it."""
     lines, handler = [], logging.Handler()
     handler.emit = lambda record: lines.append(record.getMessage())
     logger = logging.getLogger(name)
+    level = logger.level
+    logger.setLevel(logging.INFO)
     logger.addHandler(handler)
     try:
         yield lines
     finally:
         logger.removeHandler(handler)
+        logger.setLevel(level)

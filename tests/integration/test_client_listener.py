@@ -89,7 +89,9 @@ class MemoryReplicas:
         )
         return Fetched(ErrorCode.NONE, records, end, end, 0)
 
-    async def list_offset(self, topic_partition, timestamp, current_leader_epoch=-1, *, read_committed=False):
+    async def list_offset(
+        self, topic_partition, timestamp, current_leader_epoch=-1, *, read_committed=False, replica_id=-1
+    ):
         return ListedOffset(ErrorCode.NONE, offset=0 if timestamp == -2 else self.end(topic_partition))
 
     def end_offset_for(self, topic_partition, leader_epoch, current_leader_epoch=-1):
