@@ -8,9 +8,12 @@ the controller carries out one after the other. All others are sent.
 A hang is a turn of the broker's loop that took more than 100 ms of CPU time, as the broker's own metrics page
 has it: load of other programs does not count. An error that no handler foresaw is in the broker's log.
 
-Memory is compared after clients have deleted the topics and groups that mutated requests created, because a
-broker has to remember what it is asked to keep. The first comparison is after a warm-up: until then code is
-loaded, and readers and writers of each version are made.
+With an authorizer, the client is a super user: each request is authorized and then carried out, also those
+about ACLs.
+
+Memory is compared after clients have deleted the topics, groups and ACLs that mutated requests created,
+because a broker has to remember what it is asked to keep. The first comparison is after a warm-up: until
+then code is loaded, and readers and writers of each version are made.
 """
 
 from __future__ import annotations
@@ -26,7 +29,15 @@ from pathlib import Path
 
 import psutil
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import (
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    NewTopic,
+    ResourcePatternType,
+    ResourceType,
+)
 
 from barnabas.bench.cases.hostile import turns_of
 from barnabas.broker.wire.apis import ApiKey
@@ -55,6 +66,8 @@ SLOW = frozenset(
         ApiKey.ALTER_PARTITION_REASSIGNMENTS,
         ApiKey.ALTER_CONFIGS,
         ApiKey.INCREMENTAL_ALTER_CONFIGS,
+        ApiKey.CREATE_ACLS,
+        ApiKey.DELETE_ACLS,
     )
 )
 WARM_UP = 300_000
@@ -63,6 +76,13 @@ MARKER = 0x7A57_0000
 """The correlation id of a request that every broker answers; frames have those from 0 on."""
 
 _LAST = struct.pack(">ihhih", 10, ApiKey.API_VERSIONS, 0, MARKER, -1)
+AUTHORIZER = {
+    "authorizer.class.name": "kafka.security.authorizer.AclAuthorizer",
+    "super.users": "User:ANONYMOUS",
+}
+_ALL_ACLS = AclBindingFilter(
+    ResourceType.ANY, None, ResourcePatternType.ANY, None, None, AclOperation.ANY, AclPermissionType.ANY
+)
 _OURS = (TOPIC, PASSING, "__consumer_offsets")
 _HANDLER_FAILED = "a request handler failed"
 _SIZE_AND_ID = struct.Struct(">ii")
@@ -199,11 +219,11 @@ def long_turns(metrics):
     return counted[math.inf] - counted[HANG_S]
 
 
-def tidy_up(admin):
-    """Delete the topics and groups that mutated requests have created; how many there were."""
+def tidy_up(admin, authorizer):
+    """Delete the topics, groups and ACLs that mutated requests have created; how many there were."""
     groups = [group.group_id for group in admin.list_consumer_groups().result().valid]
     topics = [name for name in admin.list_topics(timeout=60).topics if name not in _OURS]
-    deleted = 0
+    deleted = len(admin.delete_acls([_ALL_ACLS])[_ALL_ACLS].result(60)) if authorizer else 0
     for begun in (
         admin.delete_consumer_groups(groups) if groups else {},
         admin.delete_topics(topics) if topics else {},
@@ -217,8 +237,8 @@ def tidy_up(admin):
     return deleted
 
 
-def over_the_wire(broker, admin, frames, rng, templates):
-    """Fuzz a broker."""
+def over_the_wire(broker, admin, frames, rng, templates, *, authorizer):
+    """Fuzz a broker, which may have an authorizer."""
     fuzz, deleted, peak = Fuzz(broker.pid), 0, 0
     port, source = int(broker.kafka.rpartition(":")[2]), Source(fuzz, rng, templates)
     hangs = None
@@ -227,21 +247,21 @@ def over_the_wire(broker, admin, frames, rng, templates):
         for _ in send_frames(port, fuzz, end, source):
             peak = max(peak, fuzz.rss)
             fuzz.report(f"{peak / 1e6:.0f} MB at most")
-        deleted += tidy_up(admin)
+        deleted += tidy_up(admin, authorizer)
         fuzz.look_at_memory()
         hangs = long_turns(broker.metrics) if hangs is None else hangs
         fuzz.report(
             f"{long_turns(broker.metrics) - hangs} turns over {HANG_S} s, "
-            f"{deleted} topics and groups deleted, {peak / 1e6:.0f} MB at most"
+            f"{deleted} topics, groups and ACLs deleted, {peak / 1e6:.0f} MB at most"
         )
     if long_turns(broker.metrics) > hangs:
         fuzz.fault(f"{long_turns(broker.metrics) - hangs} turns of more than {HANG_S} s of CPU time")
     return fuzz
 
 
-def against_a_broker(frames, rng, templates):
+def against_a_broker(frames, rng, templates, *, authorizer=False):
     """Start a broker, fuzz it, and see that it is the same process, serves, and has met no surprise."""
-    overrides = {"auto.create.topics.enable": "false"}
+    overrides = {"auto.create.topics.enable": "false", **(AUTHORIZER if authorizer else {})}
     with (
         tempfile.TemporaryDirectory(prefix="fuzz-frames-") as directory,
         LocalCluster(Path(directory), brokers=1, overrides=overrides) as cluster,
@@ -251,7 +271,9 @@ def against_a_broker(frames, rng, templates):
             made.result(60)
         broker = cluster.brokers[1]
         pid = broker.pid
-        fuzz = over_the_wire(broker, admin, frames, random.Random(rng.random()), templates)
+        fuzz = over_the_wire(
+            broker, admin, frames, random.Random(rng.random()), templates, authorizer=authorizer
+        )
         if not psutil.pid_exists(pid):
             fuzz.fault("the broker is gone")
         lines = [

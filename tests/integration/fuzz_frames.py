@@ -2,8 +2,9 @@
 
 ``scripts/fuzz-frames --frames 10000000`` hands them to what a broker does with a frame before a handler sees
 it: the guard, the decoder, and for Produce the checks of a batch and its recompression. ``--broker`` sends
-them to a broker of its own instead, handlers and all (``fuzz_broker``). A failure names the seed and, without
-a broker, the frame. ``--handshake`` mutates what comes before authentication (``fuzz_handshake``).
+them to a broker of its own instead, handlers and all (``fuzz_broker``), and ``--authorizer`` to one with an
+authorizer. A failure names the seed and, without a broker, the frame. ``--handshake`` mutates what comes
+before authentication (``fuzz_handshake``).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import random
 import sys
+from functools import partial
 
 from tests.integration.fuzz_broker import against_a_broker
 from tests.integration.fuzz_decoder import in_process
@@ -27,6 +29,7 @@ def main():
     parser.add_argument("--frames", type=int, default=1_000_000)
     parser.add_argument("--seed", type=int, default=random.randrange(2**32))
     parser.add_argument("--broker", action="store_true", help="over the wire, to a broker of its own")
+    parser.add_argument("--authorizer", action="store_true", help="over the wire, to one with an authorizer")
     parser.add_argument(
         "--handshake", action="store_true", help="frames before authentication, without a broker"
     )
@@ -34,7 +37,11 @@ def main():
     print(f"seed {asked.seed}", flush=True)
     rng = random.Random(asked.seed)
     templates = [well_formed(rng) for _ in range(TEMPLATES)]
-    run = handshakes if asked.handshake else against_a_broker if asked.broker else in_process
+    run = in_process
+    if asked.handshake:
+        run = handshakes
+    elif asked.broker or asked.authorizer:
+        run = partial(against_a_broker, authorizer=asked.authorizer)
     faults = run(asked.frames, rng, templates).faults()
     print("\n".join(faults) or "nothing found", flush=True)
     return bool(faults)
