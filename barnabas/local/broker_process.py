@@ -7,15 +7,13 @@ import shlex
 import signal
 import subprocess
 import sys
-import urllib.error
-import urllib.parse
-import urllib.request
 from collections.abc import Mapping
 from pathlib import Path
 
 from barnabas.cluster.model.brokers import GRPC_LISTENER
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.model.properties import render_properties
+from barnabas.local import metrics
 from barnabas.local.children import Children, Process
 from barnabas.local.place import HERE, Place
 from barnabas.local.ports import BrokerPorts
@@ -188,14 +186,7 @@ class BrokerProcess:
 
     def gauges(self, *names: str) -> dict[str, float]:
         """Read metrics without labels by name, by default all; empty if the broker does not answer."""
-        query = urllib.parse.urlencode([("name[]", name) for name in names])
-        try:
-            with urllib.request.urlopen(f"http://{self.metrics}/metrics?{query}", timeout=2) as answer:
-                page = answer.read().decode()
-        except OSError:
-            return {}
-        pairs = (line.split(" ") for line in page.splitlines() if line[:1] != "#" and "{" not in line)
-        return {name: float(value) for name, value in pairs}
+        return metrics.gauges(self.metrics, *names)
 
     def gauge(self, name: str) -> float | None:
         """Read a metric without labels; None if the broker does not export it."""
@@ -212,13 +203,7 @@ class BrokerProcess:
         Raises:
             ValueError: The broker knows no such failpoint or action; the message is its own.
         """
-        url = f"http://{self.metrics}/failpoints/{failpoint}?action={action}"
-        try:
-            with urllib.request.urlopen(urllib.request.Request(url, method="POST"), timeout=5):
-                pass
-        except urllib.error.HTTPError as error:
-            with error:
-                raise ValueError(error.read().decode().strip()) from error
+        metrics.arm(self.metrics, failpoint, action)
 
     def second(self, directory: Path, ports: BrokerPorts) -> BrokerProcess:
         """Create a second process with this broker's id and advertised endpoints, without starting it.

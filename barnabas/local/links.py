@@ -111,9 +111,9 @@ class Switch:
         self._tasks: set[asyncio.Task[None]] = set()
         self.address = ""
 
-    async def start(self) -> None:
-        """Listen on a free port, and set ``address``."""
-        self._server = await asyncio.start_server(self._accept, HOST, 0, backlog=1024)
+    async def start(self, host: str, port: int) -> None:
+        """Listen, on a free port if ``port`` is 0, and set ``address``."""
+        self._server = await asyncio.start_server(self._accept, host, port, backlog=1024)
         host, port = self._server.sockets[0].getsockname()
         self.address = f"{host}:{port}"
 
@@ -219,15 +219,28 @@ class Links:
         self._switches: dict[tuple[str, str], Switch] = {}
 
     async def join(
-        self, source: str, server: str, target: str, waits_for_server: Callable[[], bool] = lambda: False
+        self,
+        source: str,
+        server: str,
+        target: str,
+        waits_for_server: Callable[[], bool] = lambda: False,
+        *,
+        listen: tuple[str, int] = (HOST, 0),
     ) -> str:
         """Create the address by which the node ``source`` reaches ``target``, which the node ``server`` owns.
+
+        Args:
+            source: The node that connects.
+            server: The node that owns ``target``.
+            target: ``host:port``.
+            waits_for_server: Whether a connection waits until the server listens, instead of being reset.
+            listen: The host and port of the new address; port 0 stands for a free one.
 
         Returns:
             ``host:port``.
         """
         switch = Switch(target, self._way(source, server), self._way(server, source), waits_for_server)
-        await switch.start()
+        await switch.start(*listen)
         self._switches[source, server] = switch
         return switch.address
 

@@ -4,8 +4,8 @@
 ...     with cluster.killed(cluster.leader_of("orders")):
 ...         ...
 
-The image is the one that the Dockerfile builds (``docker build -t barnabas .``). Links cannot be cut here,
-nor disks filled: ``partition``, ``slow`` and ``fill_disk`` are errors. This needs the extra ``containers``.
+The image is the one that the Dockerfile builds (``docker build -t barnabas .``). Brokers, ZooKeeper and
+clients reach each other through a container of switches. This needs the extra ``containers``.
 """
 
 from __future__ import annotations
@@ -14,19 +14,27 @@ import asyncio
 import io
 import tarfile
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+from requests.exceptions import RequestException
 from testcontainers.core.container import DockerContainer
 from testcontainers.core.network import Network
 
+from barnabas.local import link_server
+from barnabas.local.link_server import Link
 from barnabas.local.ports import free_ports
+from barnabas.local.switches import ZOOKEEPER
 from barnabas.testing.cluster import Cluster
 from barnabas.testing.errors import ClusterError
+from barnabas.testing.faults import Disturbed, Ways
 from barnabas.testing.handle import Handle
 from barnabas.testing.options import Options
-from barnabas.testing.running import Node, Running
+from barnabas.testing.running import CLIENTS
+
+T = TypeVar("T")
 
 IMAGE = "barnabas"
 """The name of the image that `docker compose build` makes."""
@@ -34,8 +42,18 @@ IMAGE = "barnabas"
 ZOOKEEPER_IMAGE = "zookeeper:3.9"
 
 _LOGS = "/var/lib/barnabas/logs"
-_PORT, _ZOOKEEPER_PORT = 9092, 2181
+_KAFKA, _GRPC, _METRICS, _ZOOKEEPER_PORT = 9092, 9192, 9404, 2181
+_CONTROL, _FIRST_SWITCH = 9000, 9001
+_SWITCHES = "switches"
 _STATES = {"running": "running", "paused": "paused"}
+_PYTHON = ["python", "-P", "-m"]
+
+# The command of a container cannot change, but a file in it can. The last override of a setting counts.
+_FAILPOINTS = "/tmp/failpoints"
+_BROKER = (
+    'exec python -P -m barnabas.broker /etc/barnabas/server.properties "$@" '
+    f'--override "failpoints=$(cat {_FAILPOINTS} 2> /dev/null || echo "$FAILPOINTS")"'
+)
 _ZOOKEEPER_ENVIRONMENT = {
     "ZOO_TICK_TIME": "500",  # the shortest session is two ticks
     "ZOO_4LW_COMMANDS_WHITELIST": "srvr",
@@ -67,7 +85,7 @@ def container_cluster(
     return Cluster(handle=Handle(RunningContainers(options, image)))
 
 
-class RunningContainers(Running):
+class RunningContainers(Disturbed):
     """A cluster of containers.
 
     Args:
@@ -76,57 +94,82 @@ class RunningContainers(Running):
     """
 
     def __init__(self, options: Options, image: str) -> None:
-        zookeeper, *ports = free_ports(1 + options.brokers)
-        super().__init__(
-            range(1, options.brokers + 1), f"localhost:{zookeeper}", Path(f"containers of {image}")
-        )
+        zookeeper, control, *ports = free_ports(2 + 3 * options.brokers)
+        super().__init__(range(1, options.brokers + 1), f"localhost:{zookeeper}", None)
         self.logs_at = f"{_LOGS} in the containers, while they exist"
-        self._addresses = {broker: f"localhost:{port}" for broker, port in zip(self.ids, ports, strict=True)}
-        self.bootstrap_servers = ",".join(self._addresses.values())
+        self._options = options
+        self._image = image
+        self._addresses = {broker: f"localhost:{ports.pop()}" for broker in self.ids}
+        self._metrics = {broker: f"localhost:{ports.pop()}" for broker in self.ids}
+        self._advertised = {broker: f"localhost:{ports.pop()}" for broker in self.ids}
+        self.bootstrap_servers = ",".join(self._advertised.values())
+        self._links = links_of(self.ids)
+        self._control = f"localhost:{control}"
         self._network = Network()
-        self._zookeeper = (
-            DockerContainer(ZOOKEEPER_IMAGE)
-            .with_bind_ports(_ZOOKEEPER_PORT, zookeeper)
-            .with_network(self._network)
-            .with_network_aliases("zookeeper")
+        self._zookeeper = self._member(DockerContainer(ZOOKEEPER_IMAGE), ZOOKEEPER).with_bind_ports(
+            _ZOOKEEPER_PORT, zookeeper
         )
         for name, value in _ZOOKEEPER_ENVIRONMENT.items():
             self._zookeeper.with_env(name, value)
-        self._brokers = {
-            broker: self._container(options, image, broker, port)
-            for broker, port in zip(self.ids, ports, strict=True)
-        }
+        self._switches = self._switches_container()
+        self._brokers = {broker: self._broker_container(broker) for broker in self.ids}
 
-    def _container(self, options: Options, image: str, broker: int, port: int) -> DockerContainer:
+    def _member(self, container: DockerContainer, name: str) -> DockerContainer:
+        return container.with_network(self._network).with_network_aliases(name)
+
+    def _switches_container(self) -> DockerContainer:
+        container = (
+            self._member(DockerContainer(self._image), _SWITCHES)
+            .with_kwargs(entrypoint=[*_PYTHON, "barnabas.local.link_server"])
+            .with_command(link_server.arguments(_CONTROL, self._links.values()))
+            .with_bind_ports(_CONTROL, _port_of(self._control))
+        )
+        for broker, address in self._advertised.items():
+            container.with_bind_ports(self._links[CLIENTS, str(broker)].port, _port_of(address))
+        return container
+
+    def _broker_container(self, broker: int) -> DockerContainer:
+        mine = {link.server: link for link in self._links.values() if link.source == str(broker)}
+        zookeeper = mine.pop(ZOOKEEPER)
         settings = {
-            "zookeeper.connect": f"zookeeper:{_ZOOKEEPER_PORT}",
-            **options.all_settings(),
+            **self._options.all_settings(),
+            "zookeeper.connect": f"{_SWITCHES}:{zookeeper.port}",
+            "inter.broker.detours": ",".join(
+                f"{link.target}={_SWITCHES}:{link.port}" for link in mine.values()
+            ),
             "broker.id": str(broker),
-            "advertised.listeners": f"INTERNAL://broker-{broker}:19092,HOST://localhost:{port},"
-            f"GRPC://broker-{broker}:9192",
+            "advertised.listeners": f"INTERNAL://broker-{broker}:19092,HOST://{self._advertised[broker]},"
+            f"GRPC://broker-{broker}:{_GRPC}",
         }
-        if options.racks:
-            settings["broker.rack"] = options.racks[broker - 1]
-        command = [word for key, value in settings.items() for word in ("--override", f"{key}={value}")]
+        if self._options.racks:
+            settings["broker.rack"] = self._options.racks[broker - 1]
+        overrides = [word for key, value in settings.items() for word in ("--override", f"{key}={value}")]
         return (
-            DockerContainer(image)
-            .with_command(command)
-            .with_bind_ports(_PORT, port)
-            .with_network(self._network)
-            .with_network_aliases(f"broker-{broker}")
+            self._member(DockerContainer(self._image), f"broker-{broker}")
+            .with_kwargs(entrypoint=["sh", "-c", _BROKER, "broker"])
+            .with_command(overrides)
+            .with_env("FAILPOINTS", self.own_failpoints())
+            .with_bind_ports(_KAFKA, _port_of(self._addresses[broker]))
+            .with_bind_ports(_METRICS, _port_of(self._metrics[broker]))
         )
 
     async def start(self, timeout_s: float) -> None:
         """Start everything, and wait until all brokers serve and know each other."""
         await asyncio.to_thread(self._network.create)
-        await asyncio.to_thread(self._zookeeper.start)
+        first = (self._zookeeper, self._switches)
+        await asyncio.gather(*(asyncio.to_thread(each.start) for each in first))
+        await self.view.wait(self._switches_listen, "the switches listen", timeout_s, self.standing)
         await asyncio.gather(*(asyncio.to_thread(each.start) for each in self._brokers.values()))
         await self.all_serve(timeout_s)
+
+    async def _switches_listen(self) -> bool:
+        await link_server.change(self._control, {})
+        return True
 
     async def stop(self) -> None:
         """Remove the containers and their network."""
         await self.view.close()
-        containers = [*self._brokers.values(), self._zookeeper]
+        containers = [*self._brokers.values(), self._switches, self._zookeeper]
         await asyncio.gather(*(asyncio.to_thread(each.stop) for each in containers))
         await asyncio.to_thread(self._network.remove)
 
@@ -166,40 +209,56 @@ class RunningContainers(Running):
         self.note(f"resume broker {broker_id}")
         await asyncio.to_thread(self._docker(broker_id).unpause)
 
-    async def partition(self, node: Node, others: Collection[Node], *, one_way: bool, refuse: bool) -> None:
-        """Refuse: links of containers cannot be cut."""
-        del node, others, one_way, refuse
-        raise _not_here("links cannot be cut")
+    async def change_links(self, ways: Ways) -> None:
+        """Change the conditions of ways.
 
-    async def slow(
-        self,
-        node: Node,
-        others: Collection[Node],
-        *,
-        one_way: bool,
-        delay_ms: float,
-        bytes_per_second: float | None,
-    ) -> None:
-        """Refuse: links of containers cannot be slowed down."""
-        del node, others, one_way, delay_ms, bytes_per_second
-        raise _not_here("links cannot be slowed down")
+        Raises:
+            ClusterError: The container of the switches does not answer.
+        """
+        try:
+            await link_server.change(self._control, ways)
+        except OSError as error:
+            raise ClusterError(f"the container of the switches does not answer: {error}") from error
 
-    async def heal(self) -> None:
-        """Do nothing, because no link was cut."""
+    def own_failpoints(self) -> str:
+        """Return the setting ``failpoints`` of the test."""
+        return self._options.settings.get("failpoints", "")
 
-    async def fill_disk(self, broker_id: int) -> None:
-        """Refuse: disks of containers cannot be filled."""
-        self.check_known(broker_id)
-        raise _not_here("disks cannot be filled")
+    async def keep_failpoints(self, broker_id: int, failpoints: str) -> None:
+        """Write the file in the container that a start of the broker reads."""
+        content, archive = failpoints.encode(), io.BytesIO()
+        with tarfile.open(fileobj=archive, mode="w") as file:
+            entry = tarfile.TarInfo(Path(_FAILPOINTS).name)
+            entry.size, entry.mode = len(content), 0o644
+            file.addfile(entry, io.BytesIO(content))
+        folder = str(Path(_FAILPOINTS).parent)
+        await self.hand(lambda: self._docker(broker_id).put_archive(folder, archive.getvalue()))
 
-    async def free_disk(self, broker_id: int) -> None:
-        """Do nothing, because no disk was filled."""
-        self.check_known(broker_id)
+    def metrics_address(self, broker_id: int) -> str:
+        """Return ``host:port`` of the broker's metrics page."""
+        return self._metrics[broker_id]
+
+    async def ends(self, broker_id: int, timeout_s: float) -> bool:
+        """Wait for the end of the container."""
+        try:
+            await self.hand(lambda: self._docker(broker_id).wait(timeout=timeout_s))
+        except RequestException:
+            return False
+        return True
+
+    async def hand(self, call: Callable[[], T]) -> T:
+        """Make a call that blocks on a thread."""
+        return await asyncio.to_thread(call)
 
     def addresses(self, *, reachable: bool = False) -> dict[int, str]:
         """Return ``localhost:port`` of each running broker by id; with ``reachable`` of those not paused."""
         wanted = {"running"} if reachable else {"running", "paused"}
-        return {broker: self._addresses[broker] for broker in self.ids if self.state_of(broker) in wanted}
+        touched = self.touched() if reachable else set()
+        return {
+            broker: self._addresses[broker]
+            for broker in self.ids
+            if self.state_of(broker) in wanted and str(broker) not in touched
+        }
 
     def state_of(self, broker_id: int) -> str:
         """Return ``running``, ``paused`` or ``dead``."""
@@ -216,10 +275,6 @@ class RunningContainers(Running):
             said = self._docker(broker_id).logs(tail=3).decode(errors="replace").strip()
             raise ClusterError(f"broker {broker_id} ended: {said or 'it printed nothing'}")
 
-    def faults(self) -> list[str]:
-        """Return nothing: only processes have faults here."""
-        return []
-
     def logs(self) -> Iterator[str]:
         """Generate the lines of all brokers' logs, which are copied out of the containers."""
         for broker_id in self.ids:
@@ -233,21 +288,29 @@ class RunningContainers(Running):
                         if content is not None and Path(member.name).name.startswith("s"):
                             yield from io.TextIOWrapper(content, encoding="utf-8", errors="replace")
 
-    async def undo_faults(self, left: Callable[[], float]) -> None:
-        """Resume what is paused, and start what is dead."""
-        for broker_id in self.ids:
-            match self.state_of(broker_id):
-                case "paused":
-                    await self.resume(broker_id)
-                case "dead":
-                    await self.start_broker(broker_id, left())
-                case _:
-                    pass
-
     def _docker(self, broker_id: int) -> Any:
         self.check_known(broker_id)
         return self._brokers[broker_id].get_wrapped_container()
 
 
-def _not_here(what: str) -> ClusterError:
-    return ClusterError(f"{what} in containers: use barnabas.testing.Cluster, which needs no container")
+def links_of(brokers: Sequence[int]) -> dict[tuple[str, str], Link]:
+    """Return the links of a cluster by the node that connects and the one that serves. Pure.
+
+    Each broker reaches ZooKeeper and each other broker, and clients reach each broker.
+    """
+    ports = count(_FIRST_SWITCH)
+    links = [
+        *(Link(CLIENTS, str(each), f"broker-{each}:{_KAFKA}", next(ports)) for each in brokers),
+        *(Link(str(each), ZOOKEEPER, f"{ZOOKEEPER}:{_ZOOKEEPER_PORT}", next(ports)) for each in brokers),
+        *(
+            Link(str(a), str(b), f"broker-{b}:{_GRPC}", next(ports))
+            for a in brokers
+            for b in brokers
+            if a != b
+        ),
+    ]
+    return {(link.source, link.server): link for link in links}
+
+
+def _port_of(address: str) -> int:
+    return int(address.rpartition(":")[2])

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from barnabas.local.forks import Forks
+from barnabas.testing.errors import ClusterError
 from barnabas.testing.options import Options
 
 if TYPE_CHECKING:
@@ -139,7 +140,13 @@ class Facts:
 
     @property
     def directory(self) -> Path:
-        """The folder of all files; ``broker-1/logs`` has the logs of broker 1."""
+        """The folder of all files; ``broker-1/logs`` has the logs of broker 1.
+
+        Raises:
+            ClusterError: The files are in containers.
+        """
+        if self._running.directory is None:
+            raise ClusterError(f"there is no folder of all files here: the logs are in {self.logs_at}")
         return self._running.directory
 
     @property

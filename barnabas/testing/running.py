@@ -54,7 +54,7 @@ class Running(ABC):
     Args:
         ids: The ids of all brokers.
         zookeeper: ``host:port`` of ZooKeeper, past all switches.
-        directory: The folder of all files.
+        directory: The folder of all files; None if they are not on this machine.
 
     Attributes:
         bootstrap_servers: ``bootstrap.servers`` for clients.
@@ -63,7 +63,7 @@ class Running(ABC):
         deeds: What was done to the cluster, in order.
     """
 
-    def __init__(self, ids: Iterable[int], zookeeper: str, directory: Path) -> None:
+    def __init__(self, ids: Iterable[int], zookeeper: str, directory: Path | None) -> None:
         self.ids = sorted(ids)
         self.zookeeper = zookeeper
         self.directory = directory
