@@ -197,6 +197,9 @@ class ComposedCluster:
         free = any_free(BROKERS)
         ports = [broker.kafka for broker in free.brokers]
         self._environment = [f"BROKER_{n}_PORT={port}" for n, port in enumerate(ports, start=1)]
+        self._environment += [
+            f"METRICS_{n}_PORT={each.metrics}" for n, each in enumerate(free.brokers, start=1)
+        ]
         self._environment.append(f"PAGE_PORT={free.zookeeper}")
         self.bootstrap = ",".join(f"localhost:{port}" for port in ports)
         self.brokers: Mapping[BrokerId, ContainedBroker] = {

@@ -7,7 +7,10 @@ Ids are public (the ``ephemeralOwner`` of a znode), and the server derives the p
 
 from __future__ import annotations
 
+import contextlib
+
 from barnabas.chaos.zookeeper_wire import Connection, WireError
+from barnabas.cluster.zk.connect_string import parse_connect_string
 
 _SUPER_SECRET = 0xB3415C00
 _MULTIPLIER, _INCREMENT, _MASK = 0x5DEECE66D, 0xB, (1 << 48) - 1
@@ -29,20 +32,30 @@ def password_of(session_id: int) -> bytes:
     return password
 
 
-def expire_owner(address: str, path: str) -> int:
-    """End the session that owns an ephemeral znode.
+def expire_owner(zookeeper: str, path: str) -> int:
+    """End the session that owns an ephemeral znode, with the first server that answers.
 
     Args:
-        address: ``host:port`` of the server.
-        path: The znode, such as ``/brokers/ids/1``.
+        zookeeper: The connect string; every server of an ensemble can end every session.
+        path: The znode below the chroot, such as ``/brokers/ids/1``.
 
     Returns:
         The id of the session.
 
     Raises:
         WireError: The znode does not exist, no session owns it, or the server refused.
-        OSError: The server does not answer.
+        OSError: No server answers; the error is that of the last one.
+        ValueError: The connect string is none.
     """
+    servers, chroot = parse_connect_string(zookeeper)
+    *others, last = servers.split(",")
+    for server in others:
+        with contextlib.suppress(OSError):
+            return _expire_owner(server, chroot + path)
+    return _expire_owner(last, chroot + path)
+
+
+def _expire_owner(address: str, path: str) -> int:
     with Connection(address, _TIMEOUT_S) as own:
         own.connect()
         stat = own.stat(path)

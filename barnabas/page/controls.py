@@ -98,7 +98,7 @@ class LocalControls:
     ) -> None:
         self._supervisor = supervisor
         self._switches = switches
-        self._zookeeper = None if zookeeper is None else zookeeper.partition("/")[0].partition(",")[0]
+        self._zookeeper = zookeeper
         self._threads = ThreadPoolExecutor(thread_name_prefix="page-control")
 
     def processes(self) -> Mapping[int, BrokerState]:

@@ -118,8 +118,9 @@ def environment(project: str, brokers: int = 3, **others: str) -> Iterator[str]:
         patch.setenv("BARNABAS_IMAGE", IMAGE)
         patch.delenv("COMPOSE_PROFILES", raising=False)
         patch.setenv("PAGE_PORT", str(free.zookeeper))
-        for number, port in enumerate(ports, start=1):
-            patch.setenv(f"BROKER_{number}_PORT", str(port))
+        for number, broker in enumerate(free.brokers, start=1):
+            patch.setenv(f"BROKER_{number}_PORT", str(broker.kafka))
+            patch.setenv(f"METRICS_{number}_PORT", str(broker.metrics))
         for name, value in others.items():
             patch.setenv(name, value)
         yield ",".join(f"localhost:{port}" for port in ports)

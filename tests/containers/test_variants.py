@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import urllib.request
 
 import pytest
 
@@ -35,6 +38,16 @@ def modes_of_an_ensemble(cluster):
     return modes
 
 
+def topics_of_the_page():
+    """The topics that the page has, and none while it does not know ZooKeeper."""
+    with urllib.request.urlopen(
+        f"http://localhost:{os.environ['PAGE_PORT']}/api/history", timeout=30
+    ) as answer:
+        history = json.load(answer)
+    last = [each["connected"] for each in history["changes"] if each["kind"] == "zookeeper"][-1:]
+    return {each["topic"] for each in history["changes"] if "topic" in each} if last != [False] else set()
+
+
 def test_brokers_4_and_5(compose):
     with compose("five", 5, profiles=["five"]) as cluster:
         cluster.client(*CREATE.split(), "5", "--topic", "wide")
@@ -50,6 +63,13 @@ def test_an_ensemble_lasts_through_the_death_of_its_leader(compose):
         cluster.run("kill", leader)
         cluster.client(*CREATE.split(), "3", "--topic", "later")
         assert "Isr: " in cluster.client(*DESCRIBE.split(), "later")
+        cluster.run("up", "--detach", "--wait", "--no-build")
+        modes_of_an_ensemble(cluster)
+
+        # The page and the brokers live through the death of the first one, too, which starts them.
+        cluster.run("kill", "zookeeper")
+        cluster.client(*CREATE.split(), "3", "--topic", "last")
+        wait_until(lambda: "last" in topics_of_the_page(), "the page shows the topic", DEADLINE_S)
 
         # The first one starts again as what it was, though nobody tells it of the profile.
         cluster.run("up", "--detach", "--wait", "--no-build")

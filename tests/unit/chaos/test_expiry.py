@@ -7,6 +7,7 @@ import pytest
 
 from barnabas.chaos.expiry import expire_owner, password_of
 from barnabas.chaos.zookeeper_wire import WireError
+from barnabas.local.ports import free_ports
 
 OWNER = 0x10002269CD80000
 
@@ -92,6 +93,22 @@ def test_where_the_owner_is_quicker_it_is_tried_again(serve):
     server = serve(tries=3)
     assert expire_owner(server.address, "/brokers/ids/1") == OWNER
     assert server.closed == [OWNER] * 3
+
+
+def test_another_server_is_asked_where_the_first_is_dead(serve):
+    server, (dead,) = serve(), free_ports(1)
+    assert expire_owner(f"127.0.0.1:{dead},{server.address}", "/brokers/ids/1") == OWNER
+    assert server.closed == [OWNER]
+
+
+def test_the_error_is_that_of_the_last_server():
+    with pytest.raises(ConnectionRefusedError):
+        expire_owner(",".join(f"127.0.0.1:{port}" for port in free_ports(2)), "/brokers/ids/1")
+
+
+def test_the_znode_is_below_the_chroot(serve):
+    with pytest.raises(WireError, match="/kafka/brokers/ids/1: there is no such znode"):
+        expire_owner(f"{serve(error=-101).address}/kafka", "/brokers/ids/1")
 
 
 @pytest.mark.parametrize(
