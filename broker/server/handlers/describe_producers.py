@@ -6,7 +6,7 @@ Sources: ``KafkaApis.handleDescribeProducersRequest``, ``ReplicaManager.activePr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from barnabas.broker.core.producer_state import ProducerEntry
@@ -20,42 +20,48 @@ from barnabas.cluster.model.ids import TopicPartition
 SHORT_ANSWER = 1_000
 """The most partitions and producers of an answer that is built at once."""
 
-_Producers = Mapping[TopicPartition, Sequence[ProducerEntry] | ErrorCode]
+_Producers = Sequence[ProducerEntry] | ErrorCode
 
 
 async def handle(context: ServerContext, request: Request) -> Answer | Building:
     """Return the producers of each partition once, however often it was requested."""
     names = ((topic.name, number) for topic in request.body.topics for number in topic.partition_indexes)
-    asked = {TopicPartition(name, number): None async for name, number in paced(names)}
-    found = {each: _producers(context, each) async for each in paced(asked)}
-    make = partial(_answer, request, found)
-    size = sum(1 if isinstance(each, ErrorCode) else 1 + len(each) for each in found.values())
+    found: dict[TopicPartition, _Producers] = {}
+    size = 0
+    async for name, number in paced(names):
+        asked = TopicPartition(name, number)
+        if asked not in found:
+            found[asked] = known = _producers(context, asked)
+            size += 1 if isinstance(known, ErrorCode) else 1 + len(known)
+    make = partial(_answer, request.without_body(), found)
     return await make() if size <= SHORT_ANSWER else Building(make)
 
 
-def _producers(context: ServerContext, asked: TopicPartition) -> Sequence[ProducerEntry] | ErrorCode:
+def _producers(context: ServerContext, asked: TopicPartition) -> _Producers:
     if not context.metadata.partitions(asked.topic):
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return context.reads.producers(asked)
 
 
-async def _answer(request: Request, found: _Producers) -> Answer:
-    entities: dict[TopicPartition, Body] = {}
-    for topic_partition, producers in found.items():
-        error, known = (producers, ()) if isinstance(producers, ErrorCode) else (ErrorCode.NONE, producers)
-        entities[topic_partition] = request.answer(
-            "PartitionResponse",
-            partition_index=topic_partition.partition,
-            error_code=error,
-            active_producers=tuple([_producer(request, each) async for each in paced(known)]),
-        )
+async def _answer(request: Request, found: dict[TopicPartition, _Producers]) -> Answer:
+    entities = {each: await _partition(request, each, known) async for each, known in paced(found.items())}
     topics = await topic_answers(
         found,
         lambda name, partitions: request.answer("TopicResponse", name=name, partitions=partitions),
         entities.__getitem__,
     )
-    await freed_in_turns(entities)
+    await freed_in_turns(entities, found)
     return request.answer("DescribeProducersResponse", throttle_time=NO_THROTTLE, topics=topics)
+
+
+async def _partition(request: Request, asked: TopicPartition, known: _Producers) -> Body:
+    error, producers = (known, ()) if isinstance(known, ErrorCode) else (ErrorCode.NONE, known)
+    return request.answer(
+        "PartitionResponse",
+        partition_index=asked.partition,
+        error_code=error,
+        active_producers=tuple([_producer(request, each) async for each in paced(producers)]),
+    )
 
 
 def _producer(request: Request, entry: ProducerEntry) -> Body:

@@ -5,10 +5,10 @@ Source: ``ZkAdminManager.describeUserScramCredentials`` of release 2.8.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
-from barnabas.broker.replicas.turn import paced
+from barnabas.broker.replicas.turn import freed_in_turns, paced, sorted_in_turns
+from barnabas.broker.server.access import counted
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.client_quotas import DEFAULT, QuotaEntity
@@ -21,29 +21,36 @@ _Credentials = Mapping[ScramMechanism, ScramCredential]
 
 async def handle(context: ServerContext, request: Request) -> Answer:
     """Return the credentials of the named users, or of all that have any, in the order of their names."""
-    named = [each.name async for each in paced(request.body.users or ())]
+    times = await counted(each.name for each in request.body.users or ())
     try:
-        stored = await _stored(context, named)
+        stored = await _stored(context, times)
     except ZooKeeperError as error:
         return _response(request, ErrorCode.REQUEST_TIMED_OUT, f"ZooKeeper did not answer: {error}", ())
-    times = Counter(named)
+    names = times or [name async for name in paced(stored) if stored[name]]
     results = [
         _result(request, name, stored.get(name, {}), times[name])
-        async for name in paced(sorted(times) if named else sorted(filter(stored.get, stored)))
+        async for name in paced(await sorted_in_turns(names))
     ]
+    await freed_in_turns(times, stored)
     return _response(request, ErrorCode.NONE, None, tuple(results))
 
 
-async def _stored(context: ServerContext, named: list[str]) -> dict[str, _Credentials]:
+async def _stored(context: ServerContext, named: Collection[str]) -> dict[str, _Credentials]:
+    """Read the credentials of the named users, or of all users if none is named.
+
+    Raises:
+        ZooKeeperError: ZooKeeper cannot be read.
+    """
     store = context.quota_store()
-    found = await (
-        store.read(QuotaEntity(name) for name in set(named) if name) if named else store.read_all()
-    )
-    return {
+    entities = [QuotaEntity(name) async for name in paced(named) if name]
+    found = await (store.read(entities) if named else store.read_all())
+    stored: dict[str, _Credentials] = {
         entity.user: credentials_of(read.settings or {})
         async for entity, read in paced(found.items())
         if entity.user is not None and entity.user != DEFAULT and entity.client_id is None
     }
+    await freed_in_turns(found, entities)
+    return stored
 
 
 def _result(request: Request, name: str, credentials: _Credentials, times: int) -> Answer:

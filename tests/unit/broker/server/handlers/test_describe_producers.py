@@ -5,8 +5,10 @@ from collections import deque
 import pytest
 
 from barnabas.broker.core.producer_state import CachedBatch, ProducerEntry
+from barnabas.broker.replicas import turn
 from barnabas.broker.server.context import Building
 from barnabas.broker.server.handlers.describe_producers import SHORT_ANSWER, handle
+from barnabas.broker.wire.frames import Request
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 
@@ -55,3 +57,16 @@ async def test_a_long_answer_is_built_when_there_is_memory_for_it(broker, ask, s
     assert isinstance(await handle(broker.context, request_of(61, 0, body)), Building)
     (topic,) = (await ask(("orders", (0,)))).topics
     assert len(topic.partitions[0].active_producers) == SHORT_ANSWER
+
+
+async def test_many_partitions_are_not_answered_in_one_turn(broker, schema, request_of, turns, monkeypatch):
+    """100,000 partitions without producers took 500 ms."""
+    monkeypatch.setattr(turn, "TURN_S", 0.0)
+    s = schema(61, 0)
+    count = 2 * SHORT_ANSWER
+    body = s.request(topics=(s.TopicRequest(name="orders", partition_indexes=tuple(range(count))),))
+    turns.count(monkeypatch, Request, "answer")
+    building = await handle(broker.context, request_of(61, 0, body))
+    (topic,) = (await building.work()).topics
+    assert len(topic.partitions) == count
+    assert turns.most_in_a_turn() < 5

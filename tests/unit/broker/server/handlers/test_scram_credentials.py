@@ -145,3 +145,22 @@ async def test_many_users_are_not_judged_in_one_turn(
     expected = E.UNSUPPORTED_SASL_MECHANISM if is_controller else E.NOT_CONTROLLER
     assert [each.error_code for each in answer.results] == [expected] * 100
     assert turns.most_in_a_turn() < 5
+
+
+async def test_many_users_are_not_described_in_one_turn(broker, schema, request_of, turns, monkeypatch):
+    """100,000 of them took 200 ms."""
+    monkeypatch.setattr(turn, "TURN_S", 0.0)
+
+    async def nobody(entities):
+        assert len(list(entities)) == 100
+        return {}
+
+    monkeypatch.setattr(broker.quota_store, "read", nobody)
+    s = schema(50, 0)
+    users = turns.elements(s.UserName(name=name) for name in turns.names(100))
+    answer = await describe_user_scram_credentials.handle(
+        broker.context, request_of(50, 0, s.request(users=users))
+    )
+    assert [each.error_code for each in answer.results] == [E.RESOURCE_NOT_FOUND] * 100
+    assert turns.all >= 300
+    assert turns.most_in_a_turn() < 10
