@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from barnabas.bench.cases import load
 from barnabas.bench.registry import Bench
 from barnabas.bench.report import Result, this_machine
-from barnabas.tools.entry import run_tool
+from barnabas.tools.command_line.entry import run_tool
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

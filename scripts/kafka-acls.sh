@@ -2,4 +2,4 @@
 # Kafka's kafka-acls.sh: kafka-acls.sh --help
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-exec "$root/.venv/bin/python" -P -m barnabas.tools.acls "$@"
+exec "$root/.venv/bin/python" -P -m barnabas.tools.acls.acls "$@"

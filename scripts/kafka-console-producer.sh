@@ -2,4 +2,4 @@
 # Kafka's kafka-console-producer.sh: kafka-console-producer.sh --help
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-exec "$root/.venv/bin/python" -P -m barnabas.tools.console_producer "$@"
+exec "$root/.venv/bin/python" -P -m barnabas.tools.console.console_producer "$@"

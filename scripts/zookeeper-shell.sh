@@ -2,4 +2,4 @@
 # Kafka's zookeeper-shell.sh: zookeeper-shell.sh --help
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-exec "$root/.venv/bin/python" -P -m barnabas.tools.zookeeper_shell "$@"
+exec "$root/.venv/bin/python" -P -m barnabas.tools.zookeeper.zookeeper_shell "$@"

@@ -30,7 +30,7 @@ from barnabas.page.controls import Action, ControlError
 from barnabas.page.live import LiveCluster
 from barnabas.page.log_lines import lines_about
 from barnabas.page.report import Report
-from barnabas.tools.admin_client import SERVER_MS, AdminClient, AdminError
+from barnabas.tools.clients.admin_client import SERVER_MS, AdminClient, AdminError
 
 STATIC = Path(__file__).with_name("static")
 

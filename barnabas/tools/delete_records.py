@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.tools.admin_client import DEADLINE_MS, AdminClient, AdminError
-from barnabas.tools.command_config import CommandConfigError, for_kafka_python
-from barnabas.tools.entry import run_tool, run_with_options
-from barnabas.tools.options import (
+from barnabas.tools.clients.admin_client import DEADLINE_MS, AdminClient, AdminError
+from barnabas.tools.clients.command_config import CommandConfigError, for_kafka_python
+from barnabas.tools.clients.requests import RequestFailed, Requests
+from barnabas.tools.command_line.entry import run_tool, run_with_options
+from barnabas.tools.command_line.options import (
     COMMAND_CONFIG,
     Given,
     JavaError,
@@ -25,8 +26,7 @@ from barnabas.tools.options import (
     Options,
     bootstrap_server,
 )
-from barnabas.tools.requests import RequestFailed, Requests
-from barnabas.tools.usage import require
+from barnabas.tools.command_line.usage import require
 
 PURPOSE = "This tool helps to delete records of the given partitions down to the specified offset."
 

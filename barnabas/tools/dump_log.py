@@ -35,6 +35,9 @@ from barnabas.broker.disk.names import (
     segment_file,
 )
 from barnabas.broker.disk.transaction_index import TransactionIndex
+from barnabas.tools.command_line.entry import run_tool, run_with_options
+from barnabas.tools.command_line.options import Given, JavaError, Kind, Option, Options
+from barnabas.tools.command_line.usage import require
 from barnabas.tools.dump.batches import MAX_DUMPED_BYTES, Decode, OffsetCheck, RecordOptions, lines_of
 from barnabas.tools.dump.decoders import STRING_DECODER, by_classes, offsets_decoder
 from barnabas.tools.dump.indexes import (
@@ -53,9 +56,6 @@ from barnabas.tools.dump.indexes import (
     transaction_lines,
 )
 from barnabas.tools.dump.transactions import transactions_decoder
-from barnabas.tools.entry import run_tool, run_with_options
-from barnabas.tools.options import Given, JavaError, Kind, Option, Options
-from barnabas.tools.usage import require
 
 PURPOSE = (
     "This tool helps to parse a log file and dump its contents to the console, useful for debugging a "

@@ -12,12 +12,12 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.tools.admin_client import DEADLINE_MS, AdminClient, AdminError, TopicMetadata
-from barnabas.tools.command_config import CommandConfigError, for_kafka_python
-from barnabas.tools.entry import run_tool, run_with_options
-from barnabas.tools.options import COMMAND_CONFIG, Given, Kind, Option, Options, bootstrap_server
-from barnabas.tools.requests import UNKNOWN_OFFSET, Requests
-from barnabas.tools.usage import check_servers, require
+from barnabas.tools.clients.admin_client import DEADLINE_MS, AdminClient, AdminError, TopicMetadata
+from barnabas.tools.clients.command_config import CommandConfigError, for_kafka_python
+from barnabas.tools.clients.requests import UNKNOWN_OFFSET, Requests
+from barnabas.tools.command_line.entry import run_tool, run_with_options
+from barnabas.tools.command_line.options import COMMAND_CONFIG, Given, Kind, Option, Options, bootstrap_server
+from barnabas.tools.command_line.usage import check_servers, require
 
 PURPOSE = "An interactive shell for getting topic offsets."
 

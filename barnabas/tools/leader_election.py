@@ -20,11 +20,11 @@ from typing import Any
 from kafka.protocol.admin import ElectLeadersRequest
 
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.tools.admin_client import SERVER_MS, AdminClient, AdminError, NotSupported
-from barnabas.tools.command_config import CommandConfigError, for_kafka_python
-from barnabas.tools.entry import run_tool, run_with_options
-from barnabas.tools.java_errors import java_class
-from barnabas.tools.options import (
+from barnabas.tools.clients.admin_client import SERVER_MS, AdminClient, AdminError, NotSupported
+from barnabas.tools.clients.command_config import CommandConfigError, for_kafka_python
+from barnabas.tools.command_line.entry import run_tool, run_with_options
+from barnabas.tools.command_line.java_errors import java_class
+from barnabas.tools.command_line.options import (
     Given,
     JavaError,
     Kind,

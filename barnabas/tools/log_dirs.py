@@ -14,12 +14,19 @@ from typing import Any
 from kafka.protocol.admin import DescribeLogDirsRequest
 
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.tools.admin_client import AdminClient, AdminError
-from barnabas.tools.command_config import CommandConfigError, for_kafka_python
-from barnabas.tools.entry import run_tool, run_with_options
-from barnabas.tools.java_errors import java_class
-from barnabas.tools.options import COMMAND_CONFIG, Given, JavaError, Option, Options, bootstrap_server
-from barnabas.tools.usage import require
+from barnabas.tools.clients.admin_client import AdminClient, AdminError
+from barnabas.tools.clients.command_config import CommandConfigError, for_kafka_python
+from barnabas.tools.command_line.entry import run_tool, run_with_options
+from barnabas.tools.command_line.java_errors import java_class
+from barnabas.tools.command_line.options import (
+    COMMAND_CONFIG,
+    Given,
+    JavaError,
+    Option,
+    Options,
+    bootstrap_server,
+)
+from barnabas.tools.command_line.usage import require
 
 PURPOSE = "This tool helps to query log directory usage on the specified brokers."
 

@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 import confluent_kafka
 
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.tools.argparse4j import Parser, integer
-from barnabas.tools.client_properties import SILENT, for_librdkafka
-from barnabas.tools.command_config import CommandConfigError, properties
-from barnabas.tools.entry import run_tool, uncaught
-from barnabas.tools.log4j import log
-from barnabas.tools.options import JavaError
-from barnabas.tools.rdkafka_errors import PASSING, java_error
+from barnabas.tools.clients.client_properties import SILENT, for_librdkafka
+from barnabas.tools.clients.command_config import CommandConfigError, properties
+from barnabas.tools.command_line.argparse4j import Parser, integer
+from barnabas.tools.command_line.entry import run_tool, uncaught
+from barnabas.tools.command_line.log4j import log
+from barnabas.tools.command_line.options import JavaError
+from barnabas.tools.command_line.rdkafka_errors import PASSING, java_error
 
 LOGGER = "org.apache.kafka.tools.VerifiableConsumer"
 RANGE = "org.apache.kafka.clients.consumer.RangeAssignor"

@@ -24,9 +24,9 @@ from typing import Any
 import kafka
 from kafka import errors
 
-from barnabas.tools.argparse4j import Parser, integer
-from barnabas.tools.entry import run_tool
-from barnabas.tools.servers import ServersError, parse_servers, why_silent
+from barnabas.tools.command_line.argparse4j import Parser, integer
+from barnabas.tools.command_line.entry import run_tool
+from barnabas.tools.command_line.servers import ServersError, parse_servers, why_silent
 
 RECONNECT_BACKOFF_MAX_MS = 500
 """The longest pause in ms before reconnecting to a broker.

@@ -25,7 +25,7 @@ from barnabas.bench.truth.recordings import judged, keep, sentences
 from barnabas.bench.truth.scenarios import draw
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.errors import ClusterError
-from barnabas.tools.entry import run_tool
+from barnabas.tools.command_line.entry import run_tool
 
 SESSION_S = 3.0
 MIN_INSYNC = 2

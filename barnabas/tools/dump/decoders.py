@@ -21,9 +21,9 @@ from barnabas.broker.core.group.records import (
     decode_offset_value,
 )
 from barnabas.broker.core.group.stored import StoredMember
-from barnabas.tools.consumer_protocol import BadAssignmentError, decode_assignment
+from barnabas.tools.command_line.options import JavaError
 from barnabas.tools.dump.batches import Decode, Record
-from barnabas.tools.options import JavaError
+from barnabas.tools.formats.consumer_protocol import BadAssignmentError, decode_assignment
 
 STRING_DECODER = "kafka.serializer.StringDecoder"
 

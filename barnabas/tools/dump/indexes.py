@@ -15,7 +15,7 @@ from barnabas.broker.core.producer_state import NO_TRANSACTION, CachedBatch, Pro
 from barnabas.broker.core.transactions import AbortedTransaction
 from barnabas.broker.disk.index import OFFSET_ENTRY, TIME_ENTRY, OffsetPosition, TimestampOffset
 from barnabas.cluster.model.ids import Offset
-from barnabas.tools.options import JavaError
+from barnabas.tools.command_line.options import JavaError
 
 _TRANSACTION_INDEX_VERSION = 0
 _NO_BATCH_OFFSET = -1

@@ -22,8 +22,8 @@ from barnabas.broker.core.group.records import (
 )
 from barnabas.broker.core.group.requests import GroupProtocol
 from barnabas.broker.core.group.stored import StoredGroup, StoredMember
-from barnabas.tools.options import JavaError
-from barnabas.tools.record_format import Record
+from barnabas.tools.command_line.options import JavaError
+from barnabas.tools.formats.record_format import Record
 
 OFFSETS_FORMATTER = "kafka.coordinator.group.GroupMetadataManager$OffsetsMessageFormatter"
 GROUPS_FORMATTER = "kafka.coordinator.group.GroupMetadataManager$GroupMetadataMessageFormatter"

@@ -11,8 +11,8 @@ from struct import Struct
 from struct import error as StructError  # noqa: N812  (it is a class)
 
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.tools.command_line.options import JavaError
 from barnabas.tools.dump.batches import Record
-from barnabas.tools.options import JavaError
 
 _DELETED = "<DELETE>"
 _VERSION = 0

@@ -16,7 +16,7 @@ from barnabas.chaos.segments import batches, differences, segments_of
 from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.observe import Observer, PartitionView
-from barnabas.tools.reassignment_files import render
+from barnabas.tools.reassignment.reassignment_files import render
 from tests.integration.reading import read_partition
 from tests.metadata import metadata_of
 

@@ -16,7 +16,7 @@ from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.session import ZooKeeperSession
 from barnabas.local.cluster import LocalCluster
-from barnabas.tools.reassignment_files import render
+from barnabas.tools.reassignment.reassignment_files import render
 from tests.trial import Trial
 
 SCRIPT = Path(__file__).parents[3] / "scripts" / "kafka-reassign-partitions.sh"

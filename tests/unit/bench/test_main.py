@@ -7,7 +7,7 @@ import pytest
 
 from barnabas.bench import __main__ as cli
 from barnabas.bench.registry import Bench, Run, at_least
-from barnabas.tools.entry import SIGPIPE_CODE
+from barnabas.tools.command_line.entry import SIGPIPE_CODE
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import confluent_kafka
 from barnabas.cluster.model.properties import parse_properties
 from barnabas.local.certificates import make_authority
 from barnabas.local.client_login import ClientLogin, kafka_python, librdkafka
-from barnabas.tools.client_properties import for_librdkafka
+from barnabas.tools.clients.client_properties import for_librdkafka
 
 LOGIN = ClientLogin("client", "a-b_c", Path("/secure/ca.pem"))
 

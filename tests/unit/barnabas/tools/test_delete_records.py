@@ -8,9 +8,9 @@ import pytest
 
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.tools.clients.requests import RequestFailed
+from barnabas.tools.command_line.options import JavaError
 from barnabas.tools.delete_records import main, parse_offsets, result_lines
-from barnabas.tools.options import JavaError
-from barnabas.tools.requests import RequestFailed
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 ONE = '{"topic":"t","partition":1,"offset":5}'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.tools.admin_client import PartitionMetadata, TopicMetadata
+from barnabas.tools.clients.admin_client import PartitionMetadata, TopicMetadata
 from barnabas.tools.get_offsets import GetOffsetsError, lines, main, parse_partitions, select
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)

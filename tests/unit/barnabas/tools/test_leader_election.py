@@ -9,7 +9,7 @@ import pytest
 
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools import leader_election
-from barnabas.tools.admin_client import AdminError, Answer, NotSupported
+from barnabas.tools.clients.admin_client import AdminError, Answer, NotSupported
 from barnabas.tools.leader_election import ElectionType, Failure, OperationFailed
 
 FAILED = "Error completing leader election (PREFERRED) for partition: "

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.tools.command_line.options import JavaError
 from barnabas.tools.log_dirs import described, main, parse_brokers
-from barnabas.tools.options import JavaError
 
 
 def replica(number: int, size: int) -> Any:

@@ -15,9 +15,9 @@ from barnabas.broker.core.group.records import (
 )
 from barnabas.broker.core.group.stored import StoredGroup, StoredMember
 from barnabas.cluster.model.ids import Offset, TopicPartition
+from barnabas.tools.command_line.options import JavaError
 from barnabas.tools.dump.batches import Record
 from barnabas.tools.dump.decoders import STRING_DECODER, by_classes, offsets_decoder
-from barnabas.tools.options import JavaError
 
 T0 = TopicPartition("t", 0)
 

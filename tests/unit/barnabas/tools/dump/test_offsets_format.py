@@ -13,9 +13,9 @@ from barnabas.broker.core.group.records import (
 )
 from barnabas.broker.core.group.stored import StoredGroup, StoredMember
 from barnabas.cluster.model.ids import Offset, TopicPartition
+from barnabas.tools.command_line.options import JavaError
 from barnabas.tools.dump.offsets_format import GroupsFormat, OffsetsFormat
-from barnabas.tools.options import JavaError
-from barnabas.tools.record_format import Record
+from barnabas.tools.formats.record_format import Record
 
 COMMIT = encode_offset_key("g", TopicPartition("t", 3))
 GROUP = encode_group_key("g")

@@ -6,9 +6,9 @@ from struct import Struct, pack
 
 import pytest
 
+from barnabas.tools.command_line.options import JavaError
 from barnabas.tools.dump.batches import Record
 from barnabas.tools.dump.transactions import transactions_decoder
-from barnabas.tools.options import JavaError
 
 KEY = pack(">hh2s", 0, 2, b"tx")
 

@@ -1,0 +1,1 @@
+"""The clients of the tools: their properties, logins and TLS, and the requests that they send."""

@@ -1,0 +1,96 @@
+"""Properties of Java's clients as settings of librdkafka, through which tools read and write records.
+
+Most names are the same. What Java's clients need and librdkafka has no use for, such as serializers, is
+left out; librdkafka refuses properties that it does not know.
+Sources: ``ProducerConfig`` and ``ConsumerConfig`` of Kafka 2.8, the configuration properties of librdkafka
+2.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+from barnabas.cluster.model.configs.declarations import ConfigError
+from barnabas.tools.clients.client_login import ClientLoginError, with_login
+from barnabas.tools.clients.client_tls import taken
+from barnabas.tools.command_line.options import JavaError
+
+_RENAMED = {
+    "fetch.max.wait.ms": "fetch.wait.max.ms",
+    "max.request.size": "message.max.bytes",
+    "receive.buffer.bytes": "socket.receive.buffer.bytes",
+    "send.buffer.bytes": "socket.send.buffer.bytes",
+}
+
+EXCLUDE_INTERNAL = "exclude.internal.topics"
+"""The property by which patterns leave out Kafka's own topics; tools with patterns do that themselves."""
+
+_WITHOUT_USE = frozenset(
+    {
+        "default.api.timeout.ms",
+        EXCLUDE_INTERNAL,
+        "interceptor.classes",
+        "key.deserializer",
+        "key.serializer",
+        "max.block.ms",
+        "max.poll.records",
+        "metric.reporters",
+        "value.deserializer",
+        "value.serializer",
+    }
+)
+
+_ASSIGNORS = {
+    "org.apache.kafka.clients.consumer.CooperativeStickyAssignor": "cooperative-sticky",
+    "org.apache.kafka.clients.consumer.RangeAssignor": "range",
+    "org.apache.kafka.clients.consumer.RoundRobinAssignor": "roundrobin",
+}
+
+_VALUES = {
+    "auto.offset.reset": {"none": "error"},
+    "partition.assignment.strategy": _ASSIGNORS,
+}
+"""The values that have another name in librdkafka."""
+
+_BYTES_PER_KB = 1024
+
+SILENT = logging.Logger("librdkafka")  # noqa: LOG001  # a logger of nobody's: not one of the process's tree
+"""The logger for librdkafka's own lines, which are not shown: its errors come as events."""
+SILENT.addHandler(logging.NullHandler())
+
+
+def for_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
+    """Translate properties of Java's clients.
+
+    Raises:
+        JavaError: The login or the stores that they name cannot be used.
+    """
+    try:
+        tls, others = taken(properties)
+        with_password = with_login(others)
+    except (ClientLoginError, ConfigError) as error:
+        raise JavaError("org.apache.kafka.common.config.ConfigException", str(error)) from None
+    settings: dict[str, str] = {}
+    for name, value in with_password.items():
+        if name == "buffer.memory" and value.isdigit():
+            settings["queue.buffering.max.kbytes"] = str(max(1, int(value) // _BYTES_PER_KB))
+        elif name not in _WITHOUT_USE:
+            settings[_RENAMED.get(name, name)] = _VALUES.get(name, {}).get(value, value)
+    return settings if tls is None else settings | tls.for_librdkafka()
+
+
+def merged(
+    properties: Mapping[str, str], given: Mapping[str, str | None], defaults: Mapping[str, str]
+) -> dict[str, str]:
+    """Merge options into properties: a given option precedes the property, which precedes the default.
+
+    Source: ``CommandLineUtils.maybeMergeOptions``.
+
+    Args:
+        properties: The properties.
+        given: The value of each option, by property; None if the option is not given.
+        defaults: The default values of options, by property.
+    """
+    explicit = {name: value for name, value in given.items() if value is not None}
+    return {**defaults, **properties, **explicit}

@@ -1,0 +1,1 @@
+"""``kafka-configs.sh``: settings, quotas and SCRAM credentials, through brokers or directly in ZooKeeper."""

@@ -1,0 +1,1 @@
+"""``kafka-console-consumer.sh`` and ``kafka-console-producer.sh``."""

@@ -1,0 +1,299 @@
+"""``kafka-console-consumer.sh``: print the records of topics.
+
+Options and output are those of ``kafka.tools.ConsoleConsumer`` of Kafka 2.8. Exit code 0, also after a
+timeout or an error while reading, which is logged; 1 for options that do not fit together and for a record
+that cannot be printed; 130 or 143 after SIGINT or SIGTERM.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import FrameType
+from typing import Any, Protocol
+
+import confluent_kafka
+
+from barnabas.cluster.model.topic_names import INTERNAL_TOPICS
+from barnabas.tools.clients.client_properties import EXCLUDE_INTERNAL, SILENT, for_librdkafka
+from barnabas.tools.clients.command_config import CommandConfigError, properties
+from barnabas.tools.command_line.entry import run_tool, run_with_options
+from barnabas.tools.command_line.log4j import log
+from barnabas.tools.command_line.options import Given, JavaError
+from barnabas.tools.command_line.rdkafka_errors import PASSING, java_error
+from barnabas.tools.command_line.usage import key_values
+from barnabas.tools.console.console_consumer_flags import (
+    EARLIEST,
+    FORMATTERS,
+    NO_FORMATTER,
+    OPTIONS,
+    PURPOSE,
+    ContradictionError,
+    check,
+    consumer_properties,
+    start_offset,
+)
+from barnabas.tools.dump.offsets_format import (
+    GROUPS_FORMATTER,
+    OFFSETS_FORMATTER,
+    GroupsFormat,
+    OffsetsFormat,
+)
+from barnabas.tools.formats.record_format import Record, record_format
+
+LOGGER = "kafka.tools.ConsoleConsumer$"
+
+_SLICE_S = 0.2
+"""The longest wait in one call of the client, which no signal interrupts."""
+
+_SIGNAL_BASE = 128
+"""The exit code of a process that a signal ended is larger than the signal's number by this."""
+
+_TIMESTAMP_TYPES = {
+    confluent_kafka.TIMESTAMP_CREATE_TIME: "CreateTime",
+    confluent_kafka.TIMESTAMP_LOG_APPEND_TIME: "LogAppendTime",
+}
+
+
+class Form(Protocol):
+    """The formatter of records."""
+
+    def text_of(self, record: Record) -> bytes:
+        """Return the text of a record, with its end of line."""
+
+
+class Interrupted(Exception):
+    """The end of the tool by a signal."""
+
+
+class Reader:
+    """Reads records until a timeout or a signal.
+
+    Args:
+        consumer: The client.
+        timeout_ms: How long to wait for a record, in milliseconds; forever if it is negative.
+
+    Attributes:
+        count: The records so far.
+        signal: The number of the signal that ended the tool; 0 for none.
+    """
+
+    def __init__(self, consumer: confluent_kafka.Consumer, timeout_ms: int) -> None:
+        self._consumer = consumer
+        self._timeout_s = timeout_ms / 1000 if timeout_ms >= 0 else None
+        self.count = 0
+        self.signal = 0
+
+    def interrupt(self, number: int, _frame: FrameType | None) -> None:
+        """End the tool; a second signal does so at once."""
+        self.signal = number
+        signal.signal(number, signal.SIG_DFL)
+
+    def next(self, before_wait: Callable[[], None]) -> Any:
+        """Return the next record.
+
+        Args:
+            before_wait: Called before the tool waits for a record.
+
+        Raises:
+            JavaError: None came in time, or none can be read any more.
+            Interrupted: A signal came.
+        """
+        deadline = None if self._timeout_s is None else time.monotonic() + self._timeout_s
+        wait_s = 0.0
+        while not self.signal:
+            message = self._consumer.poll(wait_s)
+            if message is None:
+                if deadline is not None and time.monotonic() >= deadline:
+                    raise JavaError("org.apache.kafka.common.errors.TimeoutException", "")
+                if not wait_s:
+                    before_wait()
+                left = _SLICE_S if deadline is None else deadline - time.monotonic()
+                wait_s = min(_SLICE_S, max(left, 0.001))
+                continue
+            error = message.error()
+            if error is None:
+                self.count += 1
+                return message
+            if error.fatal() or error.code() not in PASSING:
+                raise java_error(error)
+        raise Interrupted
+
+
+def subscribe(consumer: confluent_kafka.Consumer, given: Given) -> None:
+    """Subscribe to the topic or the topics, or assign the partition that the options name."""
+    flags = given.values()
+    if flags.whitelist is not None:
+        consumer.subscribe([f"^({flags.whitelist})$"])
+    elif flags.partition is None:
+        consumer.subscribe([flags.topic])
+    else:
+        offset = start_offset(given)
+        if offset < 0:
+            earliest, latest = confluent_kafka.OFFSET_BEGINNING, confluent_kafka.OFFSET_END
+            offset = earliest if offset == EARLIEST else latest
+        consumer.assign([confluent_kafka.TopicPartition(flags.topic, flags.partition, offset)])
+
+
+def left_out(whitelist: str | None, settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the setting of librdkafka by which a pattern leaves out Kafka's own topics, as in Java."""
+    if whitelist is None or settings.get(EXCLUDE_INTERNAL, "true").lower() == "false":
+        return {}
+    return {"topic.blacklist": ",".join(f"^{name}$" for name in sorted(INTERNAL_TOPICS))}
+
+
+def record_of(message: Any) -> Record:
+    """Return a message of the client as a record."""
+    kind, timestamp = message.timestamp()
+    headers = message.headers() or ()
+    return Record(
+        message.partition(),
+        message.offset(),
+        _TIMESTAMP_TYPES.get(kind),
+        timestamp,
+        message.key(),
+        message.value(),
+        headers,
+    )
+
+
+def texts(reader: Reader, form: Form | None, most: int, *, skips_errors: bool) -> Iterator[bytes]:
+    """Yield the text of each record, of at most ``most``; of all if it is negative.
+
+    Raises:
+        JavaError: A record cannot be printed, and such records are not skipped.
+    """
+    while most < 0 or reader.count < most:
+        try:
+            message = reader.next(sys.stdout.flush)
+        except Interrupted:
+            return
+        except JavaError as error:
+            cause = f"{error.java_class}: {error}" if str(error) else error.java_class
+            log("ERROR", "Error processing message, terminating consumer process: ", LOGGER, cause)
+            return
+        try:
+            yield b"" if form is None else form.text_of(record_of(message))
+        except JavaError as error:
+            if not skips_errors:
+                raise
+            cause = f"{error.java_class}: {error}"
+            log("ERROR", "Error processing message, skipping this message: ", LOGGER, cause)
+            yield b""
+
+
+def _format(given: Given) -> Form | None:
+    flags = given.values()
+    if flags.formatter not in FORMATTERS:
+        expected = f"expected one of {', '.join(FORMATTERS)}"
+        raise JavaError("java.lang.ClassNotFoundException", f"{flags.formatter}; {expected}")
+    found = key_values(flags.property)
+    for name in ("key", "value"):
+        class_ = getattr(flags, f"{name}_deserializer")
+        if class_:
+            found[f"{name}.deserializer"] = class_
+    form = record_format(found)
+    others: dict[str, Form | None] = {
+        NO_FORMATTER: None,
+        OFFSETS_FORMATTER: OffsetsFormat(),
+        GROUPS_FORMATTER: GroupsFormat(),
+    }
+    return others.get(flags.formatter, form)
+
+
+class Warnings:
+    """Logs the errors of connections; the same one once, until another one comes."""
+
+    def __init__(self) -> None:
+        self._last = ""
+
+    def __call__(self, error: confluent_kafka.KafkaError) -> None:
+        """Log an error."""
+        if error.name() != self._last:
+            log("WARN", error.str(), "org.apache.kafka.clients.NetworkClient")
+        self._last = error.name()
+
+
+def _print(lines: Iterator[bytes]) -> None:
+    """Print texts until nobody reads them any more."""
+    try:
+        for text in lines:
+            sys.stdout.buffer.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        sys.stderr.write("Unable to write to standard out, closing consumer.\n")
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def read(given: Given, settings: dict[str, str], form: Form | None) -> int:
+    """Read and print, and return the exit code."""
+    flags = given.values()
+    try:
+        consumer = confluent_kafka.Consumer(
+            {
+                **for_librdkafka(settings),
+                **left_out(flags.whitelist, settings),
+                "logger": SILENT,
+                "error_cb": Warnings(),
+            }
+        )
+    except confluent_kafka.KafkaException as error:
+        failure = java_error(error.args[0])
+        cause = f"{failure.java_class}: {failure}"
+        log("ERROR", "Unknown error when running consumer: ", LOGGER, cause)
+        return 1
+    reader = Reader(consumer, -1 if flags.timeout_ms is None else flags.timeout_ms)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, reader.interrupt)
+    most, code = -1 if flags.max_messages is None else flags.max_messages, 0
+    try:
+        subscribe(consumer, given)
+        _print(texts(reader, form, most, skips_errors=flags.skip_message_on_error))
+    except JavaError as error:
+        log("ERROR", "Unknown error when running consumer: ", LOGGER, f"{error.java_class}: {error}")
+        code = 1
+    finally:
+        sys.stdout.flush()
+        consumer.close()
+        sys.stderr.write(f"Processed a total of {reader.count} messages\n")
+    if flags.enable_systest_events:
+        sys.stdout.write("shutdown_complete\n")
+    return _SIGNAL_BASE + reader.signal if reader.signal else code
+
+
+def work(given: Given) -> int:
+    """Print the records, and return the exit code."""
+    form = _format(given)
+    check(given)
+    flags = given.values()
+    try:
+        from_file = properties(flags.consumer_config, "--consumer.config")
+        from_options = key_values(flags.consumer_property)
+        number = random.randrange(100_000)  # the name of a setting, no secret
+        settings = consumer_properties(given, from_file, from_options, number)
+    except CommandConfigError as error:
+        raise JavaError("java.nio.file.NoSuchFileException", str(error)) from error
+    except ContradictionError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return read(given, settings, form)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool, and return the exit code."""
+    return run_with_options(OPTIONS, PURPOSE, arguments, work)
+
+
+def command() -> int:
+    """Run the tool as a program, and return its exit code."""
+    return run_tool(main)
+
+
+if __name__ == "__main__":
+    sys.exit(command())

@@ -1,0 +1,1 @@
+"""``kafka-consumer-groups.sh``: list, describe, delete and reset consumer groups."""

@@ -1,0 +1,320 @@
+"""``kafka-consumer-groups.sh``: list, describe, delete and reset consumer groups.
+
+Options and output are those of Kafka 2.8's ``kafka.admin.ConsumerGroupCommand``. An error at run time is
+printed and the exit code is 0 all the same; it is 1 for options that do not fit together.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+
+from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.tools.clients.admin_client import AdminClient, AdminError
+from barnabas.tools.clients.command_config import CommandConfigError, for_kafka_python
+from barnabas.tools.clients.groups import Group
+from barnabas.tools.clients.requests import EARLIEST, LATEST, UNKNOWN_OFFSET, RequestFailed, Requests
+from barnabas.tools.command_line.entry import run_tool, run_with_options
+from barnabas.tools.command_line.java_errors import java_class, java_message
+from barnabas.tools.command_line.log4j import log
+from barnabas.tools.command_line.options import Given, JavaError, UsageError
+from barnabas.tools.consumer_groups.consumer_group_flags import (
+    ACTIONS,
+    DRY_RUN_WARNING,
+    NO_SCENARIO,
+    NO_SCOPE,
+    OPTIONS,
+    PURPOSE,
+    PURPOSE_OF_NOTHING,
+    check,
+    parse_states,
+)
+from barnabas.tools.consumer_groups.consumer_group_tables import (
+    deleted_offsets_table,
+    deletion_lines,
+    error_line,
+    listing,
+    members_table,
+    notice,
+    offset_rows,
+    offsets_table,
+    reset_table,
+    state_table,
+)
+from barnabas.tools.consumer_groups.offset_resets import (
+    Plan,
+    cut_to_range,
+    format_plan,
+    parse_date_time,
+    parse_duration,
+    parse_plan,
+    parse_topic,
+    shifted,
+)
+
+LOGGER = "kafka.admin.ConsumerGroupCommand$"
+
+Offsets = Mapping[TopicPartition, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command line and the client to carry it out.
+
+    Attributes:
+        requests: The client.
+        given: The options as given.
+        flags: Their values.
+    """
+
+    requests: Requests
+    given: Given
+    flags: SimpleNamespace
+
+    @property
+    def groups(self) -> list[str]:
+        """Return the groups that the options name, each once."""
+        return list(self.requests.list_groups() if self.flags.all_groups else dict.fromkeys(self.flags.group))
+
+    @property
+    def only_group(self) -> str | None:
+        """Return the group of ``--group`` if there is one only."""
+        return self.flags.group[0] if len(self.flags.group) == 1 else None
+
+
+def list_groups(command: Command) -> None:
+    """Print the names of all groups, and their states with ``--state``."""
+    if not command.given.has("state"):
+        _print(command.requests.list_groups())
+        return
+    _print(listing(command.requests.list_groups(parse_states(command.flags.state or ""))))
+
+
+def describe(command: Command) -> None:
+    """Print the offsets, the members or the state of each group."""
+    requests, given = command.requests, command.given
+    groups = [requests.describe_group(name) for name in sorted(command.groups)]
+    table: Callable[[Group], list[str]]
+    if given.has("members"):
+        table = lambda group: members_table(group, verbose=given.has("verbose"))  # noqa: E731
+    elif given.has("state"):
+        table = state_table
+    else:
+        # All offsets are requested before anything is printed, so that an error is printed alone.
+        tables = {group.name: _offsets_table(requests, group) for group in groups}
+        table = lambda group: tables[group.name]  # noqa: E731
+    for group in groups:
+        message = notice(group)
+        if message is not None:
+            (sys.stderr if message.is_stderr else sys.stdout).write(f"{message.text}\n")
+        sys.stderr.flush()
+        if group.state != "Dead":
+            _print(table(group))
+
+
+def delete(command: Command) -> None:
+    """Delete groups."""
+    errors = {name: _error_text(command.requests.delete_group(name)) for name in command.groups}
+    _print(deletion_lines(errors))
+
+
+def delete_offsets(command: Command) -> None:
+    """Delete the group's offsets of some topics or partitions."""
+    (group,) = command.flags.group[-1:]
+    results: dict[TopicPartition, str | None] = {}
+    partitions: list[TopicPartition] = []
+    for topic, numbers in map(parse_topic, command.flags.topic):
+        try:
+            partitions += _partitions(command.requests, topic, numbers)
+        except RequestFailed as error:
+            results[TopicPartition(topic, -1)] = str(error)
+    whole, each = command.requests.delete_offsets(group, partitions)
+    for tp in partitions:
+        code = whole or each[tp]
+        results[tp] = f"{java_class(code)}: {java_message(code)}" if code else None
+    overall = next((code for code in (whole, *each.values()) if code), ErrorCode.NONE)
+    _print([_deletion_result(overall, group, command.flags.topic), *deleted_offsets_table(results)])
+
+
+def _deletion_result(error: ErrorCode, group: str, topics: Iterable[str]) -> str:
+    match error:
+        case ErrorCode.NONE:
+            return f"Request succeed for deleting offsets with topic {', '.join(topics)} group {group}"
+        case ErrorCode.INVALID_GROUP_ID:
+            return error_line(f"'{group}' is not valid.")
+        case ErrorCode.GROUP_ID_NOT_FOUND:
+            return error_line(f"'{group}' does not exist.")
+        case ErrorCode.GROUP_AUTHORIZATION_FAILED:
+            return error_line(f"Access to '{group}' is not authorized.")
+        case ErrorCode.NON_EMPTY_GROUP:
+            return error_line(
+                f"Deleting offsets of a consumer group '{group}' is forbidden if the group is not empty."
+            )
+        case (
+            ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
+            | ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            | ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        ):
+            return error_line("Encounter some partition level error, see the follow-up details:")
+        case other:
+            return error_line(f"Encounter some unknown error: {other.name}")
+
+
+def reset_offsets(command: Command) -> None:
+    """Reset the offsets of the groups that have no members, or show the new ones."""
+    plan: Plan = {}
+    for group in map(command.requests.describe_group, command.groups):
+        if group.state not in ("Empty", "Dead"):
+            reason = f"is inactive, but the current state is {group.state}."
+            _print([error_line(f"Assignments can only be reset if the group '{group.name}' {reason}")])
+            plan[group.name] = {}
+            continue
+        plan[group.name] = new_offsets(command, group.name)
+        if command.flags.execute:
+            command.requests.commit(group.name, plan[group.name])
+    if command.flags.export:
+        _print([format_plan(plan, with_group=command.only_group is None)])
+    else:
+        _print(reset_table(plan))
+
+
+def new_offsets(command: Command, group: str) -> dict[TopicPartition, int]:
+    """Return the offsets to which the options reset ``group``."""
+    requests, given, flags = command.requests, command.given, command.flags
+    partitions = _scope(command, group)
+    if given.has("to-offset"):
+        return _cut(requests, dict.fromkeys(partitions, flags.to_offset))
+    if given.has("to-earliest"):
+        return requests.offsets_at(partitions, EARLIEST)
+    if given.has("to-latest"):
+        return requests.offsets_at(partitions, LATEST)
+    if given.has("shift-by"):
+        return _cut(requests, shifted(partitions, requests.committed(group), flags.shift_by))
+    if given.has("to-datetime"):
+        return _at_time(requests, partitions, parse_date_time(flags.to_datetime))
+    if given.has("by-duration"):
+        then_ns = time.time_ns() - parse_duration(flags.by_duration)
+        return _at_time(requests, partitions, then_ns // 1_000_000)
+    if given.has("from-file"):
+        plan = parse_plan(_read(flags.from_file), command.only_group)
+        if group not in plan:
+            _print([error_line(f"No reset plan for group {group} found")])
+        return _cut(requests, plan.get(group, {}))
+    if given.has("to-current"):
+        committed = requests.committed(group)
+        ends = requests.offsets_at([tp for tp in partitions if tp not in committed], LATEST)
+        return {tp: committed[tp] if tp in committed else ends[tp] for tp in partitions}
+    raise UsageError(NO_SCENARIO)
+
+
+def _scope(command: Command, group: str) -> list[TopicPartition]:
+    if command.flags.all_topics:
+        return list(command.requests.committed(group))
+    if command.given.has("topic"):
+        named = map(parse_topic, command.flags.topic)
+        return [tp for topic, numbers in named for tp in _partitions(command.requests, topic, numbers)]
+    if command.given.has("from-file"):
+        return []
+    raise UsageError(NO_SCOPE)
+
+
+def _partitions(requests: Requests, topic: str, numbers: list[int] | None) -> list[TopicPartition]:
+    if numbers is None:
+        return requests.partitions_of(topic)
+    return [TopicPartition(topic, number) for number in numbers]
+
+
+def _cut(requests: Requests, wanted: Offsets) -> dict[TopicPartition, int]:
+    starts, ends = requests.offsets_at(wanted, EARLIEST), requests.offsets_at(wanted, LATEST)
+    offsets, warnings = cut_to_range(wanted, starts, ends)
+    for warning in warnings:
+        log("WARN", warning, LOGGER)
+    return offsets
+
+
+def _at_time(
+    requests: Requests, partitions: Iterable[TopicPartition], timestamp: int
+) -> dict[TopicPartition, int]:
+    """Return the first offset with a record of that time or later, or the end of the log."""
+    found = requests.offsets_at(partitions, timestamp)
+    ends = requests.offsets_at([tp for tp, offset in found.items() if offset == UNKNOWN_OFFSET], LATEST)
+    return {**found, **ends}
+
+
+def _offsets_table(requests: Requests, group: Group) -> list[str]:
+    committed = requests.committed(group.name)
+    wanted = {*committed, *(tp for member in group.members for tp in member.assigned)}
+    return offsets_table(offset_rows(group, committed, requests.offsets_at(sorted(wanted), LATEST)))
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise JavaError("java.io.IOException", f"Unable to read file {path}") from error
+
+
+def _error_text(error: ErrorCode) -> str | None:
+    if error is ErrorCode.NONE:
+        return None
+    failed = RequestFailed(error)
+    return f"{failed.java_class}: {failed}"
+
+
+def _print(lines: Iterable[str]) -> None:
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+    sys.stdout.flush()
+
+
+_RUN: Mapping[str, Callable[[Command], None]] = {
+    "list": list_groups,
+    "describe": describe,
+    "delete": delete,
+    "reset-offsets": reset_offsets,
+    "delete-offsets": delete_offsets,
+}
+
+
+def work(given: Given) -> int:
+    """Run the action that the options name, and return the exit code."""
+    check(given)
+    if given.has("reset-offsets") and not given.has("dry-run") and not given.has("execute"):
+        sys.stderr.write(f"{DRY_RUN_WARNING}\n")
+    action = next(name for name in ACTIONS if given.has(name))
+    try:
+        flags = given.values()
+        with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
+            _RUN[action](Command(Requests(admin, flags.timeout), given, flags))
+    except JavaError as error:
+        _print_failure(error)
+    except AdminError as error:
+        timeout = java_class(ErrorCode.REQUEST_TIMED_OUT)
+        _print_failure(JavaError("java.util.concurrent.ExecutionException", f"{timeout}: {error}"))
+    except CommandConfigError as error:
+        _print_failure(JavaError("org.apache.kafka.common.config.ConfigException", str(error)))
+    return 0
+
+
+def _print_failure(error: JavaError) -> None:
+    _print([error_line(f"Executing consumer group command failed due to {error}")])
+    sys.stderr.write(f"{error.java_class}: {error}\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool, and return the exit code."""
+    words = sys.argv[1:] if arguments is None else arguments
+    return run_with_options(OPTIONS, PURPOSE if words else PURPOSE_OF_NOTHING, words, work)
+
+
+def command() -> int:
+    """Run the tool as a program, and return its exit code."""
+    return run_tool(main)
+
+
+if __name__ == "__main__":
+    sys.exit(command())

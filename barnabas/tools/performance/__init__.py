@@ -1,0 +1,1 @@
+"""``kafka-producer-perf-test.sh`` and ``kafka-consumer-perf-test.sh``."""

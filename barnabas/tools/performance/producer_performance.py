@@ -1,0 +1,217 @@
+"""``kafka-producer-perf-test.sh``: write many records and print how fast that is.
+
+Options and lines are those of ``org.apache.kafka.tools.ProducerPerformance`` of Kafka 2.8; those of
+transactions are refused. A record that fails is printed to standard error and counts as the others. Exit code
+0, or 1 for a command line that cannot be read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import confluent_kafka
+
+from barnabas.tools.clients.client_metrics import Statistics, table
+from barnabas.tools.clients.client_properties import SILENT, for_librdkafka
+from barnabas.tools.clients.command_config import CommandConfigError, properties
+from barnabas.tools.command_line.argparse4j import Parser, integer, long
+from barnabas.tools.command_line.entry import run_tool, uncaught
+from barnabas.tools.command_line.options import JavaError
+from barnabas.tools.command_line.rdkafka_errors import java_error
+from barnabas.tools.performance.perf_stats import ProducerStats, Throttle
+
+INTERVAL_MS = 5000
+_POLL_S = 0.1
+_ILLEGAL_ARGUMENT = "java.lang.IllegalArgumentException"
+
+TRANSACTIONAL = {
+    "--transactional-id": "TRANSACTIONAL-ID",
+    "--transaction-duration-ms": "TRANSACTION-DURATION",
+}
+"""The options of transactions, which are refused."""
+
+DEFAULTS = {"acks": "1", "linger.ms": "0", "batch.size": "16384", "delivery.timeout.ms": "120000"}
+"""The properties whose defaults differ between librdkafka and Java's producer of 2.8."""
+
+
+def parser() -> Parser:
+    """Return the parser of the command line."""
+    flags = Parser("producer-performance", "This tool is used to verify the producer performance.")
+    payload = flags.add_mutually_exclusive_group(required=True)
+    flags.add_argument("--topic", help="the topic to write to; required")
+    flags.add_argument("--num-records", type=long, metavar="NUM-RECORDS", help="how many records; required")
+    payload.add_argument("--record-size", type=integer, metavar="RECORD-SIZE", help="bytes of a record")
+    payload.add_argument("--payload-file", metavar="PAYLOAD-FILE", help="a file of payloads, taken at random")
+    flags.add_argument(
+        "--payload-delimiter", default="\\n", metavar="PAYLOAD-DELIMITER", help="what separates the payloads"
+    )
+    flags.add_argument(
+        "--throughput", type=integer, metavar="THROUGHPUT", help="records per second; -1: no limit; required"
+    )
+    flags.add_argument(
+        "--producer-props",
+        nargs="+",
+        metavar="PROP-NAME=PROP-VALUE",
+        help="properties of the producer, such as bootstrap.servers",
+    )
+    flags.add_argument(
+        "--producer.config", dest="producer_config", metavar="CONFIG-FILE", help="a file of properties"
+    )
+    flags.add_argument("--print-metrics", action="store_true", help="print the producer's metrics at the end")
+    for name, metavar in TRANSACTIONAL.items():
+        flags.add_argument(name, metavar=metavar, help="refused: transactions are not served")
+    flags.need("--topic", "--num-records", "--throughput")
+    return flags
+
+
+def producer_properties(from_file: dict[str, str], texts: Sequence[str]) -> dict[str, str]:
+    """Return the properties of the producer.
+
+    Args:
+        from_file: Those of ``--producer.config``.
+        texts: Those of ``--producer-props``, which count more.
+
+    Raises:
+        JavaError: One has not exactly one ``=``, with something on both sides.
+    """
+    pairs = [text.split("=") for text in texts]
+    for text, pair in zip(texts, pairs, strict=True):
+        if len(pair) != 2 or not pair[1]:
+            raise JavaError(_ILLEGAL_ARGUMENT, f"Invalid property: {text}")
+    return {**DEFAULTS, **from_file, **dict(pairs)}
+
+
+def payloads(flags: argparse.Namespace, chance: random.Random) -> Iterator[bytes]:
+    """Yield the values of the records, without end.
+
+    Raises:
+        JavaError: The file of payloads is not there, or is empty.
+    """
+    if flags.payload_file is None:
+        payload = bytes(chance.randrange(26) + 65 for _ in range(flags.record_size))
+        while True:
+            yield payload
+    path = Path(flags.payload_file)
+    sys.stdout.write(f"Reading payloads from: {path.absolute()}\n")
+    if not path.is_file() or not path.stat().st_size:
+        raise JavaError(_ILLEGAL_ARGUMENT, "File does not exist or empty file provided.")
+    delimiter = flags.payload_delimiter.replace("\\n", "\n")
+    # Java's split leaves out the empty texts at the end.
+    texts = path.read_text(encoding="utf-8").rstrip(delimiter).split(delimiter)
+    sys.stdout.write(f"Number of messages read: {len(texts)}\n")
+    while True:
+        yield chance.choice(texts).encode()
+
+
+def send(
+    producer: confluent_kafka.Producer, flags: argparse.Namespace, values: Iterator[bytes]
+) -> Callable[[int], str]:
+    """Send the records, and return the statistics about all of them."""
+    start_ms = _now_ms()
+    stats = ProducerStats(flags.num_records, start_ms, INTERVAL_MS)
+    throttle = Throttle(flags.throughput, start_ms)
+
+    def done(number: int, sent_ms: int, size: int, error: confluent_kafka.KafkaError | None) -> None:
+        now_ms = _now_ms()
+        line = stats.record(number, now_ms - sent_ms, size, now_ms)
+        if line is not None:
+            sys.stdout.write(f"{line}\n")
+            sys.stdout.flush()
+        if error is not None:
+            failure = java_error(error)
+            sys.stderr.write(f"{failure.java_class}: {failure}\n")
+
+    for number in range(flags.num_records):
+        value, sent_ms = next(values), _now_ms()
+
+        def report(
+            error: Any, _: Any, number: int = number, sent_ms: int = sent_ms, size: int = len(value)
+        ) -> None:
+            done(number, sent_ms, size, error)
+
+        _produce(producer, flags.topic, value, report)
+        pause_ns = throttle.sleep_ns(number, sent_ms)
+        if pause_ns:
+            producer.poll(0)
+            time.sleep(pause_ns / 1e9)
+    producer.flush()
+    return stats.total
+
+
+def _produce(producer: confluent_kafka.Producer, topic: str, value: bytes, report: Any) -> None:
+    while True:
+        try:
+            producer.produce(topic, value, on_delivery=report)
+        except BufferError:
+            producer.poll(_POLL_S)
+        except confluent_kafka.KafkaException as error:
+            report(error.args[0], None)
+            return
+        else:
+            producer.poll(0)
+            return
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _run(flags: argparse.Namespace) -> int:
+    settings = producer_properties(
+        properties(flags.producer_config, "--producer.config"), flags.producer_props or ()
+    )
+    statistics = Statistics()
+    values = payloads(flags, random.Random(0))  # this is Kafka's seed, so that each run has the same payloads
+    try:
+        producer = confluent_kafka.Producer(
+            {
+                **for_librdkafka(settings),
+                **(statistics.settings() if flags.print_metrics else {}),
+                "logger": SILENT,
+            }
+        )
+    except confluent_kafka.KafkaException as error:
+        raise java_error(error.args[0]) from error
+    total = send(producer, flags, values)
+    sys.stdout.write(f"{total(_now_ms())}\n")
+    if flags.print_metrics:
+        sys.stdout.write(table(statistics.metrics(producer.poll)))
+    return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool, and return the exit code."""
+    try:
+        read = parser()
+        flags = read.parse(arguments)
+        if flags.producer_props is None and flags.producer_config is None:
+            read.error("Either --producer-props or --producer.config must be specified.")
+        for name in TRANSACTIONAL:
+            if getattr(flags, name.strip("-").replace("-", "_")) is not None:
+                read.error(f"argument {name}: transactions are not served")
+        if flags.throughput == 0:
+            read.error("argument --throughput: 0 would wait forever, expected -1 or a positive number")
+        return _run(flags)
+    except SystemExit as end:
+        return int(end.code or 0)
+    except JavaError as error:
+        sys.stdout.flush()
+        sys.stderr.write(f"{uncaught(error)}\n")
+    except CommandConfigError as error:
+        sys.stderr.write(f'Exception in thread "main" java.nio.file.NoSuchFileException: {error}\n')
+    return 1
+
+
+def command() -> int:
+    """Run the tool as a program, and return its exit code."""
+    return run_tool(main)
+
+
+if __name__ == "__main__":
+    sys.exit(command())

@@ -1,0 +1,1 @@
+"""``kafka-reassign-partitions.sh``: replicas move to other brokers or log directories."""

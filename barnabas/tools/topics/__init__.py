@@ -1,0 +1,1 @@
+"""``kafka-topics.sh``: create, extend, delete, list and describe topics."""

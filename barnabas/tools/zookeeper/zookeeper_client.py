@@ -1,0 +1,144 @@
+"""The sessions of tools with ZooKeeper, and the file with settings of TLS (``--zk-tls-config-file``).
+
+Source: ``ZkSecurityMigrator.createZkClientConfigFromFile`` and ``KafkaZkClient`` of Kafka 2.8.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from barnabas.cluster.model.configs.declarations import ConfigError
+from barnabas.cluster.model.properties import parse_properties
+from barnabas.cluster.zk.client_settings import (
+    SET_ACL,
+    SYSTEM_PROPERTIES,
+    ZooKeeperSecurityError,
+    security_of,
+)
+from barnabas.cluster.zk.errors import (
+    NoAuth,
+    SessionExpired,
+    ZooKeeperAuthFailed,
+    ZooKeeperError,
+    ZooKeeperUnavailable,
+)
+from barnabas.cluster.zk.security import ZooKeeperSecurity
+from barnabas.cluster.zk.session import ZooKeeperSession
+from barnabas.tools.command_line.options import JavaError, Option
+
+Returned = TypeVar("Returned")
+
+TLS_FILE = Option(
+    "zk-tls-config-file",
+    "a file of properties with the settings zookeeper.ssl.* of the connection; others are ignored",
+    "ZooKeeper TLS configuration",
+)
+
+_TIMEOUT_MS = 30_000
+
+SHELL_FLAG = "-zk-tls-config-file"
+"""The flag of ``zookeeper-shell.sh``, which has one dash."""
+
+
+class ZooKeeperClientError(Exception):
+    """An error for a file that cannot be read."""
+
+
+def take_tls_file(words: list[str]) -> dict[str, str]:
+    """Take the shell's flag and its file out of ``words``, and return the settings of the file.
+
+    Raises:
+        ZooKeeperClientError: There is no file behind the flag, or it cannot be read.
+    """
+    if SHELL_FLAG not in words:
+        return {}
+    at = words.index(SHELL_FLAG)
+    _, *file = words[at : at + 2]
+    del words[at : at + 2]
+    if not file:
+        raise ZooKeeperClientError(f"Error: no filename provided with option {SHELL_FLAG}")
+    return read_tls_file(file[0])
+
+
+def read_tls_file(path: str | None) -> dict[str, str]:
+    """Return the settings of TLS in a file of properties; others in it are ignored. None has no settings.
+
+    Raises:
+        ZooKeeperClientError: The file cannot be read.
+    """
+    if path is None:
+        return {}
+    try:
+        properties = parse_properties(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ZooKeeperClientError(f"zk-tls-config-file {path} cannot be read: {error}") from error
+    return {name: text for name, text in properties.items() if name in SYSTEM_PROPERTIES}
+
+
+def security_by(settings: Mapping[str, str], environment: Mapping[str, str]) -> ZooKeeperSecurity:
+    """Return the security of a tool's session, which secures the nodes that it creates if it has an identity.
+
+    Args:
+        settings: The settings of `read_tls_file`.
+        environment: The environment variables.
+
+    Raises:
+        JavaError: A setting, a store or the JAAS file is bad.
+    """
+    try:
+        security = security_of(settings, environment)
+        is_known = security.login is not None or security.has_certificate
+        return security_of({**settings, SET_ACL: str(is_known).lower()}, environment)
+    except ConfigError as error:
+        raise JavaError("org.apache.kafka.common.config.ConfigException", str(error)) from error
+    except ZooKeeperSecurityError as error:
+        raise JavaError("org.apache.kafka.common.KafkaException", str(error)) from error
+
+
+def in_session(
+    connect: str, security: ZooKeeperSecurity, work: Callable[[ZooKeeperSession], Awaitable[Returned]]
+) -> Returned:
+    """Connect, and return what ``work`` returns of the session.
+
+    Raises:
+        JavaError: ZooKeeper cannot be reached, or refused.
+    """
+    # kazoo logs every attempt to connect; a tool prints one error if all of them fail.
+    logging.getLogger("kazoo").setLevel(logging.CRITICAL + 1)
+
+    async def run() -> Returned:
+        session = await ZooKeeperSession.connect(
+            connect,
+            session_timeout_ms=_TIMEOUT_MS,
+            connect_timeout_ms=_TIMEOUT_MS,
+            on_event=lambda _: None,
+            security=security,
+        )
+        try:
+            return await work(session)
+        finally:
+            await session.close()
+
+    try:
+        return asyncio.run(run())
+    except ValueError as error:
+        raise JavaError("java.lang.IllegalArgumentException", str(error)) from error
+    except ZooKeeperError as error:
+        raise JavaError(java_class_of(error), str(error)) from error
+
+
+def java_class_of(error: ZooKeeperError) -> str:
+    """Return the class of Java that has the place of an error."""
+    for kind, name in (
+        (ZooKeeperAuthFailed, "kafka.zookeeper.ZooKeeperClientAuthFailedException"),
+        (ZooKeeperUnavailable, "kafka.zookeeper.ZooKeeperClientTimeoutException"),
+        (SessionExpired, "org.apache.zookeeper.KeeperException$SessionExpiredException"),
+        (NoAuth, "org.apache.zookeeper.KeeperException$NoAuthException"),
+    ):
+        if isinstance(error, kind):
+            return name
+    return "org.apache.zookeeper.KeeperException"

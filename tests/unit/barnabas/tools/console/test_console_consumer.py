@@ -1,0 +1,205 @@
+"""kafka-console-consumer.sh: what it reads and how it ends; integration/test_tools.py has a cluster."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaError
+
+from barnabas.tools.command_line.options import JavaError
+from barnabas.tools.console import console_consumer
+from barnabas.tools.console.console_consumer import (
+    Interrupted,
+    Reader,
+    Warnings,
+    left_out,
+    main,
+    record_of,
+    subscribe,
+    texts,
+)
+from barnabas.tools.console.console_consumer_flags import OPTIONS
+from barnabas.tools.formats.record_format import Record, record_format
+
+SERVER = ("--bootstrap-server", "h:1", "--topic", "t")
+
+
+@dataclass
+class Message:
+    content: bytes | None = b"v"
+    failure: KafkaError | None = None
+
+    def error(self) -> KafkaError | None:
+        return self.failure
+
+    def partition(self) -> int:
+        return 3
+
+    def offset(self) -> int:
+        return 7
+
+    def timestamp(self) -> tuple[int, int]:
+        return 1, 1000
+
+    def headers(self) -> None:
+        return None
+
+    def key(self) -> None:
+        return None
+
+    def value(self) -> bytes | None:
+        return self.content
+
+
+@dataclass
+class Client:
+    """A client that returns these messages, and none for a None."""
+
+    messages: list[Message | None] = field(default_factory=list)
+    waits: list[float] = field(default_factory=list)
+    topics: list[Any] = field(default_factory=list)
+
+    def poll(self, wait_s: float) -> Message | None:
+        self.waits.append(wait_s)
+        return self.messages.pop(0) if self.messages else None
+
+    def subscribe(self, topics: list[str]) -> None:
+        self.topics += topics
+
+    def assign(self, partitions: list[Any]) -> None:
+        self.topics += [(each.topic, each.partition, each.offset) for each in partitions]
+
+
+def failed(code: int) -> Message:
+    return Message(failure=KafkaError(code))
+
+
+def test_output_is_flushed_once_before_the_tool_waits() -> None:
+    flushed: list[int] = []
+    client = Client([None, None, Message(), Message()])
+    reader = Reader(client, -1)  # type: ignore[arg-type]
+    for _ in range(2):
+        reader.next(lambda: flushed.append(len(client.messages)))
+    assert flushed == [3]
+    assert client.waits == [0.0, 0.2, 0.2, 0.0]
+    assert reader.count == 2
+
+
+def test_a_topic_that_is_not_there_yet_is_waited_for() -> None:
+    client = Client([failed(KafkaError.UNKNOWN_TOPIC_OR_PART), failed(KafkaError._TRANSPORT), Message()])
+    assert Reader(client, -1).next(lambda: None).value() == b"v"  # type: ignore[arg-type]
+
+
+def test_other_errors_end_the_reading(capsys: pytest.CaptureFixture[str]) -> None:
+    reader = Reader(Client([Message(), failed(KafkaError.TOPIC_AUTHORIZATION_FAILED)]), -1)  # type: ignore[arg-type]
+    assert list(texts(reader, record_format({}), -1, skips_errors=False)) == [b"v\n"]
+    line, cause = capsys.readouterr().err.splitlines()
+    assert line.endswith(
+        "ERROR Error processing message, terminating consumer process:  (kafka.tools.ConsoleConsumer$)"
+    )
+    assert cause == "org.apache.kafka.common.errors.TopicAuthorizationException: Topic authorization failed."
+
+
+def test_a_timeout_ends_it_too(capsys: pytest.CaptureFixture[str]) -> None:
+    reader = Reader(Client(), 0)  # type: ignore[arg-type]
+    assert list(texts(reader, None, -1, skips_errors=False)) == []
+    assert capsys.readouterr().err.splitlines()[1] == "org.apache.kafka.common.errors.TimeoutException"
+
+
+def test_as_many_records_are_printed_as_are_wanted() -> None:
+    reader = Reader(Client([Message(), Message(), Message()]), -1)  # type: ignore[arg-type]
+    assert list(texts(reader, None, 2, skips_errors=False)) == [b"", b""]
+    assert reader.count == 2
+
+
+def test_a_signal_ends_it_quietly(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(console_consumer.signal, "signal", lambda *_: None)
+    reader = Reader(Client([Message()]), -1)  # type: ignore[arg-type]
+    reader.interrupt(signal.SIGTERM, None)
+    with pytest.raises(Interrupted):
+        reader.next(lambda: None)
+    assert list(texts(reader, None, -1, skips_errors=False)) == []
+    assert capsys.readouterr().err == ""
+
+
+def test_a_record_that_cannot_be_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    class_ = "org.apache.kafka.common.serialization.LongDeserializer"
+    form = record_format({"value.deserializer": class_})
+    messages = [Message(), Message(bytes(8))]
+    reader = Reader(Client(list(messages)), -1)  # type: ignore[arg-type,list-item]
+    with pytest.raises(JavaError):
+        list(texts(reader, form, 2, skips_errors=False))
+    assert reader.count == 1
+    reader = Reader(Client(list(messages)), -1)  # type: ignore[arg-type,list-item]
+    assert list(texts(reader, form, 2, skips_errors=True)) == [b"", b"0\n"]
+    assert "Error processing message, skipping this message: " in capsys.readouterr().err
+
+
+def test_a_message_as_a_record() -> None:
+    assert record_of(Message()) == Record(3, 7, "CreateTime", 1000, None, b"v", ())
+
+
+@pytest.mark.parametrize(
+    ("line", "read"),
+    [
+        ("--topic t", ["t"]),
+        ("--whitelist a|b", ["^(a|b)$"]),
+        ("--topic t --partition 2 --offset 9", [("t", 2, 9)]),
+        ("--topic t --partition 2 --from-beginning", [("t", 2, -2)]),
+        ("--topic t --partition 2", [("t", 2, -1)]),
+    ],
+)
+def test_what_is_read(line: str, read: list[Any]) -> None:
+    client = Client()
+    subscribe(client, OPTIONS.parse(line.split()))  # type: ignore[arg-type]
+    assert client.topics == read
+
+
+def test_a_lasting_error_of_a_connection_is_logged_once(capsys: pytest.CaptureFixture[str]) -> None:
+    warn = Warnings()
+    for code in (KafkaError._TRANSPORT, KafkaError._TRANSPORT, KafkaError._ALL_BROKERS_DOWN):
+        warn(KafkaError(code, "why"))
+    assert capsys.readouterr().err.count("WARN why (org.apache.kafka.clients.NetworkClient)") == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ((), "This tool helps to read data from Kafka topics and outputs it to standard output."),
+        (
+            ("--formatter", "mine"),
+            'Exception in thread "main" java.lang.ClassNotFoundException: mine; expected one of ',
+        ),
+        (
+            ("--from-beginning", "--consumer-property", "auto.offset.reset=latest"),
+            "Can't simultaneously specify --from-beginning and 'auto.offset.reset=latest', please remove",
+        ),
+        (
+            ("--consumer.config", "/none"),
+            'Exception in thread "main" java.nio.file.NoSuchFileException: ',
+        ),
+    ],
+)
+def test_a_command_line_that_is_refused(
+    arguments: tuple[str, ...], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*SERVER, *arguments] if arguments else []) == 1
+    assert capsys.readouterr().err.startswith(complaint)
+
+
+def test_an_unknown_property_is_logged(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*SERVER, "--consumer-property", "nonsense=1"]) == 1
+    line, cause = capsys.readouterr().err.splitlines()
+    assert line.endswith("ERROR Unknown error when running consumer:  (kafka.tools.ConsoleConsumer$)")
+    assert cause == 'org.apache.kafka.common.KafkaException: No such configuration property: "nonsense"'
+
+
+def test_only_a_pattern_leaves_out_internal_topics() -> None:
+    names = {"topic.blacklist": "^__consumer_offsets$,^__transaction_state$"}
+    assert left_out(".*", {}) == left_out(".*", {"exclude.internal.topics": "TRUE"}) == names
+    assert left_out(".*", {"exclude.internal.topics": "false"}) == left_out(None, {}) == {}

@@ -1,0 +1,227 @@
+"""kafka-topics.sh: its flags, its layout and its complaints; the cluster is asked in tests/integration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Self
+
+import pytest
+from kafka.protocol.admin import ListPartitionReassignmentsRequest
+
+from barnabas.cluster.model.configs.described import ConfigSource
+from barnabas.tools.clients import admin_client
+from barnabas.tools.clients.admin_client import (
+    AdminError,
+    Answer,
+    NotSupported,
+    PartitionMetadata,
+    TopicMetadata,
+)
+from barnabas.tools.topics import topics
+
+
+def partition(number: int, leader: int = 1) -> PartitionMetadata:
+    return PartitionMetadata(number, leader, (1, 2), (1, 2))
+
+
+def setting(name: str, value: str, source: ConfigSource) -> Any:
+    return SimpleNamespace(
+        name=name, value=value, is_sensitive=False, config_source=source.value, synonyms=[]
+    )
+
+
+class Admin:
+    """A cluster with one topic."""
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+        self.result = SimpleNamespace(error_code=0, error_message=None)
+        self.moving: Any = []
+        self.tried_before = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return
+
+    def topics(self) -> dict[str, TopicMetadata]:
+        return {"orders": TopicMetadata("orders", {0: partition(0), 1: partition(1, -1)})}
+
+    def racks(self) -> dict[int, str | None]:
+        return {1: None, 2: None}
+
+    def ask(self, request: Any) -> Any:
+        configs = [
+            setting("min.insync.replicas", "2", ConfigSource.DYNAMIC_TOPIC_CONFIG),
+            setting("flush.ms", "9", ConfigSource.DEFAULT_CONFIG),
+        ]
+        return SimpleNamespace(results=[SimpleNamespace(error_code=0, error_message=None, configs=configs)])
+
+    def ask_controller(self, request: Any, deadline_ms: int = 0) -> Answer:
+        if isinstance(request, ListPartitionReassignmentsRequest):
+            if isinstance(self.moving, Exception):
+                raise self.moving
+            return Answer(SimpleNamespace(error_code=0, topics=self.moving))
+        self.asked.append(request)
+        results = [self.result]
+        return Answer(SimpleNamespace(topics=results, results=results, responses=results), self.tried_before)
+
+
+@pytest.fixture
+def admin() -> Admin:
+    return Admin()
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], admin: Admin) -> Any:
+    def call(*flags: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(topics, "AdminClient", lambda servers, settings: admin)
+        code = topics.main(["--bootstrap-server", "h:1", *flags])
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
+
+    return call
+
+
+def test_create_says_so_and_asks_for_what_the_flags_say(run: Any, admin: Admin) -> None:
+    flags = ("--partitions", "3", "--replication-factor", "2", "--config", "flush.ms=9")
+    assert run("--create", "--topic", "t", *flags) == (0, "Created topic t.\n", "")
+    assert run("--create", "--topic", "a_b", "--replica-assignment", "1:2,2:1")[1] == (
+        f"{topics.COLLISION_WARNING}\nCreated topic a_b.\n"
+    )
+    ((one,), (other,)) = (request.topics for request in admin.asked)
+    assert one == ("t", 3, 2, [], [("flush.ms", "9")])
+    assert other == ("a_b", -1, -1, [(0, [1, 2]), (1, [2, 1])], [])
+
+
+def test_what_the_cluster_refuses_is_one_line_in_its_words(run: Any, admin: Admin) -> None:
+    admin.result = SimpleNamespace(error_code=36, error_message="Topic 'orders' already exists.")
+    line = "Error while executing topic command : Topic 'orders' already exists.\n"
+    assert run("--create", "--topic", "orders") == (1, line, "")
+    assert run("--create", "--topic", "orders", "--if-not-exists") == (0, "", "")
+    admin.tried_before = True
+    code, out, _ = run("--create", "--topic", "orders")
+    assert code == 1
+    assert "An earlier try of this request was not answered and may have been carried out." in out
+
+
+def test_alter_sends_the_replicas_of_new_partitions_however_many(run: Any, admin: Admin) -> None:
+    words = "Increasing the number of partitions by 2 but 1 assignments provided."
+    admin.result = SimpleNamespace(error_code=39, error_message=words)
+    flags = ("--topic", "orders", "--partitions", "4", "--replica-assignment", "1:2,1:2,2:1")
+    assert run("--alter", *flags) == (1, f"Error while executing topic command : {words}\n", "")
+    (request,) = admin.asked
+    assert request.topics == [("orders", 4, [([2, 1],)])]
+
+
+def test_delete_names_what_the_regular_expression_matches(run: Any, admin: Admin) -> None:
+    assert run("--delete", "--topic", "ord.*") == (0, "", "")
+    (request,) = admin.asked
+    assert request.topic_names == ["orders"]
+    assert run("--delete", "--topic", "x")[0] == 1
+    assert run("--list") == (0, "orders\n", "")
+
+
+DESCRIBED = "Topic: orders\tPartitionCount: 2\tReplicationFactor: 2\tConfigs: min.insync.replicas=2"
+
+
+def test_describe_tells_what_moves(run: Any, admin: Admin) -> None:
+    told = SimpleNamespace(partition_index=1, replicas=[3, 1, 2], adding_replicas=[3], removing_replicas=[2])
+    admin.moving = [SimpleNamespace(name="orders", partitions=[told])]
+    code, out, err = run("--describe")
+    assert (code, err, out.splitlines()[0]) == (0, "", DESCRIBED)
+    assert out.splitlines()[2].endswith(
+        "Leader: none\tReplicas: 1,2\tIsr: 1,2\tAdding Replicas: 3\tRemoving Replicas: 2"
+    )
+
+
+def test_describe_does_without_a_controller(run: Any, admin: Admin) -> None:
+    admin.moving = AdminError("there is none")
+    code, out, err = run("--describe", "--topic", "orders")
+    assert (code, out.splitlines()[0]) == (0, DESCRIBED)
+    assert err == (
+        "WARNING: running reassignments are not shown, because no controller listed them: there is none\n"
+    )
+    admin.moving = NotSupported("too old")
+    assert run("--describe", "--unavailable-partitions") == (
+        0,
+        "\tTopic: orders\tPartition: 1\tLeader: none\tReplicas: 1,2\tIsr: 1,2\n",
+        "",
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ([], "Create, delete, describe, or change a topic."),
+        (["--help"], "This tool helps to create, delete, describe, or change a topic."),
+        (["--bootstrap-server", "h:1"], "Command must include exactly one action: --list, --describe, "),
+        (["--bootstrap-server", "h:1", "--create"], 'Missing required argument "[topic]"\n'),
+        (["--list"], 'Missing required argument "[bootstrap-server]"\n'),
+        (["--colour"], 'Exception in thread "main" joptsimple.UnrecognizedOptionException: colour is not '),
+    ],
+)
+def test_options_that_make_no_sense_end_the_tool_with_1(
+    arguments: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert topics.main(arguments) == 1
+    out, err = capsys.readouterr()
+    assert (out, err[: len(complaint)]) == ("", complaint)
+    assert ("--exclude-internal" in err) == ("Exception" not in err)
+
+
+def test_a_value_that_cannot_be_used_is_an_error_of_the_command(run: Any) -> None:
+    told = "Error while executing topic command :"
+    assert run("--create", "--topic", "t", "--partitions", "many") == (
+        1,
+        f"{told} Cannot parse argument 'many' of option partitions\n",
+        "",
+    )
+    assert run("--list", "--topic", "t", "--topic", "u")[1] == (
+        f"{told} Found multiple arguments for option topic, but you asked for only one\n"
+    )
+
+
+def test_warnings_come_before_the_error(run: Any) -> None:
+    flags = ("--replication-factor", "0", "--config", "message.format.version=2.6")
+    code, out, _ = run("--create", "--topic", "a.b", *flags)
+    warning, *others = out.splitlines()
+    assert (code, warning.startswith("WARNING: The configuration message.format.version=2.6")) == (1, True)
+    assert others == [
+        topics.COLLISION_WARNING,
+        "Error while executing topic command : The replication factor must be between 1 and 32767 inclusive",
+    ]
+
+
+def test_a_list_of_nothing_is_an_empty_line(run: Any) -> None:
+    assert run("--list", "--topic", "nothing.*") == (0, "\n", "")
+
+
+@pytest.mark.parametrize(
+    "action",
+    [["--list"], ["--describe"], ["--create", "--topic", "orders"], ["--delete", "--topic", "orders"]],
+)
+def test_a_server_that_cannot_be_reached_is_named_in_one_line(
+    action: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admin_client, "REACH_MS", 100)
+    assert topics.main(["--bootstrap-server", "127.0.0.1:1", *action]) == 1
+    (line,) = capsys.readouterr().out.splitlines()
+    assert "No broker answered at --bootstrap-server 127.0.0.1:1 within 0.1 s" in line
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"), [("colour=red", "colour"), (None, "client.properties cannot be read")]
+)
+def test_a_client_that_cannot_be_made_is_an_error(
+    text: str | None, complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "client.properties"
+    if text is not None:
+        file.write_text(text)
+    assert topics.main(["--bootstrap-server", "h:1", "--command-config", str(file), "--list"]) == 1
+    printed = capsys.readouterr().out
+    assert printed.startswith("Error while executing topic command : ")
+    assert complaint in printed
