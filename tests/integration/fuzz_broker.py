@@ -3,7 +3,8 @@
 Two frames of three are no request: the broker closes their connection before a handler sees them, and a new
 connection costs more than all the rest. So frames are decoded here first, by the broker's own code, and of
 those that it refuses only one in twenty is sent. So it is with requests that need ZooKeeper, most of which
-the controller carries out one after the other. All others are sent.
+the controller carries out one after the other. A quota of all clients or addresses is not sent at all. All
+others are sent.
 
 A hang is a turn of the broker's loop that took more than 100 ms of CPU time, as the broker's own metrics page
 has it: load of other programs does not count. An error that no handler foresaw is in the broker's log.
@@ -86,6 +87,15 @@ _ALL_ACLS = AclBindingFilter(
 _OURS = (TOPIC, PASSING, "__consumer_offsets")
 _HANDLER_FAILED = "a request handler failed"
 _SIZE_AND_ID = struct.Struct(">ii")
+
+
+def slows_down(request):
+    """Whether a request sets a quota of all clients or addresses; the broker obeys, and might let none in."""
+    return (
+        request.api.key == ApiKey.ALTER_CLIENT_QUOTAS
+        and not request.body.validate_only
+        and any(part.entity_type != "user" for entry in request.body.entries for part in entry.entity)
+    )
 
 
 class Exchange:
@@ -175,6 +185,9 @@ class Source:
         while True:
             frame = mutated(self._rng, self._templates[self._rng.randrange(len(self._templates))])
             request = decoded(frame)
+            if request is not None and slows_down(request):
+                self._fuzz.count(1, refused=False)
+                continue
             if request is not None and request.api.key not in SLOW:
                 return frame
             self._seldom += 1
