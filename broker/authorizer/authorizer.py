@@ -10,6 +10,7 @@ import random
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
+from itertools import chain
 from typing import Protocol
 
 import structlog
@@ -303,21 +304,24 @@ class AclAuthorizer:
             # If somebody deleted the parent of the notifications, their numbers begin at 0 again.
             self._last = dict.fromkeys(self._last, -1)
         changes = await self._store().changes(self._last, watch=True)
-        new = [change for change in changes if change.number > self._last[change.pattern]]
-        for change in new:
-            if change.error is not None:
-                _log.error(
-                    f"A notification of changed ACLs is not readable; all ACLs are read: {change.error}"
-                )
+        new = [change async for change in paced(changes) if change.number > self._last[change.pattern]]
+        changed: dict[ResourcePattern, None] = {}
+        async for change in paced(new):
+            if change.resource is not None:
+                changed[change.resource] = None
+                continue
+            # As after a new session, all ACLs are read, and so they are if that fails now.
+            self._session_is_new = True
+            _log.error(f"A notification of changed ACLs is not readable; all ACLs are read: {change.error}")
         async with self._lock:
-            if self._session_is_new or any(change.resource is None for change in new):
+            if self._session_is_new:
                 self._session_is_new = False
-                await self._read({*await self._store().resources(), *self._acls})
+                await self._read(await unique(chain(await self._store().resources(), list(self._acls))))
             else:
-                await self._read({change.resource for change in new if change.resource is not None})
-        for change in new:
+                await self._read(changed)
+        async for change in paced(new):
             self._last[change.pattern] = max(self._last[change.pattern], change.number)
-        for change in changes:
+        async for change in paced(changes):
             if self._clock_ms() - change.created_ms > CHANGE_EXPIRATION_MS:
                 try:
                     await self._store().delete_change(change.path)

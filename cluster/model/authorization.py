@@ -85,7 +85,7 @@ class Acls:
         self._entries: dict[ResourcePattern, frozenset[AccessControlEntry]] = {}
         self._operations: dict[tuple[ResourceType, PatternType], dict[str, _Operations]] = defaultdict(dict)
         self._lengths: dict[ResourceType, Counter[int]] = defaultdict(Counter)
-        self._having: dict[tuple[ResourceType, AccessControlEntry], set[ResourcePattern]] = {}
+        self._having: dict[ResourceType, dict[AccessControlEntry, set[ResourcePattern]]] = defaultdict(dict)
 
     def __getitem__(self, resource: ResourcePattern) -> frozenset[AccessControlEntry]:
         return self._entries.get(resource, frozenset())
@@ -97,13 +97,14 @@ class Acls:
     def __setitem__(self, resource: ResourcePattern, entries: AbstractSet[AccessControlEntry]) -> None:
         """Replace all ACLs of a resource."""
         before, after = self[resource], frozenset(entries)
+        having = self._having[resource.type]
         for entry in before - after:
-            having = self._having[resource.type, entry]
-            having.remove(resource)
-            if not having:
-                del self._having[resource.type, entry]
+            resources = having[entry]
+            resources.remove(resource)
+            if not resources:
+                del having[entry]
         for entry in after - before:
-            self._having.setdefault((resource.type, entry), set()).add(resource)
+            having.setdefault(entry, set()).add(resource)
         if resource.pattern is PatternType.PREFIXED and bool(before) != bool(after):
             lengths = self._lengths[resource.type]
             lengths[len(resource.name)] += 1 if after else -1
@@ -133,19 +134,18 @@ class Acls:
 
     def having(self, type_: ResourceType, entries: Iterator[AccessControlEntry]) -> set[ResourcePattern]:
         """Return the resources of a type that have one of these ACLs."""
-        return {resource for entry in entries for resource in self._having.get((type_, entry), ())}
+        having = self._having[type_]
+        return {resource for entry in entries for resource in having.get(entry, ())}
 
 
 def _operations(entries: Iterable[AccessControlEntry]) -> _Operations:
     found: dict[tuple[str, str], tuple[int, int]] = {}
     for principal, host, operation, permission in entries:
-        denied, allowed = found.get((principal, host), (0, 0))
-        bit = _bits(operation)
-        if permission is AclPermission.ALLOW:
-            allowed |= bit
-        else:
-            denied |= bit
-        found[principal, host] = denied, allowed
+        asker, bit = (principal, host), 1 << operation
+        denied, allowed = found.get(asker, (0, 0))
+        found[asker] = (
+            (denied, allowed | bit) if permission is AclPermission.ALLOW else (denied | bit, allowed)
+        )
     return found
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from barnabas.broker.authorizer.authorizer import AclAuthorizer, UpdateFailedError
-from barnabas.broker.replicas.turn import paced, sorted_in_turns
+from barnabas.broker.replicas.turn import freed_in_turns, paced, sorted_in_turns
 from barnabas.broker.server.acl_requests import NO_AUTHORIZER, filter_of
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
@@ -39,6 +39,7 @@ async def handle(context: ServerContext, request: Request) -> Answer:
         await _result(request, ErrorCode.NONE, None, deleted.get(number, ()))
         async for number in paced(range(len(filters)))
     ]
+    await freed_in_turns(filters, deleted)
     return _answer(request, results)
 
 
@@ -66,6 +67,9 @@ async def _deleted(authorizer: AclAuthorizer, filters: list[AclFilter]) -> dict[
             first = index.first(binding)
             if first is not None:
                 found.setdefault(first, []).append((binding, error, message))
+    unused = [index]
+    del index
+    await freed_in_turns(unused)
     return found
 
 

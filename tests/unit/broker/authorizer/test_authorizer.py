@@ -11,6 +11,7 @@ from structlog.testing import capture_logs
 from barnabas.broker.authorizer import audit
 from barnabas.broker.authorizer import authorizer as module
 from barnabas.broker.authorizer.authorizer import UpdateFailedError, requester_of
+from barnabas.broker.replicas import turn
 from barnabas.cluster.model.acls import (
     AclBinding,
     AclFilter,
@@ -26,6 +27,7 @@ from barnabas.cluster.zk.errors import BadVersion, ZooKeeperTimeout
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
 from barnabas.cluster.zk.store_acls import StoredAcls
 from tests.unit.broker.authorizer.nodes import NOW_MS, FakeNodes, allow, authorizer_on
+from tests.unit.broker.server.turns import Turns
 
 TOPIC = ResourceType.TOPIC
 ORDERS = ResourcePattern(TOPIC, "orders")
@@ -235,6 +237,27 @@ async def test_many_acls_are_read_in_portions(nodes, monkeypatch):
     await authorizer.load()
     assert asked == [10, 10, 5]
     assert len(await authorizer.bindings(AclFilter())) == 25
+
+
+async def test_many_notifications_are_not_processed_in_one_turn(nodes, monkeypatch):
+    monkeypatch.setattr(turn, "TURN_S", 0.0)
+    monkeypatch.setattr(module, "_READ_AT_ONCE", 1)
+    authorizer = authorizer_on(nodes)
+    await authorizer.load()
+    turns = Turns()
+    for name in turns.names(100):
+        nodes.note(ORDERS._replace(name=name))
+        nodes.stored[nodes.notes[-1].resource] = StoredAcls(MAY_READ, 0)
+    turns, noted = Turns(), list(nodes.notes)
+
+    async def changes(after, *, watch):
+        return turns.elements(noted)
+
+    nodes.changes = changes
+    await authorizer.load()
+    assert turns.all >= 200
+    assert turns.most_in_a_turn() < 20
+    assert len(await authorizer.bindings(AclFilter())) == 100
 
 
 @pytest.mark.parametrize(

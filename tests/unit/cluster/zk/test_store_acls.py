@@ -60,3 +60,36 @@ async def test_of_known_notifications_only_the_oldest_are_read_again(zk: Any) ->
     assert [each.number for each in everything] == list(range(OLDEST + 20))
     later = await store.changes(first | {PatternType.LITERAL: OLDEST + 16})
     assert [each.number for each in later] == [*range(OLDEST), *range(OLDEST + 17, OLDEST + 20)]
+
+
+async def test_the_loop_does_not_sort_many_names(zk: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """100,000 notifications or resources took 0.2 s in one turn."""
+    monkeypatch.setattr(store_acls, "_NAMES_AT_ONCE", 2)
+    monkeypatch.setattr(store_acls, "_CHANGES_AT_ONCE", 2)
+    threads, portions = [], []
+
+    def noted(work: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any) -> Any:
+            threads.append(threading.current_thread() is threading.main_thread())
+            return work(*arguments)
+
+        return call
+
+    for name in ("_resources", "_notifications"):
+        monkeypatch.setattr(store_acls, name, noted(getattr(store_acls, name)))
+    get_many = zk.get_many
+
+    async def counted(paths: Any, **options: Any) -> Any:
+        portions.append(len(paths))
+        return await get_many(paths, **options)
+
+    monkeypatch.setattr(zk, "get_many", counted)
+    store, entry = AclStore(zk), AccessControlEntry("User:a", "*", AclOperation.READ, AclPermission.ALLOW)
+    await store.create_paths()
+    resources = [ORDERS._replace(name=f"t-{number}") for number in range(3)]
+    for each in reversed(resources):
+        await store.write(each, frozenset({entry}), None)
+    assert await store.resources() == resources
+    assert [each.resource for each in await store.changes(dict.fromkeys(ACL_CHANGES, -1))] == resources[::-1]
+    assert threads.count(False) == 2
+    assert portions == [2, 1]
