@@ -94,6 +94,9 @@ class BrokerProcess:
 
         self._tell_suppressed_lines(stack)
         watchdog = Watchdog(self.config.session_timeout_ms / 1000, stuck, self._measure_turns())
+        # One loop reads sockets and handles requests, so that it is both of Kafka's pools of threads.
+        for gauge in (self.metrics.request_handler_idle, self.metrics.network_processor_idle):
+            self.metrics.watch(gauge, lambda: watchdog.idle.share)
         watchdog.start()
         stack.callback(watchdog.stop)
 

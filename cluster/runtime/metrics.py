@@ -117,6 +117,8 @@ class Metrics:
     zookeeper_connected: Gauge = field(init=False)
     loop_lag_seconds: Histogram = field(init=False)
     loop_cpu_seconds: Histogram = field(init=False)
+    request_handler_idle: Gauge = field(init=False)
+    network_processor_idle: Gauge = field(init=False)
     longest_turn_seconds: Gauge = field(init=False)
     recent_longest_turn_seconds: Gauge = field(init=False)
 
@@ -367,6 +369,14 @@ _METRICS: dict[str, _Make] = {
         "barnabas_event_loop_cpu_seconds",
         "CPU time of the event loop's thread in its lag, s",
         buckets=_SECONDS,
+    ),
+    "request_handler_idle": _gauge(
+        "kafka_server_KafkaRequestHandlerPool_RequestHandlerAvgIdlePercent",
+        "Share of the last minute, 0 to 1, in which the event loop that handles requests waited for work",
+    ),
+    "network_processor_idle": _gauge(
+        "kafka_network_SocketServer_NetworkProcessorAvgIdlePercent",
+        "The same as RequestHandlerAvgIdlePercent: the loop that handles requests also reads the sockets",
     ),
     "longest_turn_seconds": _gauge(
         "barnabas_event_loop_longest_turn_seconds", "Longest turn of the event loop since the start, s"

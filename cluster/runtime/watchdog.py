@@ -7,6 +7,7 @@ leaderships forever. The watchdog therefore ends the session of a loop that is s
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -28,6 +29,9 @@ IDLE_CPU_S = 0.001
 
 WINDOW_S = 60.0
 """The length in seconds of a window; the recent longest turn is that of the last one to two windows."""
+
+IDLE_WINDOW_S = 60.0
+"""The time constant in seconds of the idle share (Kafka: ``Meter.oneMinuteRate``)."""
 
 
 def heartbeat_s(used_s: float) -> float:
@@ -67,6 +71,23 @@ class LongestTurns:
             self._window_began += passed * WINDOW_S
 
 
+class IdleShare:
+    """The share of time in which a loop waits for work, as the one-minute rate of Kafka's meters. Pure.
+
+    Attributes:
+        share: From 0 to 1; recent time weighs more, with a time constant of `IDLE_WINDOW_S`.
+    """
+
+    def __init__(self) -> None:
+        self.share = 1.0
+
+    def add(self, busy_s: float, passed_s: float) -> None:
+        """Add a period of ``passed_s`` seconds, in ``busy_s`` of which the loop worked."""
+        if passed_s > 0:
+            idle = 1.0 - min(1.0, busy_s / passed_s)
+            self.share += (idle - self.share) * -math.expm1(-passed_s / IDLE_WINDOW_S)
+
+
 class Watchdog:
     """The watchdog of a loop.
 
@@ -80,6 +101,11 @@ class Watchdog:
         on_lag: Called on the loop with two numbers for each heartbeat: the seconds by which it was late (the
             loop's lag), and an upper bound of the loop thread's CPU time in that. The rest was spent waiting
             for the disk or for other processes.
+
+    Attributes:
+        idle: The loop's idle share. Between two heartbeats the loop works as long as its thread uses CPU
+            time, or as long as the heartbeat is late, whichever is longer: a late one waits for a turn that
+            waits for the disk, or for a core.
     """
 
     def __init__(
@@ -95,7 +121,8 @@ class Watchdog:
         self._on_stuck = on_stuck
         self._on_lag = on_lag
         self._beats = 0
-        self._due = self._cpu_s = 0.0
+        self._due = self._cpu_s = self._beat_at = 0.0
+        self.idle = IdleShare()
         self._timer: asyncio.TimerHandle | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._stopped = threading.Event()
@@ -104,7 +131,7 @@ class Watchdog:
     def start(self) -> None:
         """Start watching the running loop."""
         self._loop = asyncio.get_running_loop()
-        self._cpu_s = time.thread_time()
+        self._cpu_s, self._beat_at = time.thread_time(), self._loop.time()
         self._schedule(HEARTBEAT_S)
         self._thread.start()
 
@@ -123,9 +150,13 @@ class Watchdog:
         self._beats += 1
         cpu_s = time.thread_time()
         used_s, self._cpu_s = cpu_s - self._cpu_s, cpu_s
-        if self._loop is not None and self._on_lag is not None:
-            lag_s = max(0.0, self._loop.time() - self._due)
-            self._on_lag(lag_s, min(lag_s, used_s))
+        if self._loop is not None:
+            now = self._loop.time()
+            passed_s, self._beat_at = now - self._beat_at, now
+            lag_s = max(0.0, now - self._due)
+            self.idle.add(max(used_s, lag_s), passed_s)
+            if self._on_lag is not None:
+                self._on_lag(lag_s, min(lag_s, used_s))
         self._schedule(heartbeat_s(used_s))
 
     def _watch(self) -> None:

@@ -16,6 +16,10 @@ from barnabas.cluster.runtime.failpoints import FOLLOWER_FETCH, Action
 from barnabas.cluster.runtime.metrics import BrokerState
 
 LONGEST = "barnabas_event_loop_longest_turn_seconds"
+IDLE = (
+    "kafka_server_KafkaRequestHandlerPool_RequestHandlerAvgIdlePercent",
+    "kafka_network_SocketServer_NetworkProcessorAvgIdlePercent",
+)
 RECENT = "barnabas_event_loop_recent_longest_turn_seconds"
 
 
@@ -121,6 +125,8 @@ async def test_the_longest_turn_of_the_loop_is_shown(tmp_path, monkeypatch):
         await measured.wait()
         assert process.metrics.registry.get_sample_value(LONGEST) >= 0.15
         assert process.metrics.registry.get_sample_value(RECENT) >= 0.15
+        for idle in IDLE:
+            assert 0.9 < process.metrics.registry.get_sample_value(idle) < 1.0
 
 
 async def test_a_signal_during_the_start_cancels_it(tmp_path):

@@ -1,11 +1,18 @@
 import json
+import math
 import re
 from pathlib import Path
 
 import pytest
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from barnabas.cluster.runtime.dashboard_names import DashboardNames, dashboard_name, quantile
+from barnabas.cluster.runtime.dashboard_names import (
+    DECAY_PER_SECOND,
+    DashboardNames,
+    RecentCounts,
+    dashboard_name,
+    quantile,
+)
 from barnabas.cluster.runtime.metrics import Metrics
 
 INFINITE = float("inf")
@@ -24,6 +31,14 @@ METRIC = re.compile(r"\b(?:kafka|barnabas)_\w+")
         (
             "kafka_server_ReplicaManager_UnderReplicatedPartitions",
             "kafka_server_replicamanager_underreplicatedpartitions",
+        ),
+        (
+            "kafka_server_KafkaRequestHandlerPool_RequestHandlerAvgIdlePercent",
+            "kafka_server_kafkarequesthandlerpool_requesthandleravgidle_percent",
+        ),
+        (
+            "kafka_network_SocketServer_NetworkProcessorAvgIdlePercent",
+            "kafka_network_socketserver_networkprocessoravgidle_percent",
         ),
         ("process_resident_memory_bytes", "process_resident_memory_bytes"),
         ("barnabas_live_brokers", "barnabas_live_brokers"),
@@ -76,3 +91,41 @@ def test_the_dashboard_asks_for_metrics_that_there_are():
         counter = name.endswith("_total")
         assert (metrics.get(name.removesuffix("_total")) == "counter") is counter, name
         assert counter or name in metrics, name
+
+
+def test_recent_counts_weigh_old_values_less():
+    recent, minute = RecentCounts(), math.exp(-60 * DECAY_PER_SECOND)
+    assert recent.look([10, 10], 0.0) == [10, 10]
+    assert recent.look([10, 14], 60.0) == pytest.approx([10 * minute, 10 * minute + 4])
+
+
+def test_recent_counts_stay_as_long_as_there_is_no_new_value():
+    recent = RecentCounts()
+    recent.look([1, 2], 0.0)
+    assert recent.look([1, 2], 1e9) == [1, 2]
+    assert recent.look([1, 3], 2e9) == [0, 1]
+
+
+def test_recent_counts_that_shrink_belong_to_a_new_histogram():
+    recent = RecentCounts()
+    recent.look([5, 5], 0.0)
+    assert recent.look([1, 2], 1.0) == [1, 2]
+
+
+def test_quantiles_are_those_of_recent_values():
+    now = 0.0
+    registry, renamed = CollectorRegistry(), CollectorRegistry()
+    time = Histogram("kafka_a_B_TimeMs", "t", buckets=(1, 100, 200), registry=registry)
+    renamed.register(DashboardNames(registry, lambda: now))
+
+    def median():
+        return renamed.get_sample_value("kafka_a_b_timems", {"quantile": "0.5"})
+
+    for _ in range(1000):
+        time.observe(150)
+    assert median() > 100
+    now = 600.0
+    for _ in range(100):
+        time.observe(0.5)
+    assert median() < 1  # most values since the start are 150
+    assert renamed.get_sample_value("kafka_a_b_timems_count") == 1100

@@ -1,7 +1,9 @@
 import asyncio
+import math
 import threading
 import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,7 +11,9 @@ from barnabas.cluster.runtime.watchdog import (
     HEARTBEAT_S,
     IDLE_CPU_S,
     IDLE_HEARTBEAT_S,
+    IDLE_WINDOW_S,
     WINDOW_S,
+    IdleShare,
     LongestTurns,
     Watchdog,
     heartbeat_s,
@@ -107,3 +111,34 @@ def test_an_old_turn_is_forgotten_though_no_other_came():
     longest.add(3.0, 1.0)
     assert [longest.recent(at) for at in (59.0, 119.0, 120.0)] == [3.0, 3.0, 0.0]
     assert longest.ever == 3.0
+
+
+def test_the_idle_share_follows_the_last_minute():
+    idle = IdleShare()
+    assert idle.share == 1.0
+    for _ in range(600):
+        idle.add(0.75, 1.0)
+    assert idle.share == pytest.approx(0.25, abs=0.001)
+    idle.add(0.0, IDLE_WINDOW_S)
+    assert idle.share == pytest.approx(1 - 0.75 / math.e, abs=0.001)
+
+
+def test_the_idle_share_is_never_negative():
+    idle = IdleShare()
+    idle.add(70.0, 1e6)  # the thread's clock is not the loop's
+    idle.add(2e6, 1e6)
+    idle.add(1.0, 0.0)
+    assert idle.share == 0.0
+
+
+async def test_a_loop_that_works_or_waits_for_the_disk_is_not_idle():
+    beats = asyncio.Queue()
+    watchdog = Watchdog(18, lambda: None, lambda lag, _: beats.put_nowait(lag))
+    watchdog.start()
+    await beats.get()
+    before = watchdog.idle.share
+    threading.Event().wait(0.5)  # a turn that waits
+    while await beats.get() < 0.4:
+        pass
+    assert before - watchdog.idle.share > 0.4 / IDLE_WINDOW_S / 2
+    watchdog.stop()
