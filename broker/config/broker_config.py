@@ -16,7 +16,7 @@ from barnabas.broker.config.listeners import parse_listeners, parse_security_map
 from barnabas.broker.config.peer_security import PeerSecurity, peer_security
 from barnabas.broker.config.security import is_listener_setting, listener_security
 from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.server.listener_security import ListenerSecurity
+from barnabas.broker.server.security.listener_security import ListenerSecurity
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.configs.broker import BROKER_CONFIGS
 from barnabas.cluster.model.configs.declarations import ConfigError, Value, parse_given, with_defaults

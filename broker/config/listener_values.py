@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from barnabas.broker.server.mechanisms import LOGIN_MODULES
+from barnabas.broker.server.security.mechanisms import LOGIN_MODULES
 from barnabas.cluster.model.configs.declarations import HIDDEN, Config, ConfigError, Value, table
 from barnabas.cluster.model.configs.security import LISTENER_PREFIX, SECURITY_CONFIGS
 from barnabas.cluster.model.jaas import JaasEntry, JaasError, parse_jaas

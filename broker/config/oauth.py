@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from barnabas.broker.config.listener_values import ListenerValues
 from barnabas.broker.core.sasl.bearer_tokens import UnsecuredOptions, unsecured_options
-from barnabas.broker.server.key_source import URLS, is_allowed
-from barnabas.broker.server.mechanisms import OAUTHBEARER
-from barnabas.broker.server.signed_tokens import SignedOptions
+from barnabas.broker.server.security.key_source import URLS, is_allowed
+from barnabas.broker.server.security.mechanisms import OAUTHBEARER
+from barnabas.broker.server.security.signed_tokens import SignedOptions
 from barnabas.cluster.model.configs.declarations import HIDDEN, ConfigError
 from barnabas.cluster.model.jaas import MODULES, JaasEntry
 

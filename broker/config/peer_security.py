@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from barnabas.broker.config.listener_values import ListenerValues
 from barnabas.broker.config.tls import ssl_settings
-from barnabas.broker.server.listener_security import SslSettings
+from barnabas.broker.server.security.listener_security import SslSettings
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.configs.declarations import ConfigError, Value, render
 from barnabas.cluster.model.configs.ssl import TLS_VERSIONS

@@ -11,8 +11,8 @@ from types import MappingProxyType
 from barnabas.broker.config.listener_values import CONFIGS, ListenerValues
 from barnabas.broker.config.oauth import token_options
 from barnabas.broker.config.tls import ssl_settings
-from barnabas.broker.server.listener_security import ListenerSecurity, MechanismSettings
-from barnabas.broker.server.mechanisms import LOGIN_MODULES, OAUTHBEARER
+from barnabas.broker.server.security.listener_security import ListenerSecurity, MechanismSettings
+from barnabas.broker.server.security.mechanisms import LOGIN_MODULES, OAUTHBEARER
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.configs.declarations import ConfigError, Value
 from barnabas.cluster.model.configs.security import (

@@ -8,7 +8,7 @@ from __future__ import annotations
 from types import MappingProxyType
 
 from barnabas.broker.config.listener_values import ListenerValues
-from barnabas.broker.server.listener_security import SslSettings
+from barnabas.broker.server.security.listener_security import SslSettings
 from barnabas.cluster.model.configs.declarations import ConfigError, Value, render
 from barnabas.cluster.model.configs.security import SASL_PROTOCOLS
 from barnabas.cluster.model.configs.ssl import STORE_CONFIGS

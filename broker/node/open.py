@@ -40,7 +40,7 @@ from barnabas.cluster.runtime.logs import set_up_authorizer_log
 from barnabas.cluster.zk.client_settings import ZooKeeperSecurityError, security_of
 
 if TYPE_CHECKING:
-    from barnabas.broker.server.listener_tls import ListenerTls
+    from barnabas.broker.server.security.listener_tls import ListenerTls
 
 _log = structlog.get_logger("kafka.server.KafkaServer")
 _config_log = structlog.get_logger("kafka.server.KafkaConfig")

@@ -19,8 +19,8 @@ from barnabas.broker.errors import StartError
 from barnabas.broker.lifecycle.process import BrokerProcess
 from barnabas.broker.node.open import Storage
 from barnabas.broker.replicas.service import ReplicaService
-from barnabas.broker.server.peer_access import CLUSTER_ACTION, Certificates, PeerAccess, PeerIdentity
-from barnabas.broker.server.peer_claims import PeerClaims
+from barnabas.broker.server.peers.peer_access import CLUSTER_ACTION, Certificates, PeerAccess, PeerIdentity
+from barnabas.broker.server.peers.peer_claims import PeerClaims
 from barnabas.cluster.model.acls import CLUSTER_NAME
 from barnabas.cluster.model.brokers import Broker
 from barnabas.cluster.model.configs.declarations import ConfigError
@@ -31,7 +31,7 @@ from barnabas.cluster.model.principal_mapping import PrincipalMapping
 from barnabas.cluster.rpc.channels import take_credentials
 
 if TYPE_CHECKING:
-    from barnabas.broker.server.peer_credentials import PeerCredentials
+    from barnabas.broker.server.peers.peer_credentials import PeerCredentials
 
 _log = structlog.get_logger("kafka.server.KafkaServer")
 
@@ -85,7 +85,7 @@ async def open_peer_tls(process: BrokerProcess, stack: contextlib.AsyncExitStack
     if security is None:
         return None
     # The library behind it takes 7 MB, which a broker without TLS does not spend.
-    from barnabas.broker.server.peer_credentials import PeerCredentials  # noqa: PLC0415
+    from barnabas.broker.server.peers.peer_credentials import PeerCredentials  # noqa: PLC0415
 
     try:
         credentials = await asyncio.to_thread(PeerCredentials, security.load)

@@ -28,10 +28,10 @@ from barnabas.broker.replicas.purgatory_metrics import show_purgatory
 from barnabas.broker.replicas.service import ReplicaService
 from barnabas.broker.replicas.settings import ReplicaSettings
 from barnabas.broker.replicas.system_timer import SystemTimer
-from barnabas.broker.server.any_controller import AnyController
-from barnabas.broker.server.control_check import ControlRequestCheck
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
-from barnabas.broker.server.peers import PeerServer
+from barnabas.broker.server.peers.any_controller import AnyController
+from barnabas.broker.server.peers.control_check import ControlRequestCheck
+from barnabas.broker.server.peers.peers import PeerServer
 from barnabas.cluster.model.epochs import ControllerEpoch
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.model.requests import LeaderAndIsrRequest

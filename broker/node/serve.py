@@ -15,19 +15,19 @@ from barnabas.broker.lifecycle.process import BrokerProcess
 from barnabas.broker.node.open import Storage
 from barnabas.broker.node.replicate import Replication
 from barnabas.broker.node.tls import refusal_of
-from barnabas.broker.server.acceptor import ConnectionQuotas
-from barnabas.broker.server.clients import ClientListener
-from barnabas.broker.server.connection_limits import limits_of
 from barnabas.broker.server.context import ServerContext, ServerSettings
 from barnabas.broker.server.gates.table import guarded
-from barnabas.broker.server.key_source import KeySource
-from barnabas.broker.server.listener_security import ListenerSecurity
-from barnabas.broker.server.mechanisms import mechanisms_of
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
+from barnabas.broker.server.network.acceptor import ConnectionQuotas
+from barnabas.broker.server.network.clients import ClientListener
+from barnabas.broker.server.network.connection_limits import limits_of
+from barnabas.broker.server.network.registry import HANDLERS
 from barnabas.broker.server.quotas import ClientQuotas, DefaultRates, QuotaMetrics
-from barnabas.broker.server.registry import HANDLERS
 from barnabas.broker.server.request_meter import RequestMeter
-from barnabas.broker.server.signed_tokens import KeySet, SignedOptions
+from barnabas.broker.server.security.key_source import KeySource
+from barnabas.broker.server.security.listener_security import ListenerSecurity
+from barnabas.broker.server.security.mechanisms import mechanisms_of
+from barnabas.broker.server.security.signed_tokens import KeySet, SignedOptions
 from barnabas.cluster.model.client_quotas import connection_rate_of
 from barnabas.cluster.model.configs.declarations import UNLIMITED_LONG
 from barnabas.cluster.model.settings import settings_of

@@ -11,7 +11,7 @@ from barnabas.broker.errors import StartError
 from barnabas.cluster.model.configs.declarations import ConfigError
 
 if TYPE_CHECKING:
-    from barnabas.broker.server.listener_tls import ListenerTls
+    from barnabas.broker.server.security.listener_tls import ListenerTls
 
 RELOAD_SECONDS = 2.0
 """The interval in seconds between two checks whether the files of stores have changed."""
@@ -27,7 +27,7 @@ def open_tls(config: BrokerConfig) -> Mapping[str, ListenerTls]:
     if not secured:
         return {}
     # The library behind it takes 7 MB, which a broker without TLS does not spend.
-    from barnabas.broker.server.listener_tls import ListenerTls  # noqa: PLC0415
+    from barnabas.broker.server.security.listener_tls import ListenerTls  # noqa: PLC0415
 
     try:
         return {name: ListenerTls(name, settings) for name, settings in secured.items()}

@@ -15,10 +15,10 @@ from types import SimpleNamespace
 
 from barnabas.broker.core.sasl.authentication import SaslAuthentication
 from barnabas.broker.core.sasl.bearer_tokens import UnsecuredOptions
-from barnabas.broker.server.listener_security import MechanismSettings
-from barnabas.broker.server.mechanisms import LOGIN_MODULES, OAUTHBEARER, PLAIN, mechanisms_of
+from barnabas.broker.server.network.sasl_gate import FOR_THE_GATE, SaslGate
 from barnabas.broker.server.request_meter import RequestMeter
-from barnabas.broker.server.sasl_gate import FOR_THE_GATE, SaslGate
+from barnabas.broker.server.security.listener_security import MechanismSettings
+from barnabas.broker.server.security.mechanisms import LOGIN_MODULES, OAUTHBEARER, PLAIN, mechanisms_of
 from barnabas.broker.wire.apis import APIS
 from barnabas.broker.wire.frames import UnreadableFrameError
 from barnabas.cluster.model.jaas import JaasEntry

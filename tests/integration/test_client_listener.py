@@ -19,10 +19,10 @@ import pytest
 from barnabas.broker.core.connection_quotas import ConnectionLimits
 from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.replicas.interface import Appended, EpochEnd, Fetched, ListedOffset
-from barnabas.broker.server.acceptor import ConnectionQuotas
-from barnabas.broker.server.clients import ClientListener
 from barnabas.broker.server.context import ServerContext, ServerSettings
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
+from barnabas.broker.server.network.acceptor import ConnectionQuotas
+from barnabas.broker.server.network.clients import ClientListener
 from barnabas.broker.server.quotas import ClientQuotas
 from barnabas.broker.server.request_meter import RequestMeter
 from barnabas.cluster.model.brokers import Broker, Endpoint

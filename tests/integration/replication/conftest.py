@@ -19,8 +19,8 @@ from barnabas.broker.replicas.hosted import HostedPartition
 from barnabas.broker.replicas.interface import Appended, Fetched, FetchPartition
 from barnabas.broker.replicas.service import ReplicaService
 from barnabas.broker.replicas.settings import ReplicaSettings
-from barnabas.broker.server.control_check import ControlRequestCheck
-from barnabas.broker.server.peers import PeerServer
+from barnabas.broker.server.peers.control_check import ControlRequestCheck
+from barnabas.broker.server.peers.peers import PeerServer
 from barnabas.cluster.model.brokers import Broker, Endpoint
 from barnabas.cluster.model.commands.command import Refused
 from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch, PartitionVersion

@@ -6,7 +6,7 @@ import pytest
 
 from barnabas.broker.config.broker_config import parse
 from barnabas.broker.core.sasl.bearer_tokens import UnsecuredOptions
-from barnabas.broker.server.signed_tokens import SignedOptions
+from barnabas.broker.server.security.signed_tokens import SignedOptions
 from barnabas.cluster.model.configs.declarations import ConfigError
 
 MODULES = "org.apache.kafka.common.security.oauthbearer"

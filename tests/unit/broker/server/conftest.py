@@ -16,10 +16,10 @@ from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.core.sasl.authentication import Mechanism
 from barnabas.broker.core.sasl.plain import PlainSaslServer
 from barnabas.broker.replicas.interface import Appended, Deleted, EpochEnd, Fetched, ListedOffset
-from barnabas.broker.server.acceptor import ConnectionQuotas
-from barnabas.broker.server.clients import ClientListener
 from barnabas.broker.server.context import ServerContext, ServerSettings
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
+from barnabas.broker.server.network.acceptor import ConnectionQuotas
+from barnabas.broker.server.network.clients import ClientListener
 from barnabas.broker.server.quotas import ClientQuotas
 from barnabas.broker.server.request_meter import RequestMeter
 from barnabas.broker.wire.apis import APIS

@@ -11,7 +11,7 @@ import dataclasses
 
 import pytest
 
-from barnabas.broker.server.registry import HANDLERS
+from barnabas.broker.server.network.registry import HANDLERS
 from barnabas.broker.wire.apis import ApiKey
 from barnabas.cluster.model.errors import ErrorCode
 from tests.unit.broker.server.gates.rows import NEEDS_NOTHING, ROWS, TOLD, request_of, versions

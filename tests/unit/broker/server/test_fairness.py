@@ -10,10 +10,10 @@ import uvloop
 
 from barnabas.broker.core.connection_quotas import ConnectionLimits
 from barnabas.broker.server import fairness
-from barnabas.broker.server.acceptor import ConnectionQuotas
-from barnabas.broker.server.clients import ClientListener
 from barnabas.broker.server.fairness import FairQueue, Share
 from barnabas.broker.server.handlers import api_versions
+from barnabas.broker.server.network.acceptor import ConnectionQuotas
+from barnabas.broker.server.network.clients import ClientListener
 from barnabas.broker.wire.apis import ApiKey
 
 

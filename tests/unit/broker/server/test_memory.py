@@ -16,20 +16,20 @@ from structlog.testing import capture_logs
 
 from barnabas.broker.core.connection_quotas import ConnectionLimits
 from barnabas.broker.replicas.interface import Fetched
-from barnabas.broker.server import clients as clients_module
-from barnabas.broker.server import connection as connection_module
-from barnabas.broker.server.acceptor import ConnectionQuotas
-from barnabas.broker.server.clients import ClientListener
-from barnabas.broker.server.connection import ClientConnection
 from barnabas.broker.server.handlers.metadata import SHORT_ANSWER
 from barnabas.broker.server.memory import AnswerMemory, ArrivingMemory, RequestMemory
-from barnabas.broker.server.outgoing import Outgoing
-from barnabas.broker.server.pipeline import RequestPipeline
+from barnabas.broker.server.network import clients as clients_module
+from barnabas.broker.server.network import connection as connection_module
+from barnabas.broker.server.network.acceptor import ConnectionQuotas
+from barnabas.broker.server.network.clients import ClientListener
+from barnabas.broker.server.network.connection import ClientConnection
+from barnabas.broker.server.network.outgoing import Outgoing
+from barnabas.broker.server.network.pipeline import RequestPipeline
 from barnabas.broker.wire.receive import ReceiveBuffer
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
+from tests.unit.broker.server.network.test_connection import reset, until
 from tests.unit.broker.server.raw_client import Client, framed
-from tests.unit.broker.server.test_connection import reset, until
 
 ORDERS_0 = TopicPartition("orders", 0)
 LONG = 200_000

@@ -9,7 +9,7 @@ import pytest
 from kio.serial import entity_reader
 
 from barnabas.broker.replicas.interface import Fetched
-from barnabas.broker.server.connection import ClientConnection
+from barnabas.broker.server.network.connection import ClientConnection
 from barnabas.broker.wire.schemas import RESPONSE, load_schema
 from barnabas.cluster.model.client_quotas import QuotaEntity
 from barnabas.cluster.model.errors import ErrorCode

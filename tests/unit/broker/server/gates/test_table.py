@@ -8,7 +8,7 @@ from itertools import product
 import pytest
 
 from barnabas.broker.server.gates.table import GATES, OPEN, guarded
-from barnabas.broker.server.registry import HANDLERS
+from barnabas.broker.server.network.registry import HANDLERS
 from barnabas.broker.wire.apis import ApiKey
 from barnabas.broker.wire.frames import encode
 from tests.unit.broker.server.gates.asking import ask, codes, context_with, handler_of

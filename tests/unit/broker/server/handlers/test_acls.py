@@ -9,7 +9,7 @@ import pytest
 from barnabas.broker.replicas import turn
 from barnabas.broker.server import acl_requests
 from barnabas.broker.server.context import CloseConnectionError
-from barnabas.broker.server.registry import HANDLERS
+from barnabas.broker.server.network.registry import HANDLERS
 from barnabas.broker.wire.apis import APIS, ApiKey
 from barnabas.broker.wire.frames import encode
 from barnabas.cluster.model import acl_filters

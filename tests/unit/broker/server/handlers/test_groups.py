@@ -24,7 +24,7 @@ from barnabas.broker.core.group.states import GroupState
 from barnabas.broker.replicas import turn
 from barnabas.broker.server.context import Building
 from barnabas.broker.server.handlers.join_group import MAX_NAME_BYTES, MAX_PROTOCOLS
-from barnabas.broker.server.registry import HANDLERS
+from barnabas.broker.server.network.registry import HANDLERS
 from barnabas.broker.wire.apis import APIS, ApiKey
 from barnabas.broker.wire.frames import encode
 from barnabas.broker.wire.schemas import REQUEST, load_payload_module, load_schema

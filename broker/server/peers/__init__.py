@@ -1,0 +1,1 @@
+"""gRPC between brokers: the listener, the check of its callers, and calls of the active controller."""

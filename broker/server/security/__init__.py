@@ -1,0 +1,1 @@
+"""The security of listeners: TLS, SASL mechanisms and the keys that sign bearer tokens."""
