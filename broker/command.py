@@ -14,8 +14,8 @@ import structlog
 import uvloop
 
 from barnabas.broker.config.broker_config import BrokerConfig, SettingsFileError, parse, read_settings
+from barnabas.broker.config.start_error import StartError
 from barnabas.broker.disk.files import lock_file
-from barnabas.broker.errors import StartError
 from barnabas.broker.node.run import run
 from barnabas.cluster.model.configs.declarations import ConfigError
 from barnabas.cluster.rpc import channels

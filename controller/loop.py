@@ -27,7 +27,7 @@ from barnabas.controller.core.protocol.inputs import (
     ShutdownEventThread,
 )
 from barnabas.controller.perform import Performer
-from barnabas.controller.watches import Coalescer
+from barnabas.controller.zookeeper.watches import Coalescer
 
 _log = structlog.stdlib.get_logger("kafka.controller.ControllerEventManager")
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from barnabas.cluster.model.brokers import Broker
 from barnabas.cluster.model.commands.command import ControllerPort
+from barnabas.cluster.model.configs.settings import setting
 from barnabas.cluster.model.epochs import ControllerEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
@@ -34,7 +35,6 @@ from barnabas.cluster.model.requests import (
     StopReplicaResponse,
     UpdateMetadataResponse,
 )
-from barnabas.cluster.model.settings import setting
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.statechange_log import StateChangeLog
 from barnabas.cluster.runtime.supervisor import Supervisor
@@ -60,7 +60,7 @@ from barnabas.controller.core.protocol.inputs import (
 from barnabas.controller.loop import ControllerLoop
 from barnabas.controller.perform import Performer, Receivers
 from barnabas.controller.service import Service
-from barnabas.controller.watches import input_of
+from barnabas.controller.zookeeper.watches import input_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from barnabas.broker.core.group.settings import GroupConfig
-from barnabas.cluster.model.settings import setting
+from barnabas.cluster.model.configs.settings import setting
 
 _MINUTE_MS = 60_000
 

@@ -9,8 +9,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from barnabas.broker.core.quota_rates import SampledRate, throttle_ms
+from barnabas.cluster.model.configs.settings import setting
 from barnabas.cluster.model.ids import BrokerId
-from barnabas.cluster.model.settings import setting
 
 DEFAULT_WINDOWS, DEFAULT_WINDOW_S = 11, 1
 """The defaults of ``replication.quota.window.num`` and ``replication.quota.window.size.seconds``."""

@@ -13,10 +13,10 @@ import structlog
 
 from barnabas.cluster.model.commands.command import ControllerPort, Refused
 from barnabas.cluster.model.commands.shutdown import ControlledShutdown, ControlledShutdownResult
+from barnabas.cluster.model.configs.settings import setting
 from barnabas.cluster.model.epochs import BrokerEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
-from barnabas.cluster.model.settings import setting
 
 _log = structlog.get_logger("kafka.server.KafkaServer")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from barnabas.broker.errors import StartError
+from barnabas.broker.config.start_error import StartError
 
 
 @contextmanager

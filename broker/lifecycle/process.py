@@ -13,8 +13,8 @@ from typing import Any
 import structlog
 
 from barnabas.broker.config.broker_config import BrokerConfig
+from barnabas.broker.config.start_error import StartError
 from barnabas.broker.disk.files import keep_spare_descriptors
-from barnabas.broker.errors import StartError
 from barnabas.broker.lifecycle.descriptors import FOR_THE_DISK, first_kept_from_logs, raise_limit
 from barnabas.broker.lifecycle.pid_file import pid_file
 from barnabas.cluster.model.statechange.levels import Level

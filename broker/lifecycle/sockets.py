@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from barnabas.broker.errors import StartError
+from barnabas.broker.config.start_error import StartError
 from barnabas.cluster.model.brokers import Endpoint
 
 BACKLOG = 512

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from barnabas.broker.config.broker_config import BrokerConfig
+from barnabas.broker.config.start_error import StartError
 from barnabas.broker.disk.checkpoints import META_PROPERTIES, read_meta_properties
 from barnabas.broker.disk.errors import CorruptCheckpointError
-from barnabas.broker.errors import StartError
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.store import ZooKeeperStore

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from barnabas.broker.errors import StartError
+from barnabas.broker.config.start_error import StartError
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.epochs import BrokerEpoch
 from barnabas.cluster.model.ids import BrokerId

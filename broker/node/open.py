@@ -21,12 +21,12 @@ from barnabas.broker.config.broker_config import BrokerConfig
 from barnabas.broker.config.changes import ConfigChanges
 from barnabas.broker.config.dynamic import DynamicBrokerConfig
 from barnabas.broker.config.handler import ConfigHandler
+from barnabas.broker.config.start_error import StartError
 from barnabas.broker.config.topics import TopicConfigs
 from barnabas.broker.core.replication_quota import QuotaWindows
 from barnabas.broker.disk.errors import KafkaStorageError
 from barnabas.broker.disk.flush_stats import FLUSH_STATS
 from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
-from barnabas.broker.errors import StartError
 from barnabas.broker.lifecycle.process import BrokerProcess
 from barnabas.broker.lifecycle.sockets import bind
 from barnabas.broker.membership.identity import broker_id_of, new_cluster_id
@@ -34,8 +34,8 @@ from barnabas.broker.membership.registration import Membership, ZooKeeperAddress
 from barnabas.broker.node.tls import open_tls, reload
 from barnabas.cluster.model.configs.authorizer import rules_of
 from barnabas.cluster.model.configs.declarations import ConfigError, Value
+from barnabas.cluster.model.configs.settings import settings_of
 from barnabas.cluster.model.ids import BrokerId
-from barnabas.cluster.model.settings import settings_of
 from barnabas.cluster.runtime.logs import set_up_authorizer_log
 from barnabas.cluster.zk.client_settings import ZooKeeperSecurityError, security_of
 

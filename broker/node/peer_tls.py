@@ -15,7 +15,7 @@ import structlog
 
 from barnabas.broker.authorizer.authorizer import AclAuthorizer, requester_of
 from barnabas.broker.config.broker_config import BrokerConfig
-from barnabas.broker.errors import StartError
+from barnabas.broker.config.start_error import StartError
 from barnabas.broker.lifecycle.process import BrokerProcess
 from barnabas.broker.node.open import Storage
 from barnabas.broker.replicas.service import ReplicaService

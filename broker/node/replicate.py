@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import structlog
 
 from barnabas.broker.config.broker_config import BrokerConfig
+from barnabas.broker.config.start_error import StartError
 from barnabas.broker.coordinator.coordinator import GroupCoordinator
 from barnabas.broker.coordinator.metrics import show_groups
 from barnabas.broker.coordinator.offsets_topic import OffsetsTopic
 from barnabas.broker.coordinator.settings import GroupSettings
 from barnabas.broker.core.replication_quota import ReplicationQuota
-from barnabas.broker.errors import StartError
 from barnabas.broker.lifecycle.descriptors import most_peer_connections
 from barnabas.broker.lifecycle.process import BrokerProcess
 from barnabas.broker.membership.leader_store import LeaderStore
@@ -32,10 +32,10 @@ from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
 from barnabas.broker.server.peers.any_controller import AnyController
 from barnabas.broker.server.peers.control_check import ControlRequestCheck
 from barnabas.broker.server.peers.peers import PeerServer
+from barnabas.cluster.model.configs.settings import settings_of
 from barnabas.cluster.model.epochs import ControllerEpoch
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.model.requests import LeaderAndIsrRequest
-from barnabas.cluster.model.settings import settings_of
 from barnabas.cluster.model.statechange.levels import Level
 from barnabas.cluster.zk.errors import SessionExpired
 from barnabas.controller.node import ControllerNode, ControllerSettings

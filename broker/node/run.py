@@ -12,8 +12,8 @@ import gc
 import structlog
 
 from barnabas.broker.config.broker_config import BrokerConfig
+from barnabas.broker.config.start_error import StartError
 from barnabas.broker.disk.errors import InconsistentDirectoryError, KafkaStorageError
-from barnabas.broker.errors import StartError
 from barnabas.broker.lifecycle.controlled_shutdown import ControlledShutdownSettings, shut_down_controlled
 from barnabas.broker.lifecycle.first_metadata import wait_for_first_metadata
 from barnabas.broker.lifecycle.housekeeping import keep_logs
@@ -25,7 +25,7 @@ from barnabas.broker.node.replicate import Replication, open_replication
 from barnabas.broker.node.serve import serve_clients
 from barnabas.broker.node.tls import keep_stores
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
-from barnabas.cluster.model.settings import settings_of
+from barnabas.cluster.model.configs.settings import settings_of
 from barnabas.cluster.runtime.metrics import BrokerState
 from barnabas.cluster.zk.errors import ZooKeeperError
 

@@ -30,7 +30,7 @@ from barnabas.broker.server.security.mechanisms import mechanisms_of
 from barnabas.broker.server.security.signed_tokens import KeySet, SignedOptions
 from barnabas.cluster.model.client_quotas import connection_rate_of
 from barnabas.cluster.model.configs.declarations import UNLIMITED_LONG
-from barnabas.cluster.model.settings import settings_of
+from barnabas.cluster.model.configs.settings import settings_of
 
 _log = structlog.get_logger("kafka.server.KafkaServer")
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from barnabas.broker.config.broker_config import BrokerConfig
-from barnabas.broker.errors import StartError
+from barnabas.broker.config.start_error import StartError
 from barnabas.cluster.model.configs.declarations import ConfigError
 
 if TYPE_CHECKING:

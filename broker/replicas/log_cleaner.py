@@ -33,8 +33,8 @@ from barnabas.broker.replicas.cleaner_report import beginning, described, statis
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, Logs
 from barnabas.broker.replicas.retention import LogRetention
 from barnabas.broker.replicas.turn import Turn
+from barnabas.cluster.model.configs.settings import setting
 from barnabas.cluster.model.ids import Offset, TopicPartition
-from barnabas.cluster.model.settings import setting
 from barnabas.cluster.runtime.cleaner_metrics import CleanerFigures, DirectoryFigures
 from barnabas.cluster.runtime.supervisor import Supervisor
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from barnabas.cluster.model.settings import setting
+from barnabas.cluster.model.configs.settings import setting
 
 
 @dataclass(frozen=True, slots=True)

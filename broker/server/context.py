@@ -21,8 +21,8 @@ from barnabas.broker.wire.frames import Body, Request
 from barnabas.cluster.model.client_quotas import QuotaEntity
 from barnabas.cluster.model.commands.command import ControllerPort
 from barnabas.cluster.model.configs.described import BrokerSettings
+from barnabas.cluster.model.configs.settings import setting
 from barnabas.cluster.model.ids import BrokerId, ProducerId
-from barnabas.cluster.model.settings import setting
 from barnabas.cluster.zk.store_configs import ResourceConfigs
 
 

@@ -16,7 +16,6 @@ from barnabas.cluster.zk import errors
 from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.store import ZooKeeperStore
 from barnabas.cluster.zk.store_partitions import WriteResult
-from barnabas.controller.candidacy import Candidacy
 from barnabas.controller.core.election.effects import (
     ContestController,
     GiveUpController,
@@ -40,12 +39,13 @@ from barnabas.controller.core.protocol.broker_znodes import (
 )
 from barnabas.controller.core.protocol.effects import Ask, ControllerFence
 from barnabas.controller.core.topics.effects import CreateTopic, ReadAssignments, ReadTopics, TopicRead
-from barnabas.controller.watches import is_watched_by_active_controller_only
+from barnabas.controller.zookeeper.candidacy import Candidacy
 from barnabas.controller.zookeeper.configs import CONFIGS
 from barnabas.controller.zookeeper.leader_elections import ELECTIONS
 from barnabas.controller.zookeeper.reading import Answerer, fence_of, read_readable
 from barnabas.controller.zookeeper.reassignment import REASSIGNMENT
 from barnabas.controller.zookeeper.topics import TOPICS
+from barnabas.controller.zookeeper.watches import is_watched_by_active_controller_only
 
 _log = structlog.stdlib.get_logger("kafka.controller.KafkaController")
 

@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from barnabas.broker.config.broker_config import parse
-from barnabas.broker.errors import StartError
+from barnabas.broker.config.start_error import StartError
 from barnabas.broker.membership.registration import Membership
 from barnabas.broker.node.run import run
 

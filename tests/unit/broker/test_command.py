@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from barnabas.broker import command
-from barnabas.broker.errors import StartError
+from barnabas.broker.config.start_error import StartError
 
 HOLDER = """
 import sys

@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from barnabas.broker.errors import StartError
+from barnabas.broker.config.start_error import StartError
 from barnabas.broker.lifecycle.pid_file import pid_file
 
 

@@ -10,7 +10,7 @@ import urllib.request
 import pytest
 
 from barnabas.broker.config.broker_config import parse
-from barnabas.broker.errors import StartError
+from barnabas.broker.config.start_error import StartError
 from barnabas.broker.lifecycle.process import BrokerProcess
 from barnabas.cluster.runtime.failpoints import FOLLOWER_FETCH, Action
 from barnabas.cluster.runtime.metrics import BrokerState

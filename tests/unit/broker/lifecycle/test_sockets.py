@@ -2,7 +2,7 @@ import socket
 
 import pytest
 
-from barnabas.broker.errors import StartError
+from barnabas.broker.config.start_error import StartError
 from barnabas.broker.lifecycle.sockets import bind, port_of
 from barnabas.cluster.model.brokers import Endpoint
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import pytest
 
 from barnabas.broker.config.broker_config import parse
-from barnabas.broker.errors import StartError
+from barnabas.broker.config.start_error import StartError
 from barnabas.broker.membership.identity import broker_id_of, new_cluster_id, stored_broker_id
 from barnabas.cluster.zk.operations import Stat
 

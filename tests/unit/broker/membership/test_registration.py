@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from barnabas.broker.errors import StartError
+from barnabas.broker.config.start_error import StartError
 from barnabas.broker.membership import registration
 from barnabas.broker.membership.registration import (
     InconsistentClusterIdError,

@@ -5,7 +5,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from barnabas.broker.config.broker_config import parse
-from barnabas.broker.errors import StartError
+from barnabas.broker.config.start_error import StartError
 from barnabas.broker.node.open import bind_listeners, log_values
 
 

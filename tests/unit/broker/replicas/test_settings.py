@@ -11,7 +11,7 @@ from barnabas.broker.replicas.settings import ReplicaSettings
 from barnabas.broker.server.context import ServerSettings
 from barnabas.cluster.model.configs.broker import BROKER_CONFIGS
 from barnabas.cluster.model.configs.declarations import Type
-from barnabas.cluster.model.settings import setting_names
+from barnabas.cluster.model.configs.settings import setting_names
 from barnabas.controller.node import ControllerSettings
 
 PYTHON_TYPES = {Type.BOOLEAN: bool, Type.SHORT: int, Type.INT: int, Type.LONG: int, Type.STRING: str}

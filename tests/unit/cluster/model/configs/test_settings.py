@@ -6,7 +6,7 @@ import pytest
 
 from barnabas.cluster.model.configs.broker import BROKER_CONFIGS
 from barnabas.cluster.model.configs.declarations import with_defaults
-from barnabas.cluster.model.settings import setting, setting_names, settings_of
+from barnabas.cluster.model.configs.settings import setting, setting_names, settings_of
 
 
 @dataclass(frozen=True, slots=True)

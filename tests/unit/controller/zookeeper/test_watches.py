@@ -16,7 +16,7 @@ from barnabas.controller.core.protocol.inputs import (
     TopicChange,
     ZkPartitionReassignment,
 )
-from barnabas.controller.watches import Coalescer, input_of, is_watched_by_active_controller_only
+from barnabas.controller.zookeeper.watches import Coalescer, input_of, is_watched_by_active_controller_only
 
 
 @pytest.mark.parametrize(

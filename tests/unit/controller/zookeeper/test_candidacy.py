@@ -6,9 +6,9 @@ from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.zk.errors import ControllerMoved
 from barnabas.cluster.zk.fence import Fence
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
-from barnabas.controller.candidacy import Candidacy
 from barnabas.controller.core.election.effects import Lost
 from barnabas.controller.core.protocol.effects import ControllerFence
+from barnabas.controller.zookeeper.candidacy import Candidacy
 
 STRAY = Claim(None, Owner.NOBODY, 4)
 TWO = ControllerEpoch(2)
