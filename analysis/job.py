@@ -33,22 +33,22 @@ from barnabas.analysis.alerting.arguments import Alerting, add_arguments, alerti
 from barnabas.analysis.alerting.store import AlertsFileError
 from barnabas.analysis.alerting.watch import AddressError, watching
 from barnabas.analysis.derived.store import derive, derive_here
-from barnabas.analysis.ending import undisturbed, until_signal
-from barnabas.analysis.engine import in_this_process
 from barnabas.analysis.follow import PAUSE_S, Follower
-from barnabas.analysis.gateway import outlive
 from barnabas.analysis.output import LocalOutput, OccupiedError, Output, output_at
-from barnabas.analysis.progress import BELOW_SPARK_SUBMIT, progress, tell
 from barnabas.analysis.questions.reading import cluster_id
 from barnabas.analysis.questions.story import observed
 from barnabas.analysis.report.document import Document, gather
 from barnabas.analysis.report.files import Format, write_report
 from barnabas.analysis.report.words import count
+from barnabas.analysis.runtime.ending import undisturbed, until_signal
+from barnabas.analysis.runtime.engine import in_this_process
+from barnabas.analysis.runtime.gateway import outlive
+from barnabas.analysis.runtime.progress import BELOW_SPARK_SUBMIT, progress, tell
+from barnabas.analysis.runtime.session import Amount, SparkStartError, spark_session
+from barnabas.analysis.runtime.threads import threads
 from barnabas.analysis.scan import AS_WRITTEN, SPLIT_BYTES_MIN, Reading
-from barnabas.analysis.session import Amount, SparkStartError, spark_session
 from barnabas.analysis.sources import STDIN, NothingToReadError, Sources, find, spooled
 from barnabas.analysis.story.episodes import episodes
-from barnabas.analysis.threads import threads
 
 DEFAULT_OUT = "barnabas-report"
 """The default of ``--out``: a folder below the working directory."""

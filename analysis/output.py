@@ -20,13 +20,13 @@ from pyspark.sql import SparkSession
 
 from barnabas.analysis.derived.catalog import DERIVED
 from barnabas.analysis.derived.store import EVENTS_TABLE
-from barnabas.analysis.parts import write_files
+from barnabas.analysis.reading.parts import write_files
+from barnabas.analysis.reading.tables import FILES
 from barnabas.analysis.report.detail import FOLDER as DETAIL_FOLDER
 from barnabas.analysis.report.document import Document
 from barnabas.analysis.report.files import REPORTS, Format, print_report, save_report
 from barnabas.analysis.scan import Reading, save_events, write_events, write_few_events
 from barnabas.analysis.sources import Sources, is_uri
-from barnabas.analysis.tables import FILES
 
 FILES_TABLE = "files"
 

@@ -24,16 +24,16 @@ from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from barnabas.analysis.growing import added_blocks
-from barnabas.analysis.parts import PartWriter, commit, prepare
 from barnabas.analysis.reading.blocks import BlockReader, Origin, Typed, read_entries
 from barnabas.analysis.reading.encodings import DamagedError
 from barnabas.analysis.reading.entries import Entry
 from barnabas.analysis.reading.metadata.history import read_log
 from barnabas.analysis.reading.metadata.segments import is_segment
+from barnabas.analysis.reading.parts import PartWriter, commit, prepare
 from barnabas.analysis.reading.splits import BLOCK_BYTES, Split, blocks, plan
+from barnabas.analysis.reading.tables import EVENTS, EVENTS_ARROW, FILES
 from barnabas.analysis.reading.times import Clock
 from barnabas.analysis.sources import LOG_NAMES, Sources, broker_of
-from barnabas.analysis.tables import EVENTS, EVENTS_ARROW, FILES
 
 SPLIT_BYTES_MAX = 64 * 1024 * 1024
 SPLIT_BYTES_MIN = 2 * 1024 * 1024

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.lives import CLOCKS, LIFE, is_kind, with_life
-from barnabas.analysis.engine import sf
 from barnabas.analysis.reading.broker_kinds import BrokerKind
 from barnabas.analysis.reading.companions import CompanionKind
+from barnabas.analysis.runtime.engine import sf
 from barnabas.cluster.model.statechange import Kind
 
 BROKER_EVENTS_COLUMNS = (

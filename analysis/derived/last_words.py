@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from barnabas.analysis.engine import Window, sf
+from barnabas.analysis.runtime.engine import Window, sf
 
 
 def with_last_words(rows: DataFrame, events: DataFrame, broker: str, moment: str, name: str) -> DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 
 from barnabas.analysis.derived.lives import LIFE, NO_LEADER
-from barnabas.analysis.engine import Window, sf
+from barnabas.analysis.runtime.engine import Window, sf
 
 NEW = "new partition"
 FIRST_SEEN = "led before the logs begin"

@@ -12,8 +12,8 @@ from enum import StrEnum
 
 from pyspark.sql import Column, DataFrame
 
-from barnabas.analysis.engine import sf
 from barnabas.analysis.reading.kinds import OtherKind
+from barnabas.analysis.runtime.engine import sf
 from barnabas.cluster.model.statechange import Kind
 
 PARTITION = ("topic", "partition")

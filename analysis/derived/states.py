@@ -10,9 +10,9 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 
 from barnabas.analysis.derived.lives import DELETING, LIFE, is_kind, with_life
-from barnabas.analysis.engine import Window, sf
 from barnabas.analysis.reading.companions import CompanionKind
 from barnabas.analysis.reading.kinds import OtherKind
+from barnabas.analysis.runtime.engine import Window, sf
 from barnabas.cluster.model.statechange import Kind
 
 DECISIONS = (Kind.PARTITION_ONLINE, Kind.ISR_REMOVAL)

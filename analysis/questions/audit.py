@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, GroupedData
 
 from barnabas.analysis.derived.lives import LIFE, NO_LEADER, PARTITION, is_kind, with_life
 from barnabas.analysis.derived.requests import OBEYED
-from barnabas.analysis.engine import Window, sf
+from barnabas.analysis.runtime.engine import Window, sf
 from barnabas.cluster.model.statechange import Kind
 
 LEADER_EPOCH_FELL = "leader epoch fell"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 
 from barnabas.analysis.derived.unavailability import NEVER_LED
-from barnabas.analysis.engine import Window, sf
+from barnabas.analysis.runtime.engine import Window, sf
 
 OFFLINE = "without a leader"
 UNDER_REPLICATED = "under-replicated"

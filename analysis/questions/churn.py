@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.lives import LIFE
-from barnabas.analysis.engine import Window, sf
+from barnabas.analysis.runtime.engine import Window, sf
 
 
 def isr_churn(isr: DataFrame) -> DataFrame:

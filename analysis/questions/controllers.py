@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.last_words import with_last_words
 from barnabas.analysis.derived.lives import CLOCKS, LIFE, is_kind, with_life
-from barnabas.analysis.engine import Window, sf
+from barnabas.analysis.runtime.engine import Window, sf
 from barnabas.cluster.model.statechange import Kind
 
 _RESTART = timedelta(seconds=1)

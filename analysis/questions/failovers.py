@@ -8,8 +8,8 @@ from pyspark.sql import Column, DataFrame
 
 from barnabas.analysis.derived.lives import LIFE, is_kind, with_life
 from barnabas.analysis.derived.unavailability import BOTH_OFFLINE
-from barnabas.analysis.engine import Window, sf
 from barnabas.analysis.questions.availability import millis_between
+from barnabas.analysis.runtime.engine import Window, sf
 from barnabas.cluster.model.statechange import Kind
 
 _APART = timedelta(seconds=30)

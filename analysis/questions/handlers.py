@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from barnabas.analysis.engine import sf
+from barnabas.analysis.runtime.engine import sf
 
 LEADER_AND_ISR = "LEADER_AND_ISR"
 

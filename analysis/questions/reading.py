@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.lives import PARTITION, is_kind
-from barnabas.analysis.engine import sf
+from barnabas.analysis.runtime.engine import sf
 from barnabas.cluster.model.statechange import Kind
 
 SAMPLE_MAX = 2000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from barnabas.analysis.engine import sf
 from barnabas.analysis.questions.availability import OFFLINE, UNDER_REPLICATED
 from barnabas.analysis.questions.churn import under_replicated
+from barnabas.analysis.runtime.engine import sf
 
 
 def write_stalls(unavailability: DataFrame, isr: DataFrame) -> DataFrame:

@@ -9,8 +9,9 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.lives import LIFE, NO_LEADER, PARTITION, is_kind, with_life
-from barnabas.analysis.engine import Window, rows_of, sf
 from barnabas.analysis.reading.broker_kinds import BrokerKind
+from barnabas.analysis.runtime.engine import Window, rows_of, sf
+from barnabas.analysis.runtime.threads import threads
 from barnabas.analysis.story.observed import (
     Controller,
     LedAgain,
@@ -21,7 +22,6 @@ from barnabas.analysis.story.observed import (
     seconds,
     state,
 )
-from barnabas.analysis.threads import threads
 from barnabas.cluster.model.statechange import Kind
 
 _ROWS = 200_000

@@ -20,10 +20,10 @@ from barnabas.analysis.reading.forms import Forms, read_heads
 from barnabas.analysis.reading.grammar import LEVELS, message_columns
 from barnabas.analysis.reading.heads import NO_TIME, Heads, find_heads, no_heads
 from barnabas.analysis.reading.layouts import unwrap
+from barnabas.analysis.reading.tables import EVENTS_CODED
 from barnabas.analysis.reading.text import Places, Text
 from barnabas.analysis.reading.times import Clock
 from barnabas.analysis.reading.traces import join
-from barnabas.analysis.tables import EVENTS_CODED
 from barnabas.cluster.model.statechange import LOGGER
 
 # After a machine crash a file holds NUL bytes where a line was to be written, and then the next line.

@@ -10,8 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from barnabas.analysis.reading.fields import Row
+from barnabas.analysis.reading.tables import COLUMNS, EVENTS_CODED
 from barnabas.analysis.reading.text import Places
-from barnabas.analysis.tables import COLUMNS, EVENTS_CODED
 
 _NOTHING = np.iinfo(np.int64).min
 _NO_CODE = -1

@@ -13,15 +13,15 @@ from pyspark.sql import DataFrame
 from pyspark.sql import Row as SparkRow
 
 from barnabas.analysis.derived.catalog import Table
-from barnabas.analysis.engine import matching, rows_of, sf
 from barnabas.analysis.questions.availability import OFFLINE, UNDER_REPLICATED, millis_between, strip
 from barnabas.analysis.questions.catalog import QUESTIONS
 from barnabas.analysis.questions.story import observed
 from barnabas.analysis.report.incidents import plain
 from barnabas.analysis.report.strips import Stretch, cells, millis
+from barnabas.analysis.runtime.engine import matching, rows_of, sf
+from barnabas.analysis.runtime.threads import threads
 from barnabas.analysis.story.incidents import incidents
 from barnabas.analysis.story.observed import Observed
-from barnabas.analysis.threads import threads
 
 Row = dict[str, Any]
 

@@ -12,8 +12,8 @@ from typing import Self
 
 import psutil
 
+from barnabas.analysis.runtime.session import spark_session
 from barnabas.analysis.scan import write_events
-from barnabas.analysis.session import spark_session
 from barnabas.analysis.sources import find
 from barnabas.bench.plain_reader import read_logs
 from barnabas.bench.registry import Bench, Run, at_least

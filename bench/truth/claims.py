@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from barnabas.analysis.derived.catalog import DERIVED
 from barnabas.analysis.derived.store import EVENTS_TABLE
-from barnabas.analysis.engine import framed, in_this_process
 from barnabas.analysis.questions import story
 from barnabas.analysis.reading.blocks import BlockReader, Origin
+from barnabas.analysis.reading.tables import EVENTS_ARROW
 from barnabas.analysis.reading.times import Clock
+from barnabas.analysis.runtime.engine import framed, in_this_process
 from barnabas.analysis.story.observed import Observed
-from barnabas.analysis.tables import EVENTS_ARROW
 
 Row = dict[str, Any]
 

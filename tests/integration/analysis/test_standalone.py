@@ -126,7 +126,7 @@ def test_a_file_larger_than_the_driver_s_memory_is_read(environment: dict[str, s
     script.write_text(
         f"import sys\nfrom pathlib import Path\nsys.path.insert(0, {str(ROOT)!r})\n"
         "from barnabas.analysis.scan import write_events\n"
-        "from barnabas.analysis.session import spark_session\n"
+        "from barnabas.analysis.runtime.session import spark_session\n"
         "from barnabas.analysis.sources import find\n"
         "with spark_session() as spark:\n"
         f"    tallies = write_events(spark, find([{str(big)!r}]), Path({str(tmp_path / 'events')!r}))\n"

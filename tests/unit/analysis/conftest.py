@@ -11,15 +11,15 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from barnabas.analysis import gateway
 from barnabas.analysis.derived.catalog import DERIVED
 from barnabas.analysis.derived.store import derive
 from barnabas.analysis.reading.blocks import BlockReader, Origin
+from barnabas.analysis.reading.tables import EVENTS
 from barnabas.analysis.reading.times import Clock
+from barnabas.analysis.runtime import gateway
+from barnabas.analysis.runtime.session import Amount, spark_session
 from barnabas.analysis.scan import events, plain
-from barnabas.analysis.session import Amount, spark_session
 from barnabas.analysis.sources import find
-from barnabas.analysis.tables import EVENTS
 from barnabas.cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
 from barnabas.cluster.model.ids import NO_LEADER, BrokerId, Offset, TopicPartition
 from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState

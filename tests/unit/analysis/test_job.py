@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 from barnabas.analysis import job
 from barnabas.analysis.derived.catalog import DERIVED
 from barnabas.analysis.follow import PAUSE_S
-from barnabas.analysis.session import Amount, SparkStartError
+from barnabas.analysis.runtime.session import Amount, SparkStartError
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from barnabas.analysis.reading.tables import EVENTS
 from barnabas.analysis.scan import Reading, events, write_events
 from barnabas.analysis.sources import find
-from barnabas.analysis.tables import EVENTS
 
 pytestmark = pytest.mark.spark
 

@@ -15,8 +15,8 @@ from barnabas.analysis.reading.companions import companion_columns
 from barnabas.analysis.reading.entries import Entry
 from barnabas.analysis.reading.fields import Row
 from barnabas.analysis.reading.grammar import find_head, message_columns
+from barnabas.analysis.reading.tables import COLUMNS
 from barnabas.analysis.reading.times import Clock
-from barnabas.analysis.tables import COLUMNS
 from barnabas.cluster.model.statechange import LOGGER
 
 SAMPLES = sorted((Path(__file__).parents[3] / "data" / "state-change").glob("*.log"))

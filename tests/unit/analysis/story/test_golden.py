@@ -17,10 +17,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from barnabas.analysis.derived.catalog import DERIVED
 from barnabas.analysis.questions import story
+from barnabas.analysis.reading.tables import EVENTS, EVENTS_ARROW
 from barnabas.analysis.story.incidents import incidents
 from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.sentences import details, headline
-from barnabas.analysis.tables import EVENTS, EVENTS_ARROW
 from barnabas.bench.truth.claims import NEEDED, read
 
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.txt"))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.analysis import gateway
+from barnabas.analysis.runtime import gateway
 
 # Answers as Spark's launcher: an empty line, then the words of the command, each ended by NUL.
 LAUNCHER = """#!/bin/sh

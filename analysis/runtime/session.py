@@ -20,7 +20,7 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 import barnabas
-from barnabas.analysis import gateway
+from barnabas.analysis.runtime import gateway
 
 
 class Amount(Enum):
@@ -38,7 +38,7 @@ class Amount(Enum):
 
 
 _SHIPPED = ("analysis", "cluster/model")
-"""The packages that executors need: this one, and the model, which imports only the standard library."""
+"""The packages that executors need: the analysis, and the model, which imports only the standard library."""
 
 _SETTINGS = {
     # Results are small, so 8 partitions are faster than Spark's 200; adaptive execution merges them further.

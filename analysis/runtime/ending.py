@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
-from barnabas.analysis.gateway import abandon, is_abandoned
+from barnabas.analysis.runtime.gateway import abandon, is_abandoned
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 

@@ -6,7 +6,7 @@ import io
 import threading
 from types import SimpleNamespace
 
-from barnabas.analysis.progress import bar, progress
+from barnabas.analysis.runtime.progress import bar, progress
 
 
 class Screen(io.StringIO):

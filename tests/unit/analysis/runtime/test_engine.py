@@ -16,11 +16,11 @@ from pyspark.sql import functions as spark_functions
 from barnabas.analysis.derived.catalog import DERIVED
 from barnabas.analysis.derived.schemas import DERIVED_ARROW
 from barnabas.analysis.derived.store import derive, derive_here
-from barnabas.analysis.engine import Window, framed, in_this_process, matching, rows_of, sf
 from barnabas.analysis.local import functions as local_functions
 from barnabas.analysis.local.windows import Window as LocalWindow
 from barnabas.analysis.questions.catalog import QUESTIONS
 from barnabas.analysis.report.document import Document, gather
+from barnabas.analysis.runtime.engine import Window, framed, in_this_process, matching, rows_of, sf
 from barnabas.analysis.scan import write_few_events
 from barnabas.analysis.sources import find
 from barnabas.bench.state_change_logs import write_logs

@@ -8,15 +8,15 @@ import sys
 
 import pytest
 
-from barnabas.analysis.ending import Ended, undisturbed, until_signal
+from barnabas.analysis.runtime.ending import Ended, undisturbed, until_signal
 
 # "Java" that never reads what it is asked, so that its death resets the connection.
 RESET = """
 import os, signal, subprocess, sys
 from py4j.clientserver import ClientServer, JavaParameters, PythonParameters
-from barnabas.analysis import gateway
-from barnabas.analysis.ending import until_signal
-from barnabas.analysis.threads import threads
+from barnabas.analysis.runtime import gateway
+from barnabas.analysis.runtime.ending import until_signal
+from barnabas.analysis.runtime.threads import threads
 
 DEAF = '''
 import socket, time
@@ -45,7 +45,7 @@ sys.exit(until_signal(work))
 
 DROPPED = """
 import signal, sys, weakref
-from barnabas.analysis.ending import until_signal
+from barnabas.analysis.runtime.ending import until_signal
 
 class Thing:
     pass
@@ -61,7 +61,7 @@ sys.exit(until_signal(work))
 
 FAILED = """
 import signal, sys
-from barnabas.analysis.ending import until_signal
+from barnabas.analysis.runtime.ending import until_signal
 
 def work():
     try:
@@ -74,7 +74,7 @@ sys.exit(until_signal(work))
 
 LIBRARY = """
 import signal, sys
-from barnabas.analysis.ending import until_signal
+from barnabas.analysis.runtime.ending import until_signal
 
 def work():
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -86,7 +86,7 @@ sys.exit(until_signal(work))
 
 DEFERRED = """
 import signal, sys
-from barnabas.analysis.ending import deferred, until_signal
+from barnabas.analysis.runtime.ending import deferred, until_signal
 
 def work():
     with deferred():
@@ -102,9 +102,9 @@ sys.exit(until_signal(work))
 # The thread is told when the block has ended; a block that waits for it never tells.
 WAITED = """
 import signal, sys, threading
-from barnabas.analysis import gateway
-from barnabas.analysis.ending import until_signal
-from barnabas.analysis.threads import threads
+from barnabas.analysis.runtime import gateway
+from barnabas.analysis.runtime.ending import until_signal
+from barnabas.analysis.runtime.threads import threads
 
 left = threading.Event()
 
@@ -163,7 +163,7 @@ def test_an_undisturbed_block_ignores_signals() -> None:
 
 
 def test_after_the_signal_nothing_begins_that_must_not_be_disturbed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("barnabas.analysis.ending.is_abandoned", lambda: True)
+    monkeypatch.setattr("barnabas.analysis.runtime.ending.is_abandoned", lambda: True)
     begun = False
     with pytest.raises(Ended), undisturbed():
         begun = True

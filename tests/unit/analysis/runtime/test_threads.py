@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from barnabas.analysis.threads import threads
+from barnabas.analysis.runtime.threads import threads
 
 
 def test_all_work_is_done_at_the_end_of_the_block() -> None:

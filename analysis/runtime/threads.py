@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any, ParamSpec, TypeVar
 
-from barnabas.analysis.ending import deferred
+from barnabas.analysis.runtime.ending import deferred
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")

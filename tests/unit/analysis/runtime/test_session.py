@@ -10,7 +10,7 @@ from unittest import mock
 import pytest
 from pyspark.sql import SparkSession
 
-from barnabas.analysis import gateway, session
+from barnabas.analysis.runtime import gateway, session
 
 
 def test_the_model_and_the_analysis_are_shipped_and_nothing_else(tmp_path: Path) -> None:
