@@ -90,6 +90,9 @@ class Acls:
     def __getitem__(self, resource: ResourcePattern) -> frozenset[AccessControlEntry]:
         return self._entries.get(resource, frozenset())
 
+    def __contains__(self, resource: object) -> bool:
+        return resource in self._entries
+
     def __iter__(self) -> Iterator[ResourcePattern]:
         """Iterate over the resources that have ACLs."""
         return iter(self._entries)

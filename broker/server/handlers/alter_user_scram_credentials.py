@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import chain
 
-from barnabas.broker.replicas.turn import paced, sorted_in_turns, unique
+from barnabas.broker.replicas.turn import freed_in_turns, paced, sorted_in_turns, unique
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.client_quotas import QuotaEntity
@@ -58,6 +58,7 @@ async def handle(context: ServerContext, request: Request) -> Answer:
                 error_message=result.message or None,
             )
         )
+    await freed_in_turns(deleted, upserted, deletions, upsertions, users)
     return request.answer(
         "AlterUserScramCredentialsResponse", throttle_time=NO_THROTTLE, results=tuple(results)
     )

@@ -202,6 +202,26 @@ def test_describe_is_not_implied_by(operation):
     assert not authorize(acls, Action(OP.DESCRIBE, TOPIC, "t"), A, Rules())
 
 
+def test_whether_a_resource_has_acls_is_looked_up():
+    """Each of 100,000 filters was compared with 1,000 resources, which took 2 s."""
+    compared = []
+
+    class Name(str):
+        __slots__ = ()
+        __hash__ = str.__hash__
+
+        def __eq__(self, other):
+            compared.append(other)
+            return super().__eq__(other)
+
+    acls = Acls()
+    for number in range(100):
+        acls[ResourcePattern(TOPIC, f"t-{number}")] = {entry(OP.READ)}
+    assert ResourcePattern(TOPIC, Name("t-50")) in acls
+    assert ResourcePattern(TOPIC, Name("t-100")) not in acls
+    assert len(compared) < 5
+
+
 def test_a_decision_looks_at_few_of_many_acls():
     acls = Acls()
     for number in range(5_000):

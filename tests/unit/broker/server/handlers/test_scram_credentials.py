@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from barnabas.broker.replicas import turn
@@ -164,3 +166,27 @@ async def test_many_users_are_not_described_in_one_turn(broker, schema, request_
     assert [each.error_code for each in answer.results] == [E.RESOURCE_NOT_FOUND] * 100
     assert turns.all >= 300
     assert turns.most_in_a_turn() < 10
+
+
+async def test_many_alterations_are_not_freed_in_one_turn(broker, schema, request_of, turns, monkeypatch):
+    """100,000 of them took 22 ms."""
+    monkeypatch.setattr(turn, "TURN_S", 0.0)
+    monkeypatch.setattr(turn, "_FREED_PER_STEP", 1)
+    freed = []
+
+    @dataclasses.dataclass
+    class Alteration:
+        user: str
+        mechanism: int
+
+        def __del__(self):
+            turns.add()
+            freed.append(self.user)
+
+    monkeypatch.setattr(alter_user_scram_credentials, "Deletion", Alteration)
+    s = schema(51, 0)
+    deletions = tuple(s.ScramCredentialDeletion(name=f"u{n}", mechanism=0) for n in range(100))
+    body = s.request(deletions=deletions, upsertions=())
+    answer = await alter_user_scram_credentials.handle(broker.context, request_of(51, 0, body))
+    assert len(answer.results) == len(freed) == 100
+    assert turns.most_in_a_turn() < 5
