@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from barnabas.broker.authorizer.authorizer import AclAuthorizer, requester_of
-from barnabas.broker.replicas.turn import paced
+from barnabas.broker.replicas.turn import freed_in_turns, paced
 from barnabas.broker.server.context import Answer, Building, Handler, Preparing, ServerContext
 from barnabas.broker.wire.frames import Body, Request
 from barnabas.cluster.model.acls import CLUSTER_NAME, AclOperation, ResourceType
@@ -73,15 +73,16 @@ class Access:
         log_allowed: bool = True,
     ) -> frozenset[str]:
         """Return the names whose resources the client may not use in this way; each name is checked once."""
-        return frozenset(
-            [
-                name
-                async for name, count in paced((await counted(names)).items())
-                if not self.may(
-                    operation, type_, name, count=count, log_denied=log_denied, log_allowed=log_allowed
-                )
-            ]
-        )
+        times = await counted(names)
+        found = [
+            name
+            async for name, count in paced(times.items())
+            if not self.may(
+                operation, type_, name, count=count, log_denied=log_denied, log_allowed=log_allowed
+            )
+        ]
+        await freed_in_turns(times)
+        return frozenset(found)
 
     def operations(self, type_: ResourceType, name: str) -> int:
         """Return the bits of the operations that the client may perform on a resource (KIP-430)."""

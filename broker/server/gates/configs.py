@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from barnabas.broker.replicas.turn import paced
+from barnabas.broker.replicas.turn import freed_in_turns, paced
 from barnabas.broker.server.access import access_of, answered
 from barnabas.broker.server.context import Answer, Building, Handler, ServerContext
 from barnabas.broker.wire.frames import Body, Request
@@ -56,7 +56,9 @@ class EachResource:
 
         async def completed(answer: Body) -> Body:
             field = self.response[1]
-            return replace(answer, **{field: (*getattr(answer, field), *refused.values())})
+            whole = replace(answer, **{field: (*getattr(answer, field), *refused.values())})
+            await freed_in_turns(refused)
+            return whole
 
         allowed = replace(request, body=replace(body, resources=tuple(kept)))
         return await answered(handler(context, allowed), completed)
