@@ -34,6 +34,9 @@ from barnabas.tools.clients.admin_client import SERVER_MS, AdminClient, AdminErr
 
 STATIC = Path(__file__).with_name("static")
 
+MOST_STREAMS = 256
+"""The most browsers that follow a cluster at a time."""
+
 _KEEP_ALIVE_S = 15.0
 _MOST_BODY_BYTES = 64 * 1024
 _LONGEST_NUMBER = 14
@@ -166,6 +169,8 @@ class _Page:
         last = request.headers.get("last-event-id") or request.query_params.get("after", "0")
         if not last.isdecimal() or len(last) > _LONGEST_NUMBER:
             raise RefusedError(f"after is {last!r}, expected the number of a change")
+        if self._live.followers >= MOST_STREAMS:
+            raise RefusedError(f"{MOST_STREAMS} browsers follow this cluster, which is the most", 503)
         return StreamingResponse(
             _events(self._live, int(last)),
             media_type="text/event-stream",
@@ -286,8 +291,7 @@ async def _events(live: LiveCluster, after: int) -> AsyncIterator[str]:
             if message is None:
                 yield "event: reset\ndata: {}\n\n"
                 return
-            number = "" if message.number is None else f"id: {message.number}\n"
-            yield f"{number}event: {message.event}\ndata: {json.dumps(message.data)}\n\n"
+            yield message.text
             waiting = asyncio.ensure_future(anext(messages))
     finally:
         waiting.cancel()

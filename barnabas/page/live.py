@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import time
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from barnabas.cluster.model.ids import TopicPartition
@@ -54,7 +56,7 @@ class Source:
     login: ClientLogin | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Message:
     """A message to the browsers that follow the cluster.
 
@@ -67,6 +69,12 @@ class Message:
     event: str
     data: object
     number: int | None = None
+
+    @cached_property
+    def text(self) -> str:
+        """The server-sent event, which is the same for all browsers and therefore made once."""
+        number = "" if self.number is None else f"id: {self.number}\n"
+        return f"{number}event: {self.event}\ndata: {json.dumps(self.data)}\n\n"
 
 
 class LiveCluster:
@@ -156,6 +164,7 @@ class LiveCluster:
                 ends = _ends_of_leaders(self._state, after)
                 said["groups"] = await asyncio.to_thread(groups.read, ends)
                 said["workload"] = self.workload.json()
+                said["at"] = _now_ms()
                 self._send(Message("figures", said))
                 before, before_at = after, at
                 await asyncio.sleep(FIGURES_S)
@@ -191,6 +200,11 @@ class LiveCluster:
         assert isinstance(base, dict)
         failover = last_failover(base, self.history.entries())
         return None if failover is None else failover.json()
+
+    @property
+    def followers(self) -> int:
+        """The number of browsers that follow the cluster."""
+        return len(self._followers)
 
     async def follow(self, after: int) -> AsyncGenerator[Message | None]:
         """Yield the messages after an entry of the history; None if the history must be read again."""

@@ -16,6 +16,7 @@ from barnabas.local.errors import ClusterError
 from barnabas.page.app import create_app
 from barnabas.page.controls import Controls
 from barnabas.page.live import LiveCluster, Source
+from barnabas.page.readers import ReaderProtocol
 from barnabas.page.report import WITHOUT_SPARK, Report
 
 LOOPBACK = "127.0.0.1"
@@ -99,6 +100,7 @@ class PageServer:
             access_log=False,
             timeout_graceful_shutdown=1,
             lifespan="on",
+            http=ReaderProtocol,
         )
         self._server = uvicorn.Server(config)
         self._server.run(sockets=[self._socket])

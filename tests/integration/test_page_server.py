@@ -1,8 +1,11 @@
 """The page's HTTP interface, over a real socket; no cluster is there to be shown."""
 
+import contextlib
 import http.client
 import json
+import select
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -11,7 +14,7 @@ from contextlib import contextmanager
 import pytest
 
 from barnabas.local.control import BrokerState
-from barnabas.page import report
+from barnabas.page import app, readers, report
 from barnabas.page.controls import Action, ControlError, NoControls
 from barnabas.page.live import Source
 from barnabas.page.report import ReportState
@@ -156,6 +159,34 @@ def test_no_log_has_lines_of_a_far_future(page):
 
 def test_without_a_loss_there_is_no_failover(page):
     assert json.loads(ask(page, "GET", "/api/failover")[1]) is None
+
+
+def test_a_reader_that_does_not_read_is_cut_off(page, monkeypatch):
+    monkeypatch.setattr(readers, "UNREAD_S", 0.1)
+    host, port = page.url.split("/")[2].split(":")
+    with socket.socket() as silent:
+        silent.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        silent.connect((host, int(port)))
+        # More than the buffers of both sides hold.
+        asked = b"GET /static/page.js HTTP/1.1\r\nHost: localhost\r\n\r\n" * 500
+        waiting = select.poll()
+        waiting.register(silent, select.POLLHUP | select.POLLERR)
+        with contextlib.suppress(ConnectionError):
+            silent.sendall(asked)
+        assert waiting.poll(60_000)
+    assert ask(page, "GET", "/")[0] == 200
+
+
+def test_streams_have_a_limit(page, monkeypatch):
+    monkeypatch.setattr(app, "MOST_STREAMS", 1)
+    with connected(page) as first:
+        first.request("GET", "/api/stream?after=0")
+        first.getresponse().readline()
+        status, said, _ = ask(page, "GET", "/api/stream?after=0")
+        assert (status, json.loads(said)) == (
+            503,
+            {"error": "1 browsers follow this cluster, which is the most"},
+        )
 
 
 def test_a_browser_is_sent_what_changes(page, controls):

@@ -3,6 +3,8 @@
 
 const MOST_SHOWN = 300; // changes in the list
 const MOST_KEPT = 25000; // changes in memory; then the history is read again
+const MOST_FIGURES = 900; // readings in memory: a quarter of an hour
+const FIGURES_WITHIN_MS = 2500; // a reading is of a moment that is at most this far away
 const DENSE_FROM = 200; // partitions from which they are drawn small
 const ACTIONS = {
   kill: ["running", "unregistered", "cut", "paused"],
@@ -25,6 +27,7 @@ let timeline = new Timeline({ brokers: {}, processes: {}, cut: {}, controller: n
 let controls = [];
 let position = null; // the number of changes that are shown; null follows the cluster
 let figures = { rate: 0, rates: {}, broker_rates: {}, lags: {}, groups: [] };
+let readings = []; // the figures since this page was opened, oldest first
 let stream = null;
 let isDrawn = true;
 
@@ -105,6 +108,8 @@ async function load() {
   });
   stream.addEventListener("figures", (event) => {
     figures = JSON.parse(event.data);
+    readings.push(figures);
+    if (readings.length > MOST_FIGURES) readings.shift();
     draw();
   });
   stream.addEventListener("reset", load);
@@ -127,15 +132,23 @@ function draw() {
     isDrawn = true;
     const count = position ?? timeline.changes.length;
     const state = timeline.after(count);
-    drawHeader(state);
-    for (const note of document.querySelectorAll(".as-of-now")) note.hidden = position === null;
+    const shown = position === null ? figures : readingAt(timeline.changes[count - 1]?.at ?? 0);
+    for (const note of document.querySelectorAll(".as-of-now")) note.hidden = shown !== null;
+    drawHeader(state, shown);
     drawTimeline(count);
-    drawBrokers(state);
-    drawPartitions(state);
-    drawWorkload();
-    drawGroups();
+    drawBrokers(state, shown);
+    drawPartitions(state, shown);
+    drawWorkload(shown ?? figures);
+    drawGroups(shown ?? figures);
     drawChanges(count);
   });
+}
+
+// The figures of a time; null if this page was not open then.
+function readingAt(at) {
+  const distance = (reading) => Math.abs(reading.at - at);
+  const nearest = readings.reduce((best, each) => (best === null || distance(each) < distance(best) ? each : best), null);
+  return nearest !== null && distance(nearest) <= FIGURES_WITHIN_MS ? nearest : null;
 }
 
 function partitionsOf(state) {
@@ -148,13 +161,13 @@ function ailment([leader, , isr, replicas]) {
   return isr.length < replicas.length ? "short" : "";
 }
 
-function drawHeader(state) {
+function drawHeader(state, shown) {
   const all = partitionsOf(state);
   const leaderless = all.filter((each) => ailment(each) === "leaderless").length;
   const short = all.filter((each) => ailment(each) === "short").length;
   set($("controller"), state.controller === null ? "no controller" : `controller ${state.controller}, epoch ${state.epoch}`);
   $("controller").classList.toggle("bad", state.controller === null);
-  const rate = position === null ? `, ${perSecond(figures.rate)}` : "";
+  const rate = shown ? `, ${perSecond(shown.rate)}` : "";
   set($("totals"), `${all.length} partitions, ${leaderless} without a leader, ${short} under-replicated${rate}`);
 }
 
@@ -221,7 +234,7 @@ function standing(state, id) {
   return isRegistered ? "running" : "unregistered";
 }
 
-function drawBrokers(state) {
+function drawBrokers(state, shown) {
   const ids = [...new Set([...Object.keys(state.brokers), ...Object.keys(state.processes), ...replicaIds(state)])];
   ids.sort((a, b) => a - b);
   const leads = {};
@@ -247,7 +260,7 @@ function drawBrokers(state) {
       `leads ${leads[id] ?? 0}, in sync ${inSync} of ${replicas}`,
       broker ? `${broker.address}, broker epoch ${broker.epoch}` : "",
       broker?.rack ? `rack ${broker.rack}` : "",
-      position === null && id in figures.broker_rates ? perSecond(figures.broker_rates[id]) : "",
+      shown && id in shown.broker_rates ? perSecond(shown.broker_rates[id]) : "",
     ].filter(Boolean).join(" · "));
     const now = standing(timeline.latest, id);
     for (const button of card.querySelectorAll("button")) {
@@ -284,7 +297,7 @@ function newBroker(box, id) {
 // Partitions. A tile is drawn again only if its partition or a broker of it changed.
 const tiles = new Map();
 
-function drawPartitions(state) {
+function drawPartitions(state, shownFigures) {
   const box = $("partitions");
   const wanted = $("filter").value.trim().toLowerCase();
   const onlyUnhealthy = $("unhealthy").checked;
@@ -293,26 +306,42 @@ function drawPartitions(state) {
   for (const topic of Object.keys(state.partitions).sort(byTopic)) {
     const numbers = Object.keys(state.partitions[topic]).map(Number).sort((a, b) => a - b);
     const section = topicSection(box, topic);
+    const epochs = [];
     let shown = 0;
+    let behind = 0;
     for (const number of numbers) {
       const name = `${topic}-${number}`;
       const partition = state.partitions[topic][number];
       const tile = tiles.get(name) ?? newTile(section, name, topic, number);
       gone.delete(name);
-      drawTile(tile, state, name, partition);
+      const lags = shownFigures?.lags[name] ?? {};
+      drawTile(tile, state, name, partition, lags);
+      epochs.push(partition[1]);
+      behind += Math.max(0, ...Object.values(lags));
       const isShown = name.toLowerCase().includes(wanted) && !(onlyUnhealthy && ailment(partition) === "");
       if (tile.element.hidden === isShown) tile.element.hidden = !isShown;
       shown += isShown;
     }
     section.hidden = shown === 0;
-    const rate = position === null && topic in figures.rates ? `, ${perSecond(figures.rates[topic])}` : "";
-    set(section.querySelector(".quiet"), ` ${numbers.length} partitions${rate}`);
+    const rates = shownFigures?.rates ?? {};
+    set(section.querySelector(".quiet"), [
+      ` ${numbers.length} partitions`,
+      `leader epoch ${span(epochs)}`,
+      topic in rates ? perSecond(rates[topic]) : "",
+      behind > 0 ? `${behind.toLocaleString("en")} records behind` : "",
+    ].filter(Boolean).join(", "));
   }
   for (const name of gone) {
     tiles.get(name).element.remove();
     tiles.delete(name);
   }
   for (const section of [...box.children]) if (!(section.dataset.topic in state.partitions)) section.remove();
+}
+
+// The smallest and the largest of numbers, as "0 to 3".
+function span(numbers) {
+  const [low, high] = numbers.reduce(([least, most], each) => [Math.min(least, each), Math.max(most, each)], [Infinity, -Infinity]);
+  return low === high ? `${low}` : `${low} to ${high}`;
 }
 
 // The topics of users first, then Kafka's own.
@@ -349,9 +378,8 @@ function newTile(section, name, topic, number) {
   return tile;
 }
 
-function drawTile(tile, state, name, partition) {
+function drawTile(tile, state, name, partition, lags) {
   const [leader, epoch, isr, replicas, , adding, removing] = partition;
-  const lags = position === null ? figures.lags?.[name] ?? {} : {};
   const chips = replicas.map((id) => {
     const kind = !(id in state.brokers) ? "dead" : id === leader ? "leader" : isr.includes(id) ? "sync" : "behind";
     return [id, kind, lags[id] ?? 0];
@@ -364,12 +392,15 @@ function drawTile(tile, state, name, partition) {
   const label = document.createElement("span");
   label.className = "number";
   label.textContent = tile.element.dataset.number;
+  const most = Math.max(...chips.map(([, , lag]) => lag));
+  const facts = document.createElement("small");
+  facts.textContent = `e${epoch}${most > 0 ? ` −${shortened(most)}` : ""}`;
   tile.element.replaceChildren(label, ...chips.map(([id, kind]) => {
     const chip = document.createElement("i");
     chip.className = `chip ${kind}`;
     chip.textContent = id;
     return chip;
-  }));
+  }), facts);
   const words = chips.map(([id, kind, lag]) => `${id} ${{ leader: "leads", sync: "in sync", behind: "catching up", dead: "dead" }[kind]}${lag ? `, ${lag} records behind` : ""}`);
   const moving = adding?.length || removing?.length ? `; being reassigned: +${adding} -${removing}` : "";
   tile.element.title = `${name}, leader epoch ${epoch}: ${words.join("; ")}${moving}`;
@@ -380,21 +411,24 @@ function drawTile(tile, state, name, partition) {
   }
 }
 
-function drawWorkload() {
-  const workload = figures.workload;
-  if (!workload) return;
+function shortened(count) {
+  return count < 10000 ? String(count) : count < 1e7 ? `${Math.round(count / 1e3)}k` : `${Math.round(count / 1e6)}M`;
+}
+
+function drawWorkload({ workload }) {
+  if (!workload || !figures.workload) return;
   for (const name of ["sent", "acknowledged", "failed", "read"]) set($(name), workload[name].toLocaleString("en"));
   $("failed").classList.toggle("bad", workload.failed > 0);
   set($("stall"), `${(workload.stall_ms / 1000).toFixed(1)} s`);
   set($("workload-error"), workload.error);
-  for (const [id, isOff] of [["workload-start", workload.running], ["workload-stop", !workload.running]]) {
+  const isRunning = figures.workload.running;
+  for (const [id, isOff] of [["workload-start", isRunning], ["workload-stop", !isRunning]]) {
     $(id).disabled = isOff || $(id).dataset.busy === "yes";
   }
 }
 
-function drawGroups() {
+function drawGroups({ groups = [] }) {
   const body = $("groups");
-  const groups = figures.groups ?? [];
   const rows = groups.length === 0 ? [["none"]]
     : groups.map((group) => [group.name, group.state, group.members, group.partitions, group.lag]);
   const key = JSON.stringify(rows);
