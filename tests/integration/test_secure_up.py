@@ -118,6 +118,14 @@ def test_who_has_no_password_is_refused(secured):
             wait_until(lambda c=client, e=errors, r=reason: c.poll(0.1) or r in names(e), reason)
 
 
+def test_a_tool_without_a_login_says_what_the_listener_demands(secured):
+    directory, _ = secured
+    command = [SCRIPTS / "kafka-topics.sh", "--bootstrap-server", bootstrap(directory), "--list"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+    assert done.returncode == 1
+    assert "speaks TLS: security.protocol=SSL, or SASL_SSL and a login" in done.stdout + done.stderr
+
+
 def names(errors):
     return {error.name() for error in errors}
 

@@ -20,7 +20,7 @@ from kafka.protocol.metadata import MetadataRequest
 
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.local.kafka_admin import KafkaAdmin
-from barnabas.tools.command_line.servers import ServersError, parse_servers, why_silent
+from barnabas.tools.command_line.servers import ServersError, demand, parse_servers, why_silent
 
 REACH_MS = 20_000
 """The timeout in ms of the first response of any broker."""
@@ -209,16 +209,22 @@ def _reach(servers: str, settings: Mapping[str, Any]) -> _Client:
         each = parse_servers(servers)
     except ServersError as error:
         raise AdminError(str(error)) from error
-    tries = [each, *([server] for server in each)] if len(each) > 1 else [each]
+    tries = [each, *([server] for server in each)] if len(each) > 1 else [each] * 4
     limits = {"bootstrap_timeout_ms": REACH_MS // len(tries), **settings}
-    reasons = []
+    protocol = str(settings.get("security_protocol", "PLAINTEXT"))
+    reasons: list[errors.KafkaError] = []
     for tried in tries:
         try:
             return _Client(**{**limits, "bootstrap_servers": tried})
         except errors.KafkaError as error:
             reasons.append(error)
+        # Further tries cannot help a client without the TLS or the login that all listeners demand.
+        if len(reasons) == 1 and all(demand(server, protocol) for server in each):
+            break
+    waited_s = REACH_MS / 1000 * len(reasons) / len(tries)
     raise Unreachable(
-        f"No broker answered at --bootstrap-server {servers} within {REACH_MS / 1000:g} s: {why_silent(each)}"
+        f"No broker answered at --bootstrap-server {servers} within {waited_s:.2g} s: "
+        f"{why_silent(each, protocol)}"
     ) from reasons[0]
 
 

@@ -172,12 +172,26 @@ def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
         raise errors.KafkaConnectionError
 
     monkeypatch.setattr(admin_client, "_Client", fail)
-    monkeypatch.setattr(admin_client, "why_silent", lambda servers: f"{', '.join(servers)} hang")
+    monkeypatch.setattr(admin_client, "demand", lambda *_: None)
+    monkeypatch.setattr(admin_client, "why_silent", lambda servers, _: f"{', '.join(servers)} hang")
     with pytest.raises(Unreachable) as failure:
         AdminClient("b:1,c:2")
     assert str(failure.value) == (
         "No broker answered at --bootstrap-server b:1,c:2 within 20 s: b:1, c:2 hang"
     )
+
+
+def test_who_has_not_what_all_listeners_demand_is_told_so_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(**_: Any) -> None:
+        raise errors.KafkaConnectionError
+
+    monkeypatch.setattr(admin_client, "_Client", fail)
+    monkeypatch.setattr(admin_client, "demand", lambda _, protocol: protocol == "PLAINTEXT")
+    monkeypatch.setattr(admin_client, "why_silent", lambda servers, protocol: f"{protocol} is not enough")
+    with pytest.raises(Unreachable, match=r"b:1 within 5 s: PLAINTEXT is not enough"):
+        AdminClient("b:1")
+    with pytest.raises(Unreachable, match=r"b:1 within 20 s: SASL_SSL is not enough"):
+        AdminClient("b:1", {"security_protocol": "SASL_SSL"})
 
 
 def test_an_invalid_address_is_refused_before_a_request_is_sent() -> None:
@@ -195,6 +209,7 @@ def test_a_server_that_hangs_is_left_out(monkeypatch: pytest.MonkeyPatch) -> Non
         return Client(**settings)
 
     monkeypatch.setattr(admin_client, "_Client", connect)
+    monkeypatch.setattr(admin_client, "demand", lambda *_: None)
     AdminClient("b:1,c:2,d:3", {"client_id": "me"})
     assert tried == [(["b:1", "c:2", "d:3"], 5000), (["b:1"], 5000), (["c:2"], 5000)]
 
