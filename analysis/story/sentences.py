@@ -203,7 +203,9 @@ def _happened(incident: Incident, day: date | None) -> str:
                 gone = "stopped and gone" if is_orderly else "gone"
                 return f"Brokers {names} were {gone} at overlapping times from {since} on{end}"
             left = "were stopped" if is_orderly else "left"
-            return f"Brokers {names} {left}, {len(incident.absences)} times in all, from {since} on{end}"
+            times, brokers = len(incident.absences), {each.broker for each in incident.absences}
+            how_often = ", each once," if times == len(brokers) else f" {times} times in total,"
+            return f"Brokers {names} {left}{how_often} from {since} on{end}"
         case IncidentKind.NO_LEADER:
             why = "; no line shows why"
             if incident.failures:
