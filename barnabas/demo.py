@@ -19,11 +19,11 @@ from typing import NoReturn, Self
 import confluent_kafka
 from rich.console import Console
 
-from barnabas.chaos.checker import Verdict, check
-from barnabas.chaos.clients import LIBRARIES, Library
-from barnabas.chaos.history import History, save
+from barnabas.chaos.checker.checker import Verdict, check
 from barnabas.chaos.waiting import wait_until
-from barnabas.chaos.workload import Workload, read_back
+from barnabas.chaos.workload.clients import LIBRARIES, Library
+from barnabas.chaos.workload.history import History, save
+from barnabas.chaos.workload.workload import Workload, read_back
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.errors import ClusterError

@@ -22,20 +22,20 @@ from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
-from barnabas.chaos import composed, power
 from barnabas.chaos.chaos import Chaos, Findings
-from barnabas.chaos.disk import DiskError, remove_leftovers
-from barnabas.chaos.epochs import Act, Epochs, acts_of, check_epochs
-from barnabas.chaos.history import History, save
-from barnabas.chaos.links import NetworkError
-from barnabas.chaos.local import BROKERS, ZOOKEEPERS, keep_disks, local_targets
-from barnabas.chaos.network import why_not
-from barnabas.chaos.quorum import agreed
-from barnabas.chaos.schedule import BY_NAME, KINDS, Kind, Needs, schedule
-from barnabas.chaos.summary import Summary, summarize
-from barnabas.chaos.targets import Targets, node_of
-from barnabas.chaos.traffic import TOPICS
-from barnabas.chaos.txn_log import Txn, TxnLogError, read_txns
+from barnabas.chaos.checker.epochs import Act, Epochs, acts_of, check_epochs
+from barnabas.chaos.checker.quorum import agreed
+from barnabas.chaos.checker.summary import Summary, summarize
+from barnabas.chaos.checker.txn_log import Txn, TxnLogError, read_txns
+from barnabas.chaos.nemeses.schedule import BY_NAME, KINDS, Kind, Needs, schedule
+from barnabas.chaos.targets import composed, power
+from barnabas.chaos.targets.disk import DiskError, remove_leftovers
+from barnabas.chaos.targets.links import NetworkError
+from barnabas.chaos.targets.local import BROKERS, ZOOKEEPERS, keep_disks, local_targets
+from barnabas.chaos.targets.network import why_not
+from barnabas.chaos.targets.targets import Targets, node_of
+from barnabas.chaos.workload.history import History, save
+from barnabas.chaos.workload.traffic import TOPICS
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.local.ensemble import names_of
 from barnabas.local.errors import ClusterError

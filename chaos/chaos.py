@@ -9,11 +9,10 @@ from dataclasses import dataclass, field
 
 import confluent_kafka
 
-from barnabas.chaos.disk import DiskError
-from barnabas.chaos.faults import InjectedFault
-from barnabas.chaos.history import Disturbed, History, Phase
-from barnabas.chaos.links import NetworkError
-from barnabas.chaos.nemeses import inject
+from barnabas.chaos.nemeses.faults import InjectedFault
+from barnabas.chaos.nemeses.nemeses import inject
+from barnabas.chaos.nemeses.schedule import Kind, Role, Step, choose
+from barnabas.chaos.nemeses.zookeeper_wire import WireError
 from barnabas.chaos.recovery import (
     NotRecoveredError,
     differing,
@@ -23,10 +22,11 @@ from barnabas.chaos.recovery import (
     wait_until_undone,
     wait_until_whole,
 )
-from barnabas.chaos.schedule import Kind, Role, Step, choose
-from barnabas.chaos.targets import Targets
-from barnabas.chaos.traffic import ClientFailed, Traffic
-from barnabas.chaos.zookeeper_wire import WireError
+from barnabas.chaos.targets.disk import DiskError
+from barnabas.chaos.targets.links import NetworkError
+from barnabas.chaos.targets.targets import Targets
+from barnabas.chaos.workload.history import Disturbed, History, Phase
+from barnabas.chaos.workload.traffic import ClientFailed, Traffic
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.local.errors import ClusterError
 from barnabas.local.observe import ClusterView, Observer

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import confluent_kafka
 
-from barnabas.chaos.faults import InjectedFault
-from barnabas.chaos.segments import differences, replica
-from barnabas.chaos.targets import Brokers
+from barnabas.chaos.nemeses.faults import InjectedFault
+from barnabas.chaos.nemeses.segments import differences, replica
+from barnabas.chaos.nemeses.zookeeper_wire import WireError
+from barnabas.chaos.targets.targets import Brokers
 from barnabas.chaos.waiting import wait_until
-from barnabas.chaos.zookeeper_wire import WireError
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.local.errors import ClusterError
 from barnabas.local.observe import ClusterView

@@ -8,8 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 from typing import Protocol
 
-from barnabas.chaos.expiry import expire_owner
-from barnabas.chaos.zookeeper_wire import WireError
+from barnabas.chaos.nemeses.expiry import expire_owner
+from barnabas.chaos.nemeses.zookeeper_wire import WireError
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.zk.schema import paths
 from barnabas.local.control import BrokerState

@@ -13,8 +13,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from barnabas.chaos.expiry import expire_owner
-from barnabas.chaos.zookeeper_wire import WireError
+from barnabas.chaos.nemeses.expiry import expire_owner
+from barnabas.chaos.nemeses.zookeeper_wire import WireError
 from barnabas.cluster.model.acls import AccessControlEntry, AclBinding, ResourcePattern
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.zk.schema import paths

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from barnabas.bench.cluster import FAILOVER_SESSION_TIMEOUT_MS, running_cluster
 from barnabas.bench.registry import Bench, Run, at_most
-from barnabas.chaos.clients import ConfluentProducer
-from barnabas.chaos.history import Acked, History, Op, Sent
-from barnabas.chaos.workload import Workload
+from barnabas.chaos.workload.clients import ConfluentProducer
+from barnabas.chaos.workload.history import Acked, History, Op, Sent
+from barnabas.chaos.workload.workload import Workload
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.observe import Observer
 

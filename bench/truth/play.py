@@ -21,9 +21,9 @@ from barnabas.bench.truth.probe import Probe
 from barnabas.bench.truth.scenarios import Action, Scenario, Step, resolved
 from barnabas.bench.truth.truths import Span
 from barnabas.bench.truth.znodes import Znodes, znodes
-from barnabas.chaos.expiry import expire_owner
-from barnabas.chaos.txn_log import read_txns
-from barnabas.chaos.zookeeper_wire import Connection
+from barnabas.chaos.checker.txn_log import read_txns
+from barnabas.chaos.nemeses.expiry import expire_owner
+from barnabas.chaos.nemeses.zookeeper_wire import Connection
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.zk.schema import paths
 from barnabas.local.broker_process import CONTROLLERS, RUNNING, STATE

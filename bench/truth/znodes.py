@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from barnabas.bench.truth.truths import Tenure
-from barnabas.chaos.txn_log import Change, Txn, ZnodeChange
+from barnabas.chaos.checker.txn_log import Change, Txn, ZnodeChange
 from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.schema.brokers import decode_controller, decode_controller_epoch
 from barnabas.cluster.zk.schema.topics import decode_state

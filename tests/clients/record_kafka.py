@@ -30,7 +30,7 @@ from barnabas.bench.truth.recordings import judged, keep, sentences
 from barnabas.bench.truth.scenarios import CONTROLLER, Action, Scenario, Step
 from barnabas.bench.truth.truths import Tenure
 from barnabas.bench.truth.znodes import Written, Znodes
-from barnabas.chaos.zookeeper_wire import Connection
+from barnabas.chaos.nemeses.zookeeper_wire import Connection
 from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.schema.brokers import decode_controller
 from barnabas.local.broker_process import RUNNING, STATE

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from testcontainers.compose import DockerCompose
 
-from barnabas.chaos.commands import run
+from barnabas.chaos.targets.commands import run
 from barnabas.local.ports import any_free
 
 ROOT = Path(__file__).parents[2]

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.chaos import commands
-from barnabas.chaos.clients import LIBRARIES
+from barnabas.chaos.targets import commands
 from barnabas.chaos.waiting import wait_until
+from barnabas.chaos.workload.clients import LIBRARIES
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.observe import Observer
 

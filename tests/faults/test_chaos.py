@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from barnabas.chaos import network, power
+from barnabas.chaos.targets import network, power
 
 NEMESES = "partition-one-way,cut-off,session-expiry-controller,disk-full,pause-leader"
 OF_COPIES = "power-cut-controller,power-cut-several,empty-leader,empty-disks"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.chaos.clients import LIBRARIES
+from barnabas.chaos.workload.clients import LIBRARIES
 from barnabas.local.cluster import LocalCluster
 from tests.trial import Trial
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from kazoo.client import KazooClient
 
-from barnabas.chaos.quorum import agreed
-from barnabas.chaos.txn_log import Change, Txn, ZnodeChange, read_txns
+from barnabas.chaos.checker.quorum import agreed
+from barnabas.chaos.checker.txn_log import Change, Txn, ZnodeChange, read_txns
 from barnabas.chaos.waiting import wait_until
 from barnabas.local.ensemble import Ensemble, local_ensemble
 from barnabas.local.zookeeper import EmbeddedZooKeeper

@@ -12,7 +12,7 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 from kazoo.client import KazooClient
 
-from barnabas.chaos.segments import batches, differences, segments_of
+from barnabas.chaos.nemeses.segments import batches, differences, segments_of
 from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.observe import Observer, PartitionView

@@ -8,7 +8,7 @@ import confluent_kafka
 import pytest
 from kazoo.client import KazooClient
 
-from barnabas.chaos.clients import ConfluentReader
+from barnabas.chaos.workload.clients import ConfluentReader
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.observe import Observer

@@ -3,8 +3,8 @@ import xml.etree.ElementTree as ET
 
 from rich.console import Console
 
-from barnabas.chaos.checker import check
-from barnabas.chaos.history import Acked, Read, Sent, Tail
+from barnabas.chaos.checker.checker import check
+from barnabas.chaos.workload.history import Acked, Read, Sent, Tail
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.observe import ClusterView, PartitionView
 from barnabas.picture import Frame, Scene, cluster_picture, failover_picture, verdict_picture

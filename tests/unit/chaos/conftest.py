@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from crc32c import crc32c
 
-from barnabas.chaos.links import NetworkError
+from barnabas.chaos.targets.links import NetworkError
 
 
 @pytest.fixture(scope="module")

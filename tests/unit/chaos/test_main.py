@@ -8,11 +8,11 @@ import pytest
 
 from barnabas.chaos import __main__ as module
 from barnabas.chaos.chaos import Findings
-from barnabas.chaos.epochs import Epochs
-from barnabas.chaos.history import Acked, History, Read, Sent, Tail
-from barnabas.chaos.schedule import BY_NAME, KINDS
-from barnabas.chaos.targets import Targets
-from barnabas.chaos.traffic import TOPICS
+from barnabas.chaos.checker.epochs import Epochs
+from barnabas.chaos.nemeses.schedule import BY_NAME, KINDS
+from barnabas.chaos.targets.targets import Targets
+from barnabas.chaos.workload.history import Acked, History, Read, Sent, Tail
+from barnabas.chaos.workload.traffic import TOPICS
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.errors import ClusterError
 

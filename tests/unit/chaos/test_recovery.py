@@ -1,7 +1,8 @@
 import confluent_kafka
 import pytest
 
-from barnabas.chaos.faults import InjectedFault
+from barnabas.chaos.nemeses.faults import InjectedFault
+from barnabas.chaos.nemeses.zookeeper_wire import WireError
 from barnabas.chaos.recovery import (
     NotRecoveredError,
     differing,
@@ -11,7 +12,6 @@ from barnabas.chaos.recovery import (
     wait_until_undone,
     wait_until_whole,
 )
-from barnabas.chaos.zookeeper_wire import WireError
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.errors import ClusterError
 from barnabas.local.observe import ClusterView, PartitionView

@@ -1,7 +1,7 @@
 import confluent_kafka
 import pytest
 
-from barnabas.chaos.history import load
+from barnabas.chaos.workload.history import load
 from barnabas.local.observe import ClusterView
 from tests import trial as module
 from tests.trial import Trial

@@ -45,7 +45,7 @@ def both(
     if request.param == "bench":
         write_logs(folder / "logs", 300)
     else:
-        path = Path(__file__).parent / "story" / "golden" / f"{request.param}.txt"
+        path = Path(__file__).parents[1] / "story" / "golden" / f"{request.param}.txt"
         _, *parts = re.split(r"^== ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
         for name, text in (part.split("\n", 1) for part in parts):
             log = folder / "logs" / name

@@ -1,7 +1,7 @@
 import pytest
 
 from barnabas.bench.cases.broker_failover import outage_s
-from barnabas.chaos.history import Acked, Sent
+from barnabas.chaos.workload.history import Acked, Sent
 from barnabas.cluster.model.ids import TopicPartition
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)

@@ -3,7 +3,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from barnabas.bench.truth.znodes import moment, znodes
-from barnabas.chaos.txn_log import Change, Txn, ZnodeChange
+from barnabas.chaos.checker.txn_log import Change, Txn, ZnodeChange
 from barnabas.cluster.model.epochs import ControllerEpoch, LeaderEpoch
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import LeaderAndIsr

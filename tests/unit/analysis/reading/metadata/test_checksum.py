@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.analysis.reading.metadata.checksum import crc32c, crc32c_by_table
-from barnabas.chaos import commands
+from barnabas.chaos.targets import commands
 
 
 @given(st.binary(max_size=200), st.binary(max_size=200))

@@ -1,0 +1,1 @@
+"""The nemeses: which faults there are, how each is injected and undone, and their schedule."""

@@ -1,0 +1,1 @@
+"""The targets of faults: servers, their disks, and the network between them."""
