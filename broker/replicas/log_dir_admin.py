@@ -19,6 +19,8 @@ from barnabas.broker.replicas.hosted import HostedPartitions, Logs
 from barnabas.broker.replicas.interface import DescribedLog, DescribedLogDir
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
+from barnabas.cluster.model.log_text import printable, shortened
+from barnabas.cluster.runtime.line_limit import LINES
 
 _log = structlog.get_logger("kafka.server.ReplicaManager")
 
@@ -87,8 +89,9 @@ class LogDirectories:
         except KafkaStorageError as failure:
             self._hosted.disk_failed(failure)
             error = failure.error
-        if error is not ErrorCode.NONE:
-            _log.warning(f"Unable to alter log dirs for {topic_partition}: {error.name}", directory=path)
+        if error is not ErrorCode.NONE and LINES.allow("refused moves between log directories"):
+            named, where = printable(shortened(str(topic_partition))), printable(shortened(path))
+            _log.warning(f"Unable to alter log dirs for {named}: {error.name}", directory=where)
         return error
 
     def _alter(self, topic_partition: TopicPartition, directory: Path | None) -> ErrorCode:

@@ -173,7 +173,11 @@ async def _fetch_many(context: ServerContext, request: Request, asked: Iterable[
     begun = _begin(context, request, wanted)
     if isinstance(begun, ErrorCode):
         return _refused(request, begun)
-    return await _read_many(context, request, begun)
+    answer = await _read_many(context, request, begun)
+    unused: list[Any] = [wanted]
+    del wanted, begun
+    await freed_in_turns(unused)
+    return answer
 
 
 async def _read_many(context: ServerContext, request: Request, begun: Context) -> Answer:
@@ -209,7 +213,9 @@ async def _read_many(context: ServerContext, request: Request, begun: Context) -
     for name, of_topic in (await by_topic(included)).items():
         partitions = [_partition(request, each.partition, included[each]) async for each in paced(of_topic)]
         topics.append(request.answer("FetchableTopicResponse", topic=name, partitions=tuple(partitions)))
-    await freed_in_turns(wanted, results)
+    unused: list[Any] = [denied, session_results]
+    del denied, session_results, included
+    await freed_in_turns(wanted, results, unused)
     return _response(request, tuple(topics), answer)
 
 
