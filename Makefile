@@ -43,7 +43,7 @@ unit: setup  ## the quick tests: unit tests and the shape of the source
 coverage: setup  ## branches of the cores that their unit tests and the simulation do not reach
 	@.venv/bin/python -m coverage run -m pytest -q -m "not spark" --hypothesis-seed=0 tests/unit/broker/core \
 		tests/unit/controller/core tests/unit/cluster/model tests/simulation tests/unit/cluster/zk/schema \
-		tests/unit/barnabas/tools/dump
+		tests/unit/barnabas/tools/dump tests/unit/barnabas/page tests/unit/analysis/alerting/test_decide.py
 	@.venv/bin/python -m coverage report
 
 packaging: setup  ## build the distributions; install them in a fresh venv of every Python at hand, and run them

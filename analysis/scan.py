@@ -110,7 +110,7 @@ Work = Callable[[Pieces], Iterator[pa.RecordBatch]]
 
 
 def events(spark: SparkSession, sources: Sources, reading: Reading = AS_WRITTEN) -> DataFrame:
-    """Read the table ``events`` (``analysis.tables``) from the files."""
+    """Read the table ``events`` (``analysis.reading.tables``) from the files."""
 
     def typed(pieces: Pieces) -> Iterator[pa.RecordBatch]:
         for _, rows in read(pieces, reading):

@@ -14,7 +14,7 @@ from barnabas.analysis.reading.spellings import SPELLINGS
 from barnabas.cluster.model.statechange import Kind, Leadership, Speaker
 
 Row = dict[str, Any]
-"""The columns (``analysis.tables``) that a line gives; other columns are absent."""
+"""The columns (``analysis.reading.tables``) that a line gives; other columns are absent."""
 
 Span = tuple[int, int]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import socket
 import struct
 
@@ -12,6 +13,7 @@ from kio.serial import entity_reader, entity_writer
 
 from barnabas.broker.wire.schemas import RESPONSE, load_schema
 from barnabas.local.cluster import LocalCluster
+from tests.integration.groups import filled_topic
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +28,22 @@ def cluster(request, tmp_path_factory):
 def admin(cluster):
     """librdkafka's admin client of that cluster."""
     return confluent_kafka.admin.AdminClient({"bootstrap.servers": cluster.bootstrap})
+
+
+@pytest.fixture
+def topic(cluster, admin, request):
+    """A topic with records, named after the test; the test's group has its name."""
+    name = re.sub("[^a-z.]+", ".", request.node.name.removeprefix("test_").lower()).strip(".")[:80]
+    return filled_topic(cluster, admin, name)
+
+
+@pytest.fixture
+def members():
+    """A list of members of a group, who are ended after the test."""
+    started = []
+    yield started
+    for each in started:
+        each.end()
 
 
 def _exchanged(broker, body):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 from collections import Counter
 
@@ -13,22 +12,17 @@ from tests.integration.groups import (
     LIBRARIES,
     PARTITIONS,
     PATIENCE_S,
+    QUICK_GROUPS,
     RECORDS,
     Member,
     committed,
     described,
-    filled_topic,
     state,
     until,
     write,
 )
 
-OVERRIDES = {
-    "group.initial.rebalance.delay.ms": "0",
-    "group.min.session.timeout.ms": "1000",
-    "offsets.topic.num.partitions": "3",
-    "min.insync.replicas": "2",
-}
+OVERRIDES = QUICK_GROUPS
 ALL_READ = dict.fromkeys(range(PARTITIONS), RECORDS // PARTITIONS)
 COOPERATIVE = "cooperative-sticky"
 EAGER = {
@@ -43,21 +37,6 @@ COOPERATING = ("confluent-kafka", "kafka-python")
 
 LONG_SESSION_MS = 25_000
 """A session in which a member's process can start again on a busy machine."""
-
-
-@pytest.fixture
-def topic(cluster, admin, request):
-    name = re.sub("[^a-z.]+", ".", request.node.name.removeprefix("test_").lower()).strip(".")[:80]
-    return filled_topic(cluster, admin, name)
-
-
-@pytest.fixture
-def members():
-    """A list of members, who are ended after the test."""
-    started = []
-    yield started
-    for each in started:
-        each.end()
 
 
 def share(members):

@@ -22,6 +22,7 @@ from tests.integration.groups import (
     LIBRARIES,
     PARTITIONS,
     PATIENCE_S,
+    QUICK_GROUPS,
     RECORDS,
     Member,
     committed,
@@ -32,12 +33,7 @@ from tests.integration.groups import (
 )
 from tests.metadata import partitions_of
 
-OVERRIDES = {
-    "group.initial.rebalance.delay.ms": "0",
-    "group.min.session.timeout.ms": "1000",
-    "offsets.topic.num.partitions": "3",
-    "min.insync.replicas": "2",
-}
+OVERRIDES = QUICK_GROUPS
 EACH = RECORDS // PARTITIONS
 """The records in each partition."""
 
@@ -51,21 +47,6 @@ GROUPS_TOOL = Path(__file__).parents[2] / "scripts" / "kafka-consumer-groups.sh"
 def admin(cluster):
     """A client that knows only brokers that run: that of a module may ask one that a test has killed."""
     return confluent_kafka.admin.AdminClient({"bootstrap.servers": cluster.bootstrap})
-
-
-@pytest.fixture
-def topic(cluster, admin, request):
-    name = re.sub("[^a-z.]+", ".", request.node.name.removeprefix("test_").lower()).strip(".")[:80]
-    return filled_topic(cluster, admin, name)
-
-
-@pytest.fixture
-def members():
-    """A list of members, who are ended after the test."""
-    started = []
-    yield started
-    for each in started:
-        each.end()
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """The last failover, told from the history."""
 
+from dataclasses import replace
+
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.page.failover import last_failover
 from barnabas.page.history import History
@@ -151,3 +153,36 @@ def test_what_is_deleted_meanwhile_is_not_waited_for():
     scene = Scene()
     scene.now(1_000, without_3(WHOLE, partitions={P1: MOVED[P1]}))
     assert scene.told().headline == "Broker 3 was lost and led no partition."
+
+
+def test_the_leaders_before_the_history_begins_come_from_its_snapshot():
+    base = {"partitions": {"orders": {"0": [3, 0, [3, 1, 2], 1], "1": [1, 0, [1, 2, 3], 1]}}}
+    history = History()
+    history.add(13_000, differences(WHOLE, without_3(WHOLE, partitions=MOVED)))
+    told = last_failover(base, history.entries())
+    assert told.headline == "Broker 3 was lost; 1 partition moved to a new leader within 0.0 s."
+
+
+def test_topics_that_come_and_go_meanwhile_are_no_part_of_it():
+    scene = Scene()
+    short = TopicPartition("short", 0)
+    alone = replace(WHOLE, partitions={**WHOLE.partitions, short: PartitionView((2,), 2, (2,), 0, 1)})
+    scene.now(5_000, alone)
+    scene.now(6_000, WHOLE)
+    scene.now(10_000, without_3(WHOLE))
+    scene.now(11_000, without_3(WHOLE, partitions={**MOVED, short: PartitionView((2,), 2, (2,), 0, 1)}))
+    scene.now(12_000, without_3(WHOLE, partitions=MOVED))
+    told = scene.told()
+    assert told.steps[0].text == "Broker 3 is gone from ZooKeeper: its session ended"
+    assert not [step for step in told.steps if "short" in step.text]
+
+
+def test_an_isr_that_grows_without_the_lost_broker_is_not_whole_before_it_shrank():
+    scene = Scene()
+    small = {P0: PartitionView((3, 1, 2), 3, (3, 1), 0, 1)}
+    scene.now(5_000, ClusterState(BROKERS, 3, 1, small))
+    scene.now(10_000, without_3(WHOLE, partitions=small))
+    grown = {P0: small[P0]._replace(isr=(3, 1, 2))}
+    scene.now(11_000, without_3(WHOLE, partitions=grown))
+    scene.history.add(11_500, [Change("start", "The page was started again", {})])
+    assert not [step for step in scene.told().steps if "ISR" in step.text or "page" in step.text]

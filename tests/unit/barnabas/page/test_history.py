@@ -41,3 +41,13 @@ def test_what_is_dropped_is_in_the_snapshot():
     assert history.after(1) is None
     assert [entry.number for entry in history.after(2)] == [3, 4]
     assert history.entries()[-1].number == 4
+
+
+def test_a_dropped_change_that_is_no_state_of_the_cluster_leaves_the_snapshot_as_it_was():
+    history = History(most=1)
+    history.add(100, [registered(1), Change("action", "SIGKILL", {"action": "kill", "id": 1})])
+    before = dict(history.json()["base"])
+    history.add(200, [Change("zookeeper", "ZooKeeper does not answer", {"connected": False})])
+    assert history.json()["base"] == before
+    history.add(300, [registered(2)])
+    assert history.json()["base"] == before

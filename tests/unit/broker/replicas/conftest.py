@@ -17,6 +17,7 @@ from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
 from barnabas.broker.replicas.control_requests import ControlRequests
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
+from barnabas.broker.replicas.read import Reader
 from barnabas.broker.replicas.settings import ReplicaSettings
 from barnabas.cluster.model.brokers import Broker, Endpoint
 from barnabas.cluster.model.ids import BrokerId, TopicIdentity, TopicPartition
@@ -215,3 +216,18 @@ class Scene:
 @pytest.fixture
 def scene(room):
     return Scene(room)
+
+
+@pytest.fixture
+def reader(room):
+    return Reader(room.hosted)
+
+
+@pytest.fixture
+def partition(room):
+    """Led in epoch 3; three batches of two records are written, two of them are committed."""
+    partition = room.lead(epoch=3)
+    for _ in range(3):
+        room.write(partition, b"x", b"y")
+    partition.replica.high_watermark = 4
+    return partition

@@ -10,26 +10,10 @@ from barnabas.broker.replicas.interface import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
 )
-from barnabas.broker.replicas.read import Reader
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 
 TP = TopicPartition("t", 0)
-
-
-@pytest.fixture
-def reader(room):
-    return Reader(room.hosted)
-
-
-@pytest.fixture
-def partition(room):
-    """Led in epoch 3; three batches of two records are written, two of them are committed."""
-    partition = room.lead(epoch=3)
-    for _ in range(3):
-        room.write(partition, b"x", b"y")
-    partition.replica.high_watermark = 4
-    return partition
 
 
 @pytest.mark.usefixtures("partition")

@@ -24,21 +24,6 @@ TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 0)
 MB = 1 << 20
 
 
-@pytest.fixture
-def reader(room):
-    return Reader(room.hosted)
-
-
-@pytest.fixture
-def partition(room):
-    """Led in epoch 3; three batches of two records are written, two of them are committed."""
-    partition = room.lead(epoch=3)
-    for _ in range(3):
-        room.write(partition, b"x", b"y")
-    partition.replica.high_watermark = 4
-    return partition
-
-
 def fetch(reader, offset=0, *, max_wait_ms=0, min_bytes=1, max_bytes=MB, size=MB, **more):
     wanted = {TP: FetchPartition(offset, size, **more)}
     return reader.fetch(wanted, max_wait_ms=max_wait_ms, min_bytes=min_bytes, max_bytes=max_bytes)
