@@ -49,7 +49,7 @@ class Minimums:
         default: The brokers' setting; None if no line gives it or brokers differ.
         topics: The topics' own settings; None where lines differ.
         refusals: The lines of brokers that refused a write, by time.
-        lines: The latest line about each topic's setting; that about the brokers' one has no topic.
+        lines: The latest line about the setting of each topic; under None, about the brokers' setting.
     """
 
     default: int | None
@@ -68,7 +68,8 @@ _NAME = "min.insync.replicas="
 def minimums_of(observed: Observed) -> Minimums:
     """Return min.insync.replicas of the brokers and of the topics that lines name.
 
-    A line about a topic's settings lists all of its own ones; an empty value stands for the brokers' setting.
+    A line about a topic lists all settings that the topic overrides; an empty value stands for the brokers'
+    setting.
     """
     default: set[str] = set()
     topics: dict[str, set[str]] = {}

@@ -127,7 +127,7 @@ class AclAuthorizer:
         self._unreadable: set[ResourcePattern] = set()
         self._last = dict.fromkeys((PatternType.LITERAL, PatternType.PREFIXED), -1)
         self._new = 0
-        """The number of ACLs since garbage collections were last told to leave the known ones alone."""
+        """The number of ACLs read since those before were exempted from garbage collections."""
         self._session_is_new = True
         self._pending = asyncio.Event()
         self._lock = asyncio.Lock()

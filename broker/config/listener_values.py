@@ -30,25 +30,25 @@ class ListenerValues:
         self._values = values
 
     def value(self, name: str) -> Value:
-        """Return the value of a setting, with the listener's prefix or without any.
+        """Return the value of a setting: that with the listener's prefix if it was given, else that without.
 
         Raises:
-            ConfigError: It is bad.
+            ConfigError: The value is invalid.
         """
         text = self._given.get(self._prefix + name)
         return self._values[name] if text is None else _parsed(self._prefix + name, name, text)
 
     def own(self, name: str) -> Value:
-        """Return the value of a setting with the listener's prefix; None if it was not given so.
+        """Return the value that was given with the listener's prefix; None if none was.
 
         Raises:
-            ConfigError: It is bad.
+            ConfigError: The value is invalid.
         """
         text = self._given.get(self._prefix + name)
         return None if text is None else _parsed(self._prefix + name, name, text)
 
     def named(self, name: str) -> str:
-        """Return the full name by which a setting counts: with the prefix if it was given so."""
+        """Return the full name of the setting in force: with the prefix if that was given, else without."""
         return self._prefix + name if self._prefix + name in self._given else name
 
     def of_mechanism(self, mechanism: str, name: str) -> Value:
@@ -62,10 +62,10 @@ class ListenerValues:
         return f"{self._prefix}{mechanism.lower()}.{name}"
 
     def jaas(self, mechanism: str) -> JaasEntry:
-        """Return the JAAS entry of a mechanism; one without the mechanism's prefix does not count.
+        """Return the JAAS entry of a mechanism; an entry without the mechanism's prefix does not count.
 
         Raises:
-            ConfigError: There is none, or it is bad; the message does not repeat it.
+            ConfigError: The entry is missing or invalid; the message does not repeat it, as it has passwords.
         """
         key, module = self.key(mechanism, "sasl.jaas.config"), LOGIN_MODULES[mechanism]
         text = self._given.get(key)

@@ -65,8 +65,8 @@ def security_of(given: Mapping[str, str], environment: Mapping[str, str]) -> Zoo
         environment: The environment variables.
 
     Raises:
-        ConfigError: A setting is bad.
-        ZooKeeperSecurityError: The JAAS file is bad, or nodes should get ACLs and there is no identity.
+        ConfigError: A setting is invalid.
+        ZooKeeperSecurityError: The JAAS file is invalid, or nodes should get ACLs although there is no login.
     """
     properties = system_properties(environment.get(OPTIONS_VARIABLE, ""))
     if LOGIN_CONFIG in given:
@@ -149,7 +149,7 @@ def _from_java(properties: Mapping[str, str]) -> dict[str, str]:
 
 
 def _setting(name: str, value: str) -> str:
-    """Return the text of a setting that means what the ``value`` of its system property means."""
+    """Return the text of the setting that is equivalent to the ``value`` of its system property."""
     if name == HOST_CHECK:
         return "HTTPS" if value == "true" else ""
     if name.endswith(".enable"):

@@ -1,6 +1,7 @@
 """The metrics of a client that the performance tools print with ``--print-metrics``.
 
-Java's names, for what librdkafka counts; rates and the memory of Java's clients are not among it. Sources:
+They have the names of Java's metrics. Rates and memory are missing, because librdkafka does not count them.
+Sources:
 ``ToolsUtils.printMetrics``, ``SenderMetricsRegistry``, ``FetcherMetricsRegistry``, ``ConsumerCoordinator``
 and ``Selector`` of Kafka 2.8; the statistics of librdkafka 2, as its documentation lists them.
 """
@@ -26,7 +27,7 @@ class Statistics:
     """The last statistics of a client.
 
     Attributes:
-        count: How many have come.
+        count: The number of statistics received.
     """
 
     def __init__(self) -> None:
@@ -42,10 +43,10 @@ class Statistics:
         self._last = json.loads(text)
 
     def metrics(self, poll: Callable[[float], object]) -> Metrics:
-        """Return the metrics, with all that has happened until now.
+        """Return the metrics up to now.
 
         Args:
-            poll: Lets the client report, for so many seconds at most.
+            poll: Lets the client report; takes the longest time to wait in seconds.
         """
         # One report may have been made before the last event, and waits to be taken.
         enough, deadline = self.count + 2, time.monotonic() + _WAIT_S

@@ -3,99 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 from types import MappingProxyType
 
+from barnabas.broker.server import handlers
 from barnabas.broker.server.context import Handler
-from barnabas.broker.server.handlers import (
-    alter_client_quotas,
-    alter_configs,
-    alter_partition_reassignments,
-    alter_replica_log_dirs,
-    alter_user_scram_credentials,
-    api_versions,
-    create_acls,
-    create_partitions,
-    create_topics,
-    delete_acls,
-    delete_groups,
-    delete_records,
-    delete_topics,
-    describe_acls,
-    describe_client_quotas,
-    describe_cluster,
-    describe_configs,
-    describe_groups,
-    describe_log_dirs,
-    describe_producers,
-    describe_user_scram_credentials,
-    elect_leaders,
-    fetch,
-    find_coordinator,
-    heartbeat,
-    incremental_alter_configs,
-    init_producer_id,
-    join_group,
-    leave_group,
-    list_groups,
-    list_offsets,
-    list_partition_reassignments,
-    metadata,
-    offset_commit,
-    offset_delete,
-    offset_fetch,
-    offset_for_leader_epoch,
-    produce,
-    sasl_authenticate,
-    sasl_handshake,
-    sync_group,
-    update_features,
-)
-from barnabas.broker.wire.apis import ApiKey
+from barnabas.broker.wire.apis import APIS, ApiKey
 
-HANDLERS: Mapping[ApiKey, Handler] = MappingProxyType(
-    {
-        ApiKey.PRODUCE: produce.handle,
-        ApiKey.FETCH: fetch.handle,
-        ApiKey.LIST_OFFSETS: list_offsets.handle,
-        ApiKey.METADATA: metadata.handle,
-        ApiKey.OFFSET_COMMIT: offset_commit.handle,
-        ApiKey.OFFSET_FETCH: offset_fetch.handle,
-        ApiKey.FIND_COORDINATOR: find_coordinator.handle,
-        ApiKey.JOIN_GROUP: join_group.handle,
-        ApiKey.HEARTBEAT: heartbeat.handle,
-        ApiKey.LEAVE_GROUP: leave_group.handle,
-        ApiKey.SYNC_GROUP: sync_group.handle,
-        ApiKey.DESCRIBE_GROUPS: describe_groups.handle,
-        ApiKey.LIST_GROUPS: list_groups.handle,
-        ApiKey.SASL_HANDSHAKE: sasl_handshake.handle,
-        ApiKey.API_VERSIONS: api_versions.handle,
-        ApiKey.CREATE_TOPICS: create_topics.handle,
-        ApiKey.DELETE_TOPICS: delete_topics.handle,
-        ApiKey.DELETE_RECORDS: delete_records.handle,
-        ApiKey.INIT_PRODUCER_ID: init_producer_id.handle,
-        ApiKey.OFFSET_FOR_LEADER_EPOCH: offset_for_leader_epoch.handle,
-        ApiKey.DESCRIBE_ACLS: describe_acls.handle,
-        ApiKey.CREATE_ACLS: create_acls.handle,
-        ApiKey.DELETE_ACLS: delete_acls.handle,
-        ApiKey.DESCRIBE_CONFIGS: describe_configs.handle,
-        ApiKey.DELETE_GROUPS: delete_groups.handle,
-        ApiKey.ELECT_LEADERS: elect_leaders.handle,
-        ApiKey.ALTER_PARTITION_REASSIGNMENTS: alter_partition_reassignments.handle,
-        ApiKey.LIST_PARTITION_REASSIGNMENTS: list_partition_reassignments.handle,
-        ApiKey.ALTER_CONFIGS: alter_configs.handle,
-        ApiKey.CREATE_PARTITIONS: create_partitions.handle,
-        ApiKey.INCREMENTAL_ALTER_CONFIGS: incremental_alter_configs.handle,
-        ApiKey.ALTER_REPLICA_LOG_DIRS: alter_replica_log_dirs.handle,
-        ApiKey.DESCRIBE_LOG_DIRS: describe_log_dirs.handle,
-        ApiKey.SASL_AUTHENTICATE: sasl_authenticate.handle,
-        ApiKey.DESCRIBE_CLIENT_QUOTAS: describe_client_quotas.handle,
-        ApiKey.ALTER_CLIENT_QUOTAS: alter_client_quotas.handle,
-        ApiKey.DESCRIBE_USER_SCRAM_CREDENTIALS: describe_user_scram_credentials.handle,
-        ApiKey.ALTER_USER_SCRAM_CREDENTIALS: alter_user_scram_credentials.handle,
-        ApiKey.DESCRIBE_CLUSTER: describe_cluster.handle,
-        ApiKey.OFFSET_DELETE: offset_delete.handle,
-        ApiKey.UPDATE_FEATURES: update_features.handle,
-        ApiKey.DESCRIBE_PRODUCERS: describe_producers.handle,
-    }
-)
+
+def _handler_of(api: ApiKey) -> Handler:
+    """Return the function ``handle`` of the module that is named as the API."""
+    handle: Handler = import_module(f"{handlers.__name__}.{api.name.lower()}").handle
+    return handle
+
+
+HANDLERS: Mapping[ApiKey, Handler] = MappingProxyType({api: _handler_of(api) for api in map(ApiKey, APIS)})
 """The handler of each served API."""
