@@ -233,15 +233,24 @@ class LiveCluster:
                 self._file.append(self.history, added)
             self._send(_message(added))
 
+    def end_streams(self) -> None:
+        """End the streams of all browsers, which will try to read the history again."""
+        for queue in self._followers:
+            _end(queue)
+
     def _send(self, message: Message) -> None:
         for queue in self._followers:
             if queue.qsize() < _MOST_WAITING:
                 queue.put_nowait(message)
             else:
-                with contextlib.suppress(asyncio.QueueEmpty):
-                    while True:
-                        queue.get_nowait()
-                queue.put_nowait(None)
+                _end(queue)
+
+
+def _end(queue: asyncio.Queue[Message | None]) -> None:
+    with contextlib.suppress(asyncio.QueueEmpty):
+        while True:
+            queue.get_nowait()
+    queue.put_nowait(None)
 
 
 def _message(entries: list[Entry]) -> Message:

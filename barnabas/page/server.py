@@ -102,8 +102,21 @@ class PageServer:
             lifespan="on",
             http=ReaderProtocol,
         )
-        self._server = uvicorn.Server(config)
+        self._server = _Server(config, live)
         self._server.run(sockets=[self._socket])
+
+
+class _Server(uvicorn.Server):
+    """A server that ends the streams of browsers before it waits for requests to end."""
+
+    def __init__(self, config: uvicorn.Config, live: LiveCluster) -> None:
+        super().__init__(config)
+        self._live = live
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop serving."""
+        self._live.end_streams()
+        await super().shutdown(sockets)
 
 
 def _bound(host: str, ports: Sequence[int]) -> socket.socket:

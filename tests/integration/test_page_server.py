@@ -177,6 +177,16 @@ def test_a_reader_that_does_not_read_is_cut_off(page, monkeypatch):
     assert ask(page, "GET", "/")[0] == 200
 
 
+def test_an_open_browser_does_not_disturb_the_end(controls, tmp_path, capfd):
+    with PageServer(NOWHERE, controls, out=tmp_path) as ending, connected(ending) as browser:
+        browser.request("GET", "/api/stream?after=0")
+        answer = browser.getresponse()
+        answer.readline()
+        ending.__exit__(None, None, None)
+        assert answer.read().endswith(b"event: reset\ndata: {}\n\n")
+    assert capfd.readouterr().err == ""
+
+
 def test_streams_have_a_limit(page, monkeypatch):
     monkeypatch.setattr(app, "MOST_STREAMS", 1)
     with connected(page) as first:
