@@ -26,7 +26,7 @@ from barnabas.local.errors import ClusterError
 from barnabas.local.forks import Forks
 from barnabas.local.place import HERE
 from barnabas.local.ports import PortError
-from barnabas.local.secured import Secured, described, is_secured, zookeeper_security
+from barnabas.local.secured import Secured, described, first_command, is_secured, zookeeper_security
 from barnabas.local.supervisor import Supervisor
 from barnabas.local.switches import Switches
 from barnabas.local.zookeeper_jars import ZooKeeperStartError, find_jars
@@ -183,8 +183,8 @@ def _run(
         _say(f"ready after {time.monotonic() - began:.1f} s; bootstrap servers {cluster.bootstrap}")
         if supervisor.page:
             _say(f"watch it on {supervisor.page}")
-        for line in () if secured is None else described(cluster.directory, cluster.bootstrap):
-            _say(line)
+        if secured is not None:
+            _tell_logins(cluster.directory, cluster.bootstrap)
         _say("Ctrl-C stops the cluster; `barnabas kill 2` kills a broker, `barnabas start 2` starts it again")
         while not stop.wait(_POLL_S) and not supervisor.down_requested.is_set():
             supervisor.look_after()
@@ -268,10 +268,17 @@ def detach(directory: Path, arguments: list[str]) -> int:
     if status.page:
         _say(f"watch it on {status.page}")
     if is_secured(directory):
-        for line in described(directory, status.bootstrap):
-            _say(line)
-    _say(f"the cluster runs in the background, process {status.pid}; `barnabas down` stops it")
+        _tell_logins(directory, status.bootstrap)
+    _say(f"it runs in the background as process {status.pid}; `barnabas down` stops it")
     return 0
+
+
+def _tell_logins(directory: Path, bootstrap: str) -> None:
+    for line in described(directory):
+        _say(line)
+    _say("try:")
+    sys.stdout.write(first_command(directory, bootstrap) + "\n")
+    sys.stdout.flush()
 
 
 def _wait_served(client: ControlClient, process: subprocess.Popen[bytes]) -> ClusterStatus | None:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import secrets
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -280,19 +282,30 @@ _USES = (
 """The clients, their files, and what to do with these."""
 
 
-def described(directory: Path, bootstrap: str) -> list[str]:
+def described(directory: Path) -> list[str]:
     """Return lines for the terminal about how each client logs in; they have no password.
 
-    The table fits into 80 columns. The last line is a command to copy.
+    The table fits into 80 columns.
     """
-    folder, first = directory.resolve() / FOLDER, bootstrap.partition(",")[0]
-    command = f"kafka-console-producer.sh --bootstrap-server {first} --topic first"
+    folder = directory.resolve() / FOLDER
     return [
         f"clients log in as {CLIENT} or {ADMIN} ({_PROTOCOL}, {MECHANISM.mechanism_name}): files in",
         f"  {folder}",
         *(f"  {client:<15} {file:<23} {use}" for client, file, use in _USES),
-        f"try: echo hello | {command} --producer.config {folder / CLIENT}.properties",
     ]
+
+
+def first_command(directory: Path, bootstrap: str) -> str:
+    """Return a command that writes a record, to copy; its lines fit into 80 columns if the paths do."""
+    file = directory.resolve() / FOLDER / f"{CLIENT}.properties"
+    is_below = file.is_relative_to(Path.cwd())
+    return " \\\n    ".join(
+        (
+            "  echo hello | kafka-console-producer.sh --topic first",
+            f"--bootstrap-server {bootstrap.partition(',')[0]}",
+            f"--producer.config {shlex.quote(os.path.relpath(file) if is_below else str(file))}",
+        )
+    )
 
 
 def zookeeper_security(cluster: LocalCluster) -> ZooKeeperSecurity:

@@ -130,10 +130,17 @@ def why_silent(servers: Iterable[str], protocol: str = "PLAINTEXT") -> str:
         protocol: The client's ``security.protocol``.
 
     Returns:
-        The reason for each address, separated by semicolons. An address that accepts a connection has a
-        process, but maybe one that hangs: the operating system completes connections on its behalf.
+        The reasons, separated by semicolons, each after the addresses that it concerns. An address that
+        accepts a connection has a process, but maybe one that hangs: the operating system completes
+        connections on its behalf.
     """
-    return "; ".join(f"{server} {_reason(server, protocol)}" for server in servers)
+    alike: dict[str, list[str]] = {}
+    for server in servers:
+        alike.setdefault(_reason(server, protocol), []).append(server)
+    return "; ".join(
+        f"{'each of ' if len(which) > 1 else ''}{', '.join(which)} {reason}"
+        for reason, which in alike.items()
+    )
 
 
 def _reason(server: str, protocol: str) -> str:

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+from pathlib import Path
 
 import pytest
 
@@ -8,7 +10,7 @@ from barnabas.cluster.model.properties import parse_properties
 from barnabas.local.client_login import ClientLogin
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.errors import ClusterError
-from barnabas.local.secured import GRANTS, Secured, described, is_secured, settings_of
+from barnabas.local.secured import GRANTS, Secured, described, first_command, is_secured, settings_of
 
 
 def contents(folder):
@@ -84,13 +86,26 @@ def test_grants_are_of_the_client_alone():
     assert {entry.principal for entry in entries} == {"User:client"}
 
 
+def test_the_first_command_can_be_copied_and_fits_into_80_columns(tmp_path, monkeypatch):
+    command = ["echo", "hello", "|", "kafka-console-producer.sh", "--topic", "first"]
+    for name in ("my data", "other"):
+        (tmp_path / name).mkdir()
+    for folder, shown in ((tmp_path, "my data/secure"), (tmp_path / "other", f"{tmp_path}/my data/secure")):
+        monkeypatch.chdir(folder)
+        said = first_command(tmp_path / "my data", "127.0.0.1:9092,127.0.0.1:9093")
+        options = ["--bootstrap-server", "127.0.0.1:9092", "--producer.config", f"{shown}/client.properties"]
+        assert shlex.split(said.replace("\\\n", "")) == [*command, *options]
+    monkeypatch.chdir(tmp_path)
+    lines = first_command(Path("barnabas-data"), "127.0.0.1:9092").splitlines()
+    assert len(lines) == 3
+    assert max(map(len, lines)) <= 80
+
+
 def test_the_terminal_shows_each_client_its_file(tmp_path):
-    lines = described(tmp_path, "h:1,h:2")
+    lines = described(tmp_path)
     folder = tmp_path.resolve() / "secure"
     assert lines[1].strip() == str(folder)
-    assert f"{folder}/client.properties" in lines[-1]
-    assert "--bootstrap-server h:1 " in lines[-1]
-    table = lines[2:-1]
+    table = lines[2:]
     assert max(map(len, (lines[0], *table))) + len("barnabas: ") <= 80
     login = ClientLogin("client", "p", folder / "ca.pem")
     files = set(login.examples("h:1", folder / "client.properties")) | {

@@ -149,4 +149,5 @@ def test_a_process_that_accepts_but_does_not_answer_is_distinguished_from_none(
         f"{silent} cannot be connected to: Connection refused; expected the host:port of a running broker; "
         f"{why_silent(['host.invalid:1'])}"
     )
+    assert why_silent([silent, silent]).startswith(f"each of {silent}, {silent} cannot be connected to: ")
     assert "host.invalid:1 has a host name that cannot be resolved" in why_silent(["host.invalid:1"])
