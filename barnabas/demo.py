@@ -283,20 +283,20 @@ def _tell(console: Console, directory: Path, picture: Path | None) -> bool:
             verdict = demo.play()
         finally:
             save(directory / "history.jsonl", demo.history.ops())
-        logs = [broker.state_change_log for broker in cluster.brokers.values()]
-    console.print(verdict_picture(verdict))
-    if picture is not None:
-        picture.write_text(failover_picture(demo.frames, verdict), encoding="utf-8")
-    analyzed = _analyze(console, logs, directory)
+        console.print(verdict_picture(verdict))
+        if picture is not None:
+            picture.write_text(failover_picture(demo.frames, verdict), encoding="utf-8")
+        # Before the brokers stop, or the end of the demo would be the largest incident of the report.
+        analyzed = _analyze(console, directory)
     console.print(f"The demo took {time.monotonic() - began:.0f} s.", highlight=False)
     return verdict.valid and analyzed == 0
 
 
-def _analyze(console: Console, logs: list[Path], directory: Path) -> int:
+def _analyze(console: Console, directory: Path) -> int:
     if importlib.util.find_spec("pyspark") is None:
         console.print("For a report of the brokers' logs, pip install 'barnabas[spark]'.", highlight=False)
         return 0
     from barnabas.analysis import job  # Spark takes seconds to import
 
-    console.print("What the brokers' state-change.log files say, read by Spark:")
-    return job.run(logs, (directory / REPORT).parent)
+    console.print("What the brokers' logs say, read by Spark:")
+    return job.run([directory / CLUSTER], (directory / REPORT).parent)

@@ -28,4 +28,8 @@ def test_the_demo_tells_its_story_and_loses_nothing(tmp_path):
     )
     for sentence in sentences:
         assert sentence in told.stdout
+    _, said, report = told.stdout.partition("What the brokers' logs say")
+    assert said
+    assert "no shutdown logged" in report
+    assert "The whole cluster" not in report  # it is stopped only after the report
     assert picture.read_text().startswith("<svg")

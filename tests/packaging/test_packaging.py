@@ -156,7 +156,7 @@ def test_analyze_with_spark_from_any_directory(installed_with_spark):
 def test_the_demo_from_any_directory(installed_with_spark):
     said = installed_with_spark.run("barnabas", "demo")
     assert said.returncode == 0, said.stdout + said.stderr
-    story, _, _report = said.stdout.partition("What the brokers' state-change.log files say")
+    story, _, _report = said.stdout.partition("What the brokers' logs say")
     assert max(map(len, story.splitlines())) <= 80
     report = Path(said.stdout.splitlines()[-1].removeprefix("The report: "))
     assert report.is_file()
