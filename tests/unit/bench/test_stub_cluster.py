@@ -6,12 +6,14 @@ import time
 import pytest
 
 from barnabas.bench import stub_cluster
+from barnabas.bench.stub_brokers import StubBroker
 from barnabas.bench.stub_cluster import BROKERS, TOPICS, Answers, Lag, layout
 from barnabas.cluster.model.brokers import Broker, Endpoint
 from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
 from barnabas.cluster.model.statechange import ControllerLines
+from barnabas.cluster.rpc import control_pb2 as pb
 
 BROKER = Broker(BROKERS[0], BrokerEpoch(7), (Endpoint("GRPC", "127.0.0.1", 1),))
 
@@ -66,3 +68,13 @@ async def test_lag_is_what_a_busy_loop_makes_others_wait():
     await asyncio.sleep(0.002)
     watching.cancel()
     assert lag.most_s >= 0.005
+
+
+async def test_every_request_is_answered_without_error():
+    stub = StubBroker()
+    answers = [
+        await stub.LeaderAndIsr(pb.LeaderAndIsrRequest(), None),
+        await stub.UpdateMetadata(pb.UpdateMetadataRequest(), None),
+        await stub.StopReplica(pb.StopReplicaRequest(), None),
+    ]
+    assert [answer.error_code for answer in answers] == [0, 0, 0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from barnabas.analysis.derived.catalog import DERIVED
+from barnabas.analysis.derived.schemas import DERIVED_ARROW
 
 
 def test_each_table_finds_what_it_needs() -> None:
@@ -14,3 +15,7 @@ def test_each_table_finds_what_it_needs() -> None:
 
 def test_the_tables_asked_for_are_there() -> None:
     assert {"leaders", "controllers", "isr", "requests", "unavailability"} <= {t.name for t in DERIVED}
+
+
+def test_every_table_has_a_schema() -> None:
+    assert list(DERIVED_ARROW) == [table.name for table in DERIVED]

@@ -22,6 +22,7 @@ from barnabas.cluster.model.authorization import (
     authorize,
     authorize_by_resource_type,
 )
+from barnabas.cluster.model.authorized_operations import authorized_operations
 from barnabas.cluster.model.principal import KafkaPrincipal
 
 ALLOW, DENY = AclPermission.ALLOW, AclPermission.DENY
@@ -251,3 +252,18 @@ def test_a_grant_counts_by_type_unless_denials_leave_nothing_of_it(allowed, deni
         resource = ResourcePattern(TOPIC, name, pattern)
         acls[resource] = acls[resource] | {entry(OP.WRITE, permission)}
     assert authorize_by_resource_type(acls, OP.WRITE, TOPIC, A, Rules()) is left
+
+
+@pytest.mark.parametrize(
+    ("kind", "bits"),
+    [
+        (ResourceType.TOPIC, 3576),
+        (ResourceType.GROUP, 328),
+        (ResourceType.CLUSTER, 8096),
+        (ResourceType.TRANSACTIONAL_ID, 272),
+        (ResourceType.DELEGATION_TOKEN, 256),
+    ],
+)
+def test_everybody_may_do_everything(kind, bits):
+    assert authorized_operations(kind, is_asked=True) == bits
+    assert authorized_operations(kind, is_asked=False) == -2147483648
