@@ -23,11 +23,12 @@ def leaders(states: DataFrame, lives: DataFrame) -> DataFrame:
     Columns: ``topic``, ``partition``, ``life``, ``leader``, ``leader_epoch``, ``controller_epoch`` and
     ``controller`` (the controller that elected it), ``since`` (the election, or the first line about it),
     ``led_at`` (when the leader logged that it leads; null if its log is missing or lacks that line),
-    ``until`` (null while it lasts), ``why`` (the reason for its begin) and ``ended`` (the reason for its end;
-    null while it lasts), both constants of this module; ``isr`` (at its begin), ``last_isr`` (at its end),
-    ``version`` and ``last_version`` (zkVersion at begin and end), ``previous_leader`` (the latest leader
-    before, never -1), ``previous_isr``, ``previous_version``, ``replicas`` (assigned), ``election`` (as in
-    ``states``), ``raw``.
+    ``until`` (when the next row begins or the topic was deleted; if leader epochs jump before the next row,
+    others led or nobody did in between, so it is an upper bound; null if no line shows an end),
+    ``why`` (the reason for its begin) and ``ended`` (the reason for its end; null as ``until``), both
+    constants of this module; ``isr`` (at its begin), ``last_isr`` (at its end), ``version`` and
+    ``last_version`` (zkVersion at begin and end), ``previous_leader`` (the latest leader before, never -1),
+    ``previous_isr``, ``previous_version``, ``replicas`` (assigned), ``election`` (as in ``states``), ``raw``.
     """
     order = Window.partitionBy(*LIFE).orderBy("leader_epoch", "version", "since")
     before = order.rowsBetween(Window.unboundedPreceding, -1)

@@ -55,8 +55,9 @@ def leaderless_minutes(unavailability: DataFrame) -> DataFrame:
     """List the minutes in which partitions had no leader.
 
     Columns: ``minute``, ``began`` (outages), ``ended``, ``partitions`` (without a leader at the end of that
-    minute), ``touched`` (without one at any time in it). There is a row for each minute in which something
-    changed; between two rows nothing changes.
+    minute), ``touched`` (without one at any time in it). An outage whose end no line shows counts on, so both
+    numbers are upper bounds after it. There is a row for each minute in which something changed; between two
+    rows nothing changes.
     """
     steps = unavailability.select(sf.col("since").alias("time"), sf.lit(1).alias("step")).union(
         unavailability.where("until is not null").select("until", sf.lit(-1))
@@ -75,7 +76,8 @@ def strip(intervals: DataFrame, start: Column, end: Column, cells: int) -> DataF
     """Count the intervals that begin and end in each of ``cells`` equal parts of the time.
 
     Args:
-        intervals: Rows with ``topic``, ``since`` and ``until`` (null for an interval that lasts).
+        intervals: Rows with ``topic``, ``since`` and ``until`` (null if no line shows the end; only the
+            interval's first cell counts it).
         start: The left end of the strip.
         end: The right end.
         cells: The number of cells.
@@ -88,7 +90,7 @@ def strip(intervals: DataFrame, start: Column, end: Column, cells: int) -> DataF
     width = sf.greatest(millis_between(start, end), sf.lit(1)) / cells
     cell = sf.least(sf.floor(millis_between(start, sf.col("time")) / width), sf.lit(cells - 1))
     begins = intervals.select("topic", sf.col("since").alias("time"), sf.lit(1).alias("step"))
-    ends = intervals.where("until is not null").select("topic", sf.col("until").alias("time"), sf.lit(-1))
+    ends = intervals.select("topic", sf.coalesce("until", "since").alias("time"), sf.lit(-1))
     return (
         begins.union(ends)
         .withColumn("cell", cell + sf.when(sf.col("step") < 0, 1).otherwise(0))

@@ -111,6 +111,7 @@ def _data(document: Document, strips: Mapping[str, Mapping[str, Sequence[int]]])
         "summary": list(summary(document)),
         "cells": CELLS,
         "strips": strips,
+        "unended": _unended(document, topics),
         "steps": [[each["from"], each["to"]] for each in step_chunks(document, topics)],
         "quiet": _quiet(document),
         "brokers": _rows(answers["brokers"], "broker", "lines", "first", "last"),
@@ -157,6 +158,21 @@ def _strips(document: Document) -> dict[str, dict[str, Sequence[int]]]:
         worst = sorted(rows, key=lambda topic: (-sum(rows[topic]), topic))[:TOPICS]
         total = totals.get(what, {}).get(ALL, summed)
         kept[what] = {ALL: total, **{topic: rows[topic] for topic in worst}}
+    return kept
+
+
+def _unended(
+    document: Document, topics: Mapping[str, Sequence[str]]
+) -> dict[str, dict[str, tuple[int, int]]]:
+    """Return by trouble and topic since when some stretches have no known end, and their number."""
+    kept: dict[str, dict[str, tuple[int, int]]] = {}
+    for row in document.unended:
+        by_topic = kept.setdefault(row["what"], {})
+        since, number = millis(row["since"]), row["partitions"]
+        earliest, total = by_topic.get(ALL, (since, 0))
+        by_topic[ALL] = (min(earliest, since), total + number)
+        if row["topic"] in topics.get(row["what"], ()):
+            by_topic[row["topic"]] = (since, number)
     return kept
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -76,6 +76,8 @@ class Document:
         logs: For each kind of file (``name``) the ``lines``, those that a rule matches (``understood``) and
             those that no rule concerns (``others``).
         strips: The numbers of partitions in each cell, by topic, for ``OFFLINE`` and ``UNDER_REPLICATED``.
+        unended: For each trouble (``what``) and topic with stretches whose end no line shows: ``since`` (the
+            earliest of these) and the number of ``partitions``. ``strips`` counts only their begin.
         stretches: The times that ``strips`` counts, each with ``what``, ``topic``, ``since`` and ``until``;
             empty if there are more than ``STRETCHES``, and the cells are all that is known.
     """
@@ -98,6 +100,7 @@ class Document:
     incidents_count: int = 0
     logs: Sequence[Row] = ()
     strips: Mapping[str, Mapping[str, Sequence[int]]] = field(default_factory=dict)
+    unended: Sequence[Row] = ()
     stretches: Sequence[Row] = ()
 
 
@@ -132,11 +135,10 @@ def gather(
         is_cut = named["read_logs"][2] > ROWS
         logs = [row.asDict() for row in frames["read_logs"].collect()] if is_cut else answers["read_logs"]
         ours = [row for row in kinds if row["understood"] is not None]
-        times = [row[edge] for row in ours for edge in ("first", "last") if row[edge] is not None]
-        start, end = (min(times), max(times)) if times else (None, None)
-        is_of_a_day = start is not None and end is not None and start.date() == end.date()
+        start, end = _span(ours)
         troubled = pool.submit(_troubled, frames, start, end)
         chosen, partitions = pictured.result()
+        strips, stretches, lasting = troubled.result()
         drawn = [tables["leaders"].drop("raw"), tables["isr"], frames["write_stalls"]]
         leaderships, isr, stalls = pool.map(lambda frame: _drawn(frame, chosen), drawn)
         happened = story.result()
@@ -155,12 +157,24 @@ def gather(
         others=sum(row["lines"] for row in kinds if row["understood"] is None),
         troubles=troubles,
         zone=zone,
-        incidents=plain(happened, start.date() if start is not None and is_of_a_day else None),
+        incidents=plain(happened, _day(start, end)),
         incidents_count=len(happened),
         logs=_logs(logs),
-        strips=troubled.result()[0],
-        stretches=troubled.result()[1],
+        strips=strips,
+        stretches=stretches,
+        unended=lasting,
     )
+
+
+def _span(kinds: Iterable[Mapping[str, Any] | SparkRow]) -> tuple[datetime, datetime] | tuple[None, None]:
+    """Return the times of the first and the last line."""
+    times = [row[edge] for row in kinds for edge in ("first", "last") if row[edge] is not None]
+    return (min(times), max(times)) if times else (None, None)
+
+
+def _day(start: datetime | None, end: datetime | None) -> date | None:
+    """Return the day of all lines; None if they are of several days."""
+    return start.date() if start is not None and end is not None and start.date() == end.date() else None
 
 
 _NAMES = ("state-change.log", "stage-change.log", "controller.log", "server.log")
@@ -226,18 +240,35 @@ def _drawn(frame: DataFrame, pictured: Sequence[tuple[str, int]]) -> list[Row]:
 
 def _troubled(
     frames: Mapping[str, DataFrame], start: datetime | None, end: datetime | None
-) -> tuple[Mapping[str, Mapping[str, Sequence[int]]], Sequence[Row]]:
-    """Return the strips, and the stretches that they count if these are few enough."""
+) -> tuple[Mapping[str, Mapping[str, Sequence[int]]], Sequence[Row], Sequence[Row]]:
+    """Return the strips, the stretches that they count if these are few enough, and those without an end."""
     if start is None or end is None:
-        return {}, ()
+        return {}, (), ()
     rows = frames["write_stalls"].select("what", "topic", "since", "until").limit(STRETCHES + 1)
     stretches = rows_of(rows)
     if len(stretches) > STRETCHES:
-        return _strips(frames, start, end), ()
+        lasting = frames["write_stalls"].where("until is null").groupBy("what", "topic")
+        numbers = lasting.agg(sf.min("since").alias("since"), sf.count("*").alias("partitions"))
+        return _strips(frames, start, end), (), rows_of(numbers.orderBy("what", "topic"))
     counted = [
         Stretch(row["what"], row["topic"], millis(row["since"]), _millis(row["until"])) for row in stretches
     ]
-    return {OFFLINE: {}, UNDER_REPLICATED: {}} | cells(counted, millis(start), millis(end), CELLS), stretches
+    both: dict[str, dict[str, Sequence[int]]] = {OFFLINE: {}, UNDER_REPLICATED: {}}
+    strips = both | cells(counted, millis(start), millis(end), CELLS)
+    return strips, stretches, unended(stretches)
+
+
+def unended(stretches: Sequence[Row]) -> list[Row]:
+    """Count by trouble and topic the stretches whose end no line shows."""
+    found: dict[tuple[str, str], Row] = {}
+    for row in stretches:
+        if row["until"] is None:
+            what, topic, since = row["what"], row["topic"], row["since"]
+            each = found.setdefault(
+                (what, topic), {"what": what, "topic": topic, "since": since, "partitions": 0}
+            )
+            each["since"], each["partitions"] = min(each["since"], since), each["partitions"] + 1
+    return [found[key] for key in sorted(found)]
 
 
 def _millis(value: datetime | None) -> int | None:

@@ -22,7 +22,7 @@ class Stretch(NamedTuple):
         what: The trouble.
         topic: The partition's topic.
         since: The begin in milliseconds.
-        until: The end; None if it lasts.
+        until: The end; None if no line shows it, so that only the begin is counted.
     """
 
     what: str
@@ -91,9 +91,9 @@ def _changes(stretches: Iterable[Stretch], start: int, end: int) -> list[tuple[i
     for each in stretches:
         since = min(max(each.since, start), end)
         steps[since, each.what, each.topic] += 1
-        if each.until is not None:
-            # An interval that is over within a millisecond is still visible.
-            steps[max(each.until, since + 1), each.what, each.topic] -= 1
+        until = each.since if each.until is None else each.until
+        # An interval that is over within a millisecond is still visible.
+        steps[max(until, since + 1), each.what, each.topic] -= 1
     return sorted((*key, step) for key, step in steps.items() if step and key[0] <= end)
 
 

@@ -40,15 +40,20 @@ function stripRows() {
     if (!view.filter.topic) rows.push({ label: what, what, tint, bold: true, ...stripCells(what, ALL) });
     const wanted = topics.filter((topic) => !view.filter.topic || topic === view.filter.topic);
     const worst = wanted.map((topic) => ({ label: view.filter.topic ? what : `  ${topic}`, topic, what, tint, bold: Boolean(view.filter.topic), ...stripCells(what, topic) }))
-      .filter((row) => row.cells.some((each) => each > 0)).slice(0, SHOWN_TOPICS);
+      .filter((row) => row.cells.some((each) => each > 0) || unendedOf(row)).slice(0, SHOWN_TOPICS);
     if (worst.length > 1 || view.filter.topic) rows.push(...worst);
   }
   return rows;
 }
 
+// Since when, and of how many partitions, no line shows the end of the trouble; what follows is not known.
+const unendedOf = (row) => data.unended[row.what]?.[row.topic ?? (view.filter.topic || ALL)];
+
 function drawStrip(at, row, top) {
   at.label(top + 13, row.label, { class: row.bold ? "" : "faint" });
   at.bar(data.start, data.end, top + 2, STRIP - 4, { fill: "var(--alive)", opacity: .3, rx: 0 });
+  const unended = unendedOf(row);
+  if (unended) at.bar(unended[0], data.end, top + 4, STRIP - 8, { class: "unseen", fill: UNKNOWN }, `No line shows until when ${unended[1]} ${unended[1] === 1 ? "partition was" : "partitions were"} ${row.what}, from ${clock(unended[0])} or later on.`);
   const most = Math.max(...row.cells, 1), wide = (row.to - row.from) / row.cells.length;
   // Cells of one number are one bar: no seams, and few elements.
   for (let cell = 0; cell < row.cells.length; cell += 1) {

@@ -18,7 +18,7 @@ import pytest
 from barnabas.analysis.questions.availability import OFFLINE, UNDER_REPLICATED
 from barnabas.analysis.report.as_html import page as page_of
 from barnabas.analysis.report.detail import FOLDER
-from barnabas.analysis.report.document import CELLS, DRAWN, PICTURED, ROWS, STRETCHES, Document, Row
+from barnabas.analysis.report.document import CELLS, DRAWN, PICTURED, ROWS, STRETCHES, Document, Row, unended
 from barnabas.analysis.report.incidents import INCIDENTS, TOPICS
 from barnabas.analysis.report.strips import Stretch, cells, millis
 
@@ -211,3 +211,21 @@ def test_a_browser_answers_why_writes_to_orders_3_stalled_at_03_12(
     write(document, page)
     quiet = rendered(browser, page, "orders-3@03:05", tmp_path / "profile")
     assert "Nothing in these logs kept writes to orders-3 waiting at 03:05." in quiet
+
+
+def test_trouble_whose_end_no_line_shows_is_named_and_not_counted_to_the_end(document: Document) -> None:
+    start = document.start
+    assert start is not None
+    rows = [
+        {"what": OFFLINE, "topic": topic, "since": start + timedelta(minutes=minute), "until": until}
+        for topic, minute, until in (("a", 5, None), ("a", 3, None), ("b", 4, None), ("b", 1, start))
+    ]
+    found = unended(rows)
+    assert [(each["topic"], each["since"].minute, each["partitions"]) for each in found] == [
+        ("a", 3, 2), ("b", 4, 1),
+    ]  # fmt: skip
+    kept = {OFFLINE: {"a": [1] * CELLS}, UNDER_REPLICATED: {}}
+    data = data_of(page_of(replace(document, stretches=rows, unended=found, strips=kept)).html)
+    at_3 = millis(start + timedelta(minutes=3))
+    assert data["unended"] == {OFFLINE: {"": [at_3, 3], "a": [at_3, 2]}}
+    assert data["strips"][OFFLINE][""][-1] == 0

@@ -29,7 +29,7 @@ def slowly(stretches: list[Stretch], time: int) -> Counter[tuple[str, str]]:
     number: Counter[tuple[str, str]] = Counter()
     for each in stretches:
         since = max(each.since, START)
-        until = END + 1 if each.until is None else max(each.until, since + 1)
+        until = since + 1 if each.until is None else max(each.until, since + 1)
         number[each.what, each.topic] += since <= time < until
     return +number
 
