@@ -98,6 +98,7 @@ class LiveCluster:
         self._has_zookeeper = True
         self._followers: set[asyncio.Queue[Message | None]] = set()
         self._watched = asyncio.Event()
+        self._is_over = False
 
     async def run(self) -> None:
         """Follow the cluster until cancelled."""
@@ -220,7 +221,8 @@ class LiveCluster:
                 yield _message(missed)
             while (message := await queue.get()) is not None:
                 yield message
-            yield None
+            if not self._is_over:
+                yield None
         finally:
             self._followers.discard(queue)
             if not self._followers:
@@ -234,7 +236,8 @@ class LiveCluster:
             self._send(_message(added))
 
     def end_streams(self) -> None:
-        """End the streams of all browsers, which will try to read the history again."""
+        """End the streams of all browsers, which connect again by themselves."""
+        self._is_over = True
         for queue in self._followers:
             _end(queue)
 
