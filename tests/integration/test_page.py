@@ -256,12 +256,16 @@ def test_epochs_and_lag_are_on_the_tiles(whole):
     page.locator("#workload-start").click()
     tiles = page.locator("[data-partition^='page-workload-'] small")
     expect(tiles.first).to_have_text(re.compile(r"^e\d+"))
-    press(page, "cut", 3)
+    # The workload's producer may take a leader that is cut off for the leader as long as its metadata lasts.
+    leaders = "() => Object.values(timeline.latest.partitions['page-workload']).map(([leader]) => leader)"
+    led = page.evaluate(leaders)
+    follower = min((1, 2, 3), key=led.count)
+    press(page, "cut", follower)
     expect(tiles.filter(has_text=re.compile(r"^e\d+ \u2212[1-9]\d*k?$"))).not_to_have_count(0)
     title = page.locator(".topic h3", has_text="page-workload")
     expect(title).to_have_text(re.compile(r", leader epoch \d+( to \d+)?, .*records behind$"))
     page.locator("#workload-stop").click()
-    press(page, "heal", 3)
+    press(page, "heal", follower)
     all_are_whole(page)
 
 
