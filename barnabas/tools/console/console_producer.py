@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import confluent_kafka
 
+from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools.clients.client_properties import SILENT, for_librdkafka, merged
 from barnabas.tools.clients.command_config import CommandConfigError, properties
 from barnabas.tools.command_line.entry import run_tool, run_with_options
@@ -30,6 +31,12 @@ _READER = "kafka.tools.ConsoleProducer$LineMessageReader"
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 _RETRY_S = 0.1
 _KAFKA = "org.apache.kafka.common.KafkaException"
+
+_FATAL: dict[int, str] = {
+    ErrorCode.TOPIC_AUTHORIZATION_FAILED: "Not authorized to access topics",
+    ErrorCode.INVALID_TOPIC_EXCEPTION: "Invalid topics",
+}
+"""The errors of a topic that end the wait for its metadata, and how Java's messages of them begin."""
 
 OPTIONS = Options(
     bootstrap_server("the servers to connect to, separated by commas; required"),
@@ -202,15 +209,12 @@ class Writer:
 
         def done(error: confluent_kafka.KafkaError | None, _: object) -> None:
             if error is not None and not sync:
-                _log_failure(self._topic, key, value, java_error(error))
+                _log_failure(self._topic, key, value, self._java_error(error))
             elif error is not None:
                 failures.append(error)
 
-        if not self._wait_for_topic():
-            absent = JavaError(
-                "org.apache.kafka.common.errors.TimeoutException",
-                f"Topic {self._topic} not present in metadata after {self._block_ms} ms.",
-            )
+        absent = self._wait_for_topic()
+        if absent is not None:
             if sync:
                 raise JavaError("java.util.concurrent.ExecutionException", f"{absent.java_class}: {absent}")
             _log_failure(self._topic, key, value, absent)
@@ -228,28 +232,40 @@ class Writer:
         if sync:
             self._producer.flush()
         for failure in failures:
-            cause = java_error(failure)
+            cause = self._java_error(failure)
             raise JavaError("java.util.concurrent.ExecutionException", f"{cause.java_class}: {cause}")
 
     def close(self) -> None:
         """Wait until each record is written or has failed."""
         self._producer.flush()
 
-    def _wait_for_topic(self) -> bool:
-        """Wait until the topic has leaders, as Java's producer does before it accepts a record."""
+    def _wait_for_topic(self) -> JavaError | None:
+        """Wait until the topic has leaders, as Java's producer does before it accepts a record.
+
+        Return the error if it has none in time, or at once if the topic may not be accessed.
+        """
         deadline = time.monotonic() + self._block_ms / 1000
         while not self._is_known:
             left = deadline - time.monotonic()
             if left <= 0:
-                return False
+                message = f"Topic {self._topic} not present in metadata after {self._block_ms} ms."
+                return JavaError("org.apache.kafka.common.errors.TimeoutException", message)
             try:
-                found = self._producer.list_topics(self._topic, timeout=left).topics[self._topic]
-                self._is_known = found.error is None
+                error = self._producer.list_topics(self._topic, timeout=left).topics[self._topic].error
+                self._is_known = error is None
+                if error is not None and error.code() in _FATAL:
+                    return self._java_error(error)
             except confluent_kafka.KafkaException:
                 pass  # no broker answered yet
             if not self._is_known:
                 time.sleep(min(_RETRY_S, max(0.0, deadline - time.monotonic())))
-        return True
+        return None
+
+    def _java_error(self, error: confluent_kafka.KafkaError) -> JavaError:
+        """Return an error as Java's producer gives it, which names the topic in some of them."""
+        known = java_error(error)
+        start = _FATAL.get(error.code())
+        return known if start is None else JavaError(known.java_class, f"{start}: [{self._topic}]")
 
 
 def _log_failure(topic: str, key: bytes | None, value: bytes, error: JavaError) -> None:

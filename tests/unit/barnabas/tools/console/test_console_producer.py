@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -150,3 +151,26 @@ def test_with_sync_it_ends_the_tool(capsys: pytest.CaptureFixture[str]) -> None:
         "java.util.concurrent.ExecutionException: org.apache.kafka.common.errors.TimeoutException: Topic t "
         "not present in metadata after 0 ms.\n"
     )
+
+
+@pytest.mark.usefixtures("_alone")
+@pytest.mark.parametrize(
+    ("code", "cause"),
+    [
+        (29, "TopicAuthorizationException: Not authorized to access topics: [t]"),
+        (17, "InvalidTopicException: Invalid topics: [t]"),
+    ],
+)
+@pytest.mark.parametrize("sync", [False, True])
+def test_a_topic_that_may_not_be_accessed_ends_the_wait_at_once(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, code: int, cause: str, *, sync: bool
+) -> None:
+    def list_topics(_self: Client, topic: str, timeout: float) -> SimpleNamespace:
+        error = console_producer.confluent_kafka.KafkaError(code)
+        return SimpleNamespace(topics={topic: SimpleNamespace(error=error)})
+
+    monkeypatch.setattr(Client, "list_topics", list_topics)
+    assert main([*SERVER, "--sync"] if sync else [*SERVER]) == int(sync)
+    said = capsys.readouterr().err.splitlines()[-1]
+    before = "java.util.concurrent.ExecutionException: " if sync else ""
+    assert said == f"{before}org.apache.kafka.common.errors.{cause}"
