@@ -330,13 +330,21 @@ class LogSegment:
             self.store_indexes()
 
     def note_all(self) -> None:
-        """Add all batches to the empty indexes.
+        """Add all batches to the empty indexes, except those in ranges known to be damaged.
+
+        The first batch after such a range gets an entry, because no header leads from before it there.
 
         Raises:
             CorruptLogError: No valid batch begins where one should; the batches before are added.
         """
-        for position, header in self.headers():
-            self.note(position, header.size, header.last_offset, header.max_timestamp, self._index_interval)
+        starts = (0, *(each.end_position for each in self.damaged))
+        ends = (*(each.position for each in self.damaged), self.size)
+        interval = self._index_interval
+        for start, end in zip(starts, ends, strict=True):
+            if start:
+                self._bytes_since_index_entry = interval + 1
+            for position, header in scan_headers(self.fd, self.path, self.base_offset, start, end):
+                self.note(position, header.size, header.last_offset, header.max_timestamp, interval)
 
     def truncate(self, position: int, offset: int) -> None:
         """Truncate the file to ``position``, and drop the index entries of ``offset`` and later."""

@@ -67,6 +67,7 @@ class DamagedReplicas:
         self._repairs: dict[TopicPartition, asyncio.Task[None]] = {}
         self._checks: dict[TopicPartition, asyncio.Task[None]] = {}
         self._sound: dict[TopicPartition, SegmentSpan] = {}
+        self._damaged_too: dict[TopicPartition, set[tuple[Offset, BrokerId]]] = {}
         hosted.on_corrupt = self.met
         hosted.on_refetch = self.refetched
         hosted.is_repairable = self.is_repairable
@@ -86,10 +87,15 @@ class DamagedReplicas:
     def is_repairable(self, partition: HostedPartition, span: SegmentSpan) -> bool:
         """Return whether another replica may lead instead, or has the offsets of a damaged segment.
 
-        Dead members of the ISR count until they leave it.
+        Dead members of the ISR count until they leave it, and replicas that do not answer: they may have
+        acknowledged records. Those whose answer says that they are damaged there, too, do not.
         """
-        has_company = any(member != self._hosted.broker_id for member in partition.replica.isr)
-        return has_company or any(True for _ in self._sources(partition, span))
+        others = {broker_id for broker_id, _ in self._sources(partition, span)} | {*partition.replica.isr}
+        others.discard(self._hosted.broker_id)
+        return any(not self._is_damaged_too(partition, span, each) for each in others)
+
+    def _is_damaged_too(self, partition: HostedPartition, span: SegmentSpan, broker_id: BrokerId) -> bool:
+        return (span.base_offset, broker_id) in self._damaged_too.get(partition.topic_partition, ())
 
     def refetched(self, partition: HostedPartition, offset: Offset) -> None:
         """Check the segment of ``offset``, because a follower rejected the records there."""
@@ -138,7 +144,11 @@ class DamagedReplicas:
         if partition.log.damage_in(span) and topic_partition not in self._repairs:
             task = self._supervisor.spawn(f"repair-of-{topic_partition}", self._repair(partition))
             self._repairs[topic_partition] = task
-            task.add_done_callback(lambda _: self._repairs.pop(topic_partition, None))
+            task.add_done_callback(lambda _: self._end_repair(topic_partition))
+
+    def _end_repair(self, topic_partition: TopicPartition) -> None:
+        self._repairs.pop(topic_partition, None)
+        self._damaged_too.pop(topic_partition, None)
 
     async def close(self) -> None:
         """Cancel all repairs and checks."""
@@ -148,24 +158,26 @@ class DamagedReplicas:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _repair(self, partition: HostedPartition) -> None:
-        """Try until nothing is damaged, or the partition is no longer hosted."""
-        back_off_s, elections, logged = FIRST_BACK_OFF_S, 0, ""
+        """Try until nothing is damaged, or the partition is no longer hosted; the segments take turns."""
+        back_off_s, elections, logged, failures = FIRST_BACK_OFF_S, 0, "", 0
         while self._hosted.get(partition.topic_partition) is partition:
             damaged = partition.log.damaged_spans()
             if not damaged:
                 _log.info(f"{_prefix(partition)} The replica is whole again")
                 return
+            span = damaged[failures % len(damaged)]
             try:
-                if elections < MAX_ELECTIONS and await self._elect_other_leader(partition):
+                if elections < MAX_ELECTIONS and await self._elect_other_leader(partition, span):
                     elections += 1
                 else:
-                    await self._fetch(partition, damaged[0])
+                    await self._fetch(partition, span)
                     back_off_s, elections, logged = FIRST_BACK_OFF_S, 0, ""
                     continue
             except RangeUnavailableError as error:
+                failures += 1
                 if str(error) != logged:
                     logged = str(error)
-                    _log.warning(f"{_prefix(partition)} {damaged[0].path} is kept as it is: {error}")
+                    _log.warning(f"{_prefix(partition)} {span.path} is kept as it is: {error}")
             except KafkaStorageError as error:
                 if self._hosted.get(partition.topic_partition) is partition:
                     self._hosted.disk_failed(error)
@@ -173,10 +185,16 @@ class DamagedReplicas:
             await asyncio.sleep(back_off_s)
             back_off_s = min(2 * back_off_s, LONGEST_BACK_OFF_S)
 
-    async def _elect_other_leader(self, partition: HostedPartition) -> bool:
+    async def _elect_other_leader(self, partition: HostedPartition, span: SegmentSpan) -> bool:
         """Ask the controller to elect another ISR member if this broker leads; return whether it did."""
         replica, own = partition.replica, self._hosted.broker_id
-        others = [member for member in replica.isr if member != own and self._metadata.broker(member)]
+        others = [
+            member
+            for member in replica.isr
+            if member != own
+            and self._metadata.broker(member)
+            and not self._is_damaged_too(partition, span, member)
+        ]
         if not replica.is_leader or not others or self.controller is None:
             return False
         command = ElectLeaders(ElectionType.DAMAGED_LEADER, (partition.topic_partition,), own)
@@ -201,12 +219,14 @@ class DamagedReplicas:
             partition.log.seal_active()
         if span.end_offset > partition.replica.high_watermark:
             raise RangeUnavailableError(f"offset {span.end_offset - 1} is not committed yet")
-        failures = []
+        failures, damaged_too = [], self._damaged_too.setdefault(partition.topic_partition, set())
         for broker_id, endpoint in self._sources(partition, span):
             try:
                 await fetch_again(partition, span, endpoint, self._hosted.settings.session_timeout_ms)
             except RangeUnavailableError as error:
                 failures.append(f"broker {broker_id}: {error}")
+                if error.is_damaged:
+                    damaged_too.add((span.base_offset, broker_id))
             else:
                 _log.info(
                     f"{_prefix(partition)} Fetched offsets {span.base_offset} to {span.end_offset - 1} again "

@@ -31,7 +31,15 @@ CALL_TIMEOUT_S = 10.0
 
 
 class RangeUnavailableError(Exception):
-    """An error of the other replica, which cannot send the offsets now; nothing was changed."""
+    """An error of the other replica, which cannot send the offsets now; nothing was changed.
+
+    Attributes:
+        is_damaged: Whether the other replica cannot read the offsets from its own disk, either.
+    """
+
+    def __init__(self, message: str, *, is_damaged: bool = False) -> None:
+        super().__init__(message)
+        self.is_damaged = is_damaged
 
 
 async def fetch_again(
@@ -89,12 +97,14 @@ async def _fetch(
                 raise RangeUnavailableError(f"{error.code().name} {error.details()}") from error
             wanted = f"offset {replacement.next_offset}"
             if answer.error_code:
-                raise RangeUnavailableError(f"{wanted}: {ErrorCode.from_code(answer.error_code).name}")
+                code = ErrorCode.from_code(answer.error_code)
+                is_damaged = code in (ErrorCode.CORRUPT_MESSAGE, ErrorCode.KAFKA_STORAGE_ERROR)
+                raise RangeUnavailableError(f"{wanted}: {code.name}", is_damaged=is_damaged)
             if not answer.records:
                 raise RangeUnavailableError(f"{wanted} is not committed there yet")
             gaps_end = answer.gaps_end if answer.HasField("gaps_end") else None
             add = partial(replacement.add, answer.records, gaps_end)
             refusal = await asyncio.wrap_future(log.on_disk_thread(add))
             if isinstance(refusal, Refusal):
-                raise RangeUnavailableError(f"{wanted}: {refusal}")
+                raise RangeUnavailableError(f"{wanted}: {refusal}", is_damaged=True)
     return await asyncio.wrap_future(log.on_disk_thread(replacement.finish))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import struct
+from collections import OrderedDict
 from dataclasses import replace
 
 import pytest
@@ -11,12 +13,16 @@ from structlog.testing import capture_logs
 from barnabas.broker.coordinator import loading
 from barnabas.broker.coordinator.loading import as_option
 from barnabas.broker.coordinator.metrics import show_groups
+from barnabas.broker.core.group.coordinator_partition import OFFSETS_TOPIC
 from barnabas.broker.core.group.records import encode_group_key, encode_offset_key
 from barnabas.broker.core.group.requests import LeavingMember, MemberCall
 from barnabas.broker.core.group.states import GroupState
+from barnabas.broker.replicas import damage
 from barnabas.broker.replicas.damage import DamagedReplicas
+from barnabas.broker.replicas.repair import RangeUnavailableError
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
+from tests.unit.broker.coordinator.conftest import PARTITIONS
 
 NONE = ErrorCode.NONE
 
@@ -181,23 +187,32 @@ async def test_a_damaged_record_is_skipped_and_stops_no_group(scene, caplog):
 
 
 @pytest.fixture
-async def damaged(scene, monkeypatch):
-    """Ten commits of two groups on broker 1 alone; the frame of the fifth batch is destroyed."""
+async def committed(scene, monkeypatch):
+    """Ten commits of two groups on broker 1 alone, each in a batch of its own, and not loaded."""
     monkeypatch.setattr(loading, "RETRY_S", 0.01)
     replicas = DamagedReplicas(scene.hosted, scene.room.metadata, scene.supervisor, scene.metrics)
     hosted = await scene.lead()
     hosted.log.config = replace(hosted.log.config, index_interval_bytes=1)
     for number in range(10):
         await scene.commit(number, "t" if number < 8 else "u")
-    log = hosted.log
-    log.flush()
+    hosted.log.flush()
+    await scene.resign()
+    yield hosted
+    await replicas.close()
+
+
+@pytest.fixture
+def damaged(committed):
+    """The same; the frame of the fifth batch is destroyed."""
+    destroy_fifth_batch(committed.log)
+    return committed
+
+
+def destroy_fifth_batch(log):
     start = len(log.read(Offset(0), 1 << 20, Offset(4)).records)
     with (log.directory / f"{0:020d}.log").open("r+b") as file:
         file.seek(start)
         file.write(b"\xff" * 61)
-    await scene.resign()
-    yield hosted
-    await replicas.close()
 
 
 async def test_damage_that_nobody_can_repair_is_skipped_and_stops_no_group(scene, damaged):
@@ -316,3 +331,53 @@ async def test_sessions_and_join_rounds_count_as_delayed_operations_of_kafkas_pu
     assert (waiting("Heartbeat"), waiting("Rebalance")) == (both(1), both(0))
     await scene.groups.leave("g", [LeavingMember(joined.member_id, None)])
     assert (waiting("Heartbeat"), waiting("Rebalance")) == (both(0), both(0))
+
+
+async def test_damage_that_a_live_replica_has_too_is_skipped(scene, damaged, monkeypatch):
+    async def fetch_again(*_):
+        raise RangeUnavailableError("offset 4: CORRUPT_MESSAGE", is_damaged=True)
+
+    monkeypatch.setattr(damage, "fetch_again", fetch_again)
+    scene.room.know(*(TopicPartition(OFFSETS_TOPIC, number) for number in range(PARTITIONS)))
+    partition = scene.room.lead(2, isr=(1,), topic_partition=scene.tp())
+    partition.replica.remote(3).log_end_offset = partition.log.log_end_offset
+    with capture_logs() as said:
+        await scene.room.until(lambda: scene.groups.partitions.get(scene.tp().partition).is_loaded)
+    assert (await scene.fetch("t"), await scene.fetch("u")) == (7, 9)
+    assert sum("Skipping the damaged offsets 4 to 4" in each["event"] for each in said) == 1
+
+
+class Forgetful(OrderedDict):
+    """Known boundaries of reads that are all evicted, as by other readers: each read asks the index."""
+
+    def __setitem__(self, offset, place):
+        pass
+
+    def popitem(self, last=True):
+        return None
+
+
+@pytest.mark.parametrize("entry", range(9))
+@pytest.mark.parametrize("wrong", [(0, 7), (0, -100), (1, 0), (-1, 0)], ids=str)
+@pytest.mark.parametrize("is_damaged", [False, True])
+async def test_a_wrong_index_stops_no_group(scene, committed, entry, wrong, is_damaged):
+    log = committed.log
+    if is_damaged:
+        destroy_fifth_batch(log)
+    log.seal_active()
+    log.flush()
+    segment = log._files.segments.from_offset(Offset(0))[0]
+    segment._index_interval, index = 1, segment.offset_index
+    right = index.path.read_bytes()
+    offset, position = struct.unpack_from(">ii", right, entry * 8)
+    changed = bytearray(right)
+    struct.pack_into(">ii", changed, entry * 8, offset + wrong[0], position + wrong[1])
+    index.path.write_bytes(changed)
+    index.load()
+    log._files.segments._boundaries = Forgetful()
+    scene.groups._loader._settings = replace(scene.settings, load_buffer_bytes=1)  # one batch a read
+    scene.room.lead(2, isr=(1,), topic_partition=scene.tp())
+    await scene.room.until(lambda: scene.groups.partitions.get(scene.tp().partition).is_loaded)
+    assert (await scene.fetch("t"), await scene.fetch("u")) == (7, 9)
+    if not is_damaged and wrong in ((0, 7), (0, -100)):
+        assert index.path.read_bytes() == right

@@ -64,7 +64,7 @@ async def damaged(room, monkeypatch):
     async def fetch_again(partition, span, endpoint, _session_timeout_ms):
         made.fetched.append((span.base_offset, endpoint.port))
         if made.fails:
-            raise RangeUnavailableError("test")
+            raise RangeUnavailableError("test", is_damaged=made.fails == "damaged")
         partition.log._files.segments.from_offset(span.base_offset)[0].damaged = ()
 
     made.fails = False
@@ -265,3 +265,56 @@ async def test_a_replica_can_be_repaired_while_another_is_in_sync_or_has_the_off
     assert not room.hosted.is_repairable(partition, span)
     partition.replica.remote(3).log_end_offset = span.end_offset
     assert room.hosted.is_repairable(partition, span)
+
+
+async def test_replicas_that_are_damaged_too_cannot_repair(room, damaged):
+    partition = fill(room, isr=(1,))
+    damaged.fails = "damaged"
+    partition.replica.remote(3).log_end_offset = 4
+    hurt(partition, 1)
+    assert room.hosted.is_repairable(partition, partition.log.spans()[1])
+    await damaged.scrub.check_all()
+    await room.until(lambda: not room.hosted.is_repairable(partition, partition.log.spans()[1]))
+    assert damaged.fetched[0] == (1, 9003)
+    assert room.hosted.is_repairable(partition, partition.log.spans()[2]), "this one was not asked for"
+    partition.replica.remote(2).log_end_offset = 4
+    assert room.hosted.is_repairable(partition, partition.log.spans()[1]), "another replica may have it"
+
+
+async def test_a_leader_is_not_replaced_by_a_replica_that_is_damaged_too(room, damaged):
+    partition = fill(room, isr=(1, 2))
+    damaged.controller, damaged.fails = Controller(), "damaged"
+    partition.replica.remote(2).log_end_offset = 4
+    hurt(partition, 1)
+    await damaged.scrub.check_all()
+    span = partition.log.spans()[1]
+    await room.until(lambda: not room.hosted.is_repairable(partition, span))
+    assert not await damaged._elect_other_leader(partition, span)
+    assert len(damaged.controller.asked) == module.MAX_ELECTIONS
+
+
+async def test_a_replica_that_does_not_answer_may_still_have_the_offsets(room, damaged):
+    partition = fill(room, isr=(1,))
+    damaged.fails = True
+    partition.replica.remote(3).log_end_offset = 4
+    hurt(partition, 1)
+    await damaged.scrub.check_all()
+    await room.until(lambda: len(damaged.fetched) == 10)
+    assert room.hosted.is_repairable(partition, partition.log.spans()[1])
+
+
+async def test_a_segment_that_nobody_has_keeps_no_other_from_its_repair(room, damaged, monkeypatch):
+    partition = fill(room, isr=(1,))
+    whole = module.fetch_again
+
+    async def fetch_again(partition, span, endpoint, session_timeout_ms):
+        damaged.fails = "damaged" if span.base_offset == 1 else False
+        await whole(partition, span, endpoint, session_timeout_ms)
+
+    monkeypatch.setattr(module, "fetch_again", fetch_again)
+    partition.replica.remote(3).log_end_offset = 4
+    hurt(partition, 1)
+    hurt(partition, 2)
+    await damaged.scrub.check_all()
+    await room.until(lambda: (2, 9003) in damaged.fetched)
+    assert [span.base_offset for span in partition.log.damaged_spans()] == [1]

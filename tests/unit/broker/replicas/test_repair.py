@@ -95,9 +95,10 @@ async def test_what_cannot_be_had_whole_changes_nothing(room, partition, other):
     hurt = span.path.read_bytes()
     names = sorted(path.name for path in span.path.parent.iterdir())
 
-    async def fails(match):
-        with pytest.raises(RangeUnavailableError, match=match):
+    async def fails(match, *, is_damaged=False):
+        with pytest.raises(RangeUnavailableError, match=match) as caught:
             await fetch_again(partition, span, endpoint, 6000)
+        assert caught.value.is_damaged is is_damaged
         assert span.path.read_bytes() == hurt
         assert sorted(path.name for path in span.path.parent.iterdir()) == names
 
@@ -105,7 +106,7 @@ async def test_what_cannot_be_had_whole_changes_nothing(room, partition, other):
     await fails("offset 1 is not committed there yet")
     follower.replica.high_watermark = 3
     damage(follower, 1)
-    await fails("CORRUPT_MESSAGE")
+    await fails("CORRUPT_MESSAGE", is_damaged=True)
     follower.replica.become_follower(room.order(1, 7))
     await fails("FENCED_LEADER_EPOCH")
     endpoint = Endpoint("GRPC", "127.0.0.1", 1)
