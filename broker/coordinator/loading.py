@@ -19,13 +19,14 @@ from barnabas.broker.coordinator.settings import GroupSettings
 from barnabas.broker.core.group.coordinator_partition import OFFSETS_TOPIC
 from barnabas.broker.core.group.effects import Level, Source
 from barnabas.broker.core.group.groups import PartitionGroups
+from barnabas.broker.core.group.load_times import LoadTimes
 from barnabas.broker.core.group.loading import load_group
 from barnabas.broker.core.group.log_reading import BrokenFrameError, GroupLoad
 from barnabas.broker.core.group.unloading import unload_groups
 from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
 from barnabas.broker.disk.log import Log
 from barnabas.broker.disk.results import OffsetOutOfRange
-from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
+from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
 from barnabas.broker.replicas.turn import carried_out, paced
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
@@ -74,8 +75,10 @@ class PartitionLoader:
         self._settings = settings
         self._effects = effects
         self._forget = forget
-        self._metrics = metrics
         self._loading = asyncio.Lock()
+        self._times = times = LoadTimes()
+        metrics.watch(metrics.partition_load_time_max, lambda: times.measure(monotonic_ms()).longest)
+        metrics.watch(metrics.partition_load_time_avg, lambda: times.measure(monotonic_ms()).average)
 
     async def load(self, partition: CoordinatedPartition, epoch: LeaderEpoch) -> None:
         """Load a partition that this broker leads in ``epoch``; after a failure, try again."""
@@ -89,7 +92,7 @@ class PartitionLoader:
                         break
                 await asyncio.sleep(RETRY_S)
         ended = time.monotonic()
-        self._metrics.partition_load_time_ms.observe(_ms(queued, ended))
+        self._times.record(_ms(queued, ended), monotonic_ms())
         self._tell(
             f"Finished loading offsets and group metadata from {name} in {_ms(queued, ended)} milliseconds "
             f"for epoch {epoch}, of which {_ms(queued, began)} milliseconds was spent in the scheduler."

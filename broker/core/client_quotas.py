@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from heapq import heappop, heappush
 from typing import NamedTuple
 
 from barnabas.broker.core.quota_rates import SampledRate, throttle_ms
@@ -91,6 +92,29 @@ class Counter:
     throttle_ms: int = 0
 
 
+class DelayQueue:
+    """The responses whose clients wait because they have exceeded a quota.
+
+    As in Kafka, whose clients wait in a queue of this name, a client that goes away is counted until its
+    time is over.
+    """
+
+    __slots__ = ("_ends_ms",)
+
+    def __init__(self) -> None:
+        self._ends_ms: list[int] = []
+
+    def add(self, wait_ms: int, now_ms: int) -> None:
+        """Add a response whose client waits for ``wait_ms``, and drop those whose time is over."""
+        while self._ends_ms and self._ends_ms[0] <= now_ms:
+            heappop(self._ends_ms)
+        heappush(self._ends_ms, now_ms + wait_ms)
+
+    def size(self, now_ms: int) -> int:
+        """Return how many wait at present; changes nothing, so any thread may call it."""
+        return sum(end_ms > now_ms for end_ms in tuple(self._ends_ms))
+
+
 @dataclass(slots=True)
 class QuotaUse:
     """The use of one type of quota by all clients.
@@ -103,6 +127,7 @@ class QuotaUse:
         most_ms: The longest throttle time, or None for no bound.
         default: The quota of clients for which none is set, or None.
         counters: The counters of limited clients, the longest idle one first.
+        delayed: The responses whose clients wait because of this type of quota more than of any other.
     """
 
     key: str
@@ -112,6 +137,7 @@ class QuotaUse:
     most_ms: int | None = None
     default: float | None = None
     counters: OrderedDict[Tags, Counter] = field(default_factory=OrderedDict)
+    delayed: DelayQueue = field(default_factory=DelayQueue)
 
     def record(self, user: str, client_id: str, value: float, now_ms: int) -> int:
         """Record what a client has used; return its throttle time in milliseconds."""

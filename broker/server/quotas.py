@@ -147,10 +147,10 @@ class ClientQuotas:
         """
         now_ms = monotonic_ms()
         busy_ms = self.handled(user, client_id, seconds)
-        wait_ms = max(busy_ms, self.fetch.record(user, client_id or "", size, now_ms))
-        if wait_ms > 0:
+        wait_ms = self.fetch.record(user, client_id or "", size, now_ms)
+        if max(wait_ms, busy_ms) > 0:
             self.fetch.take_back(user, client_id or "", size, now_ms)
-        return wait_ms
+        return self._delay(self.fetch, wait_ms, busy_ms)
 
     def most_fetched(self, user: str, client_id: str | None, max_bytes: int) -> int:
         """Return the most bytes of an answer that a client could get without waiting for ever."""
@@ -160,6 +160,16 @@ class ClientQuotas:
     def handled(self, user: str, client_id: str | None, seconds: float) -> int:
         """Count the time spent on a request; return the milliseconds that its client must wait."""
         return self.request.record(user, client_id or "", 100 * seconds, monotonic_ms())
+
+    def delay(self, produced_ms: int, busy_ms: int) -> int:
+        """Return the longer of the throttle times of ``produced`` and ``handled``, which the client waits."""
+        return self._delay(self.produce, produced_ms, busy_ms)
+
+    def _delay(self, use: QuotaUse, wait_ms: int, busy_ms: int) -> int:
+        if max(wait_ms, busy_ms) > 0:
+            longer = use if wait_ms > busy_ms else self.request
+            longer.delayed.add(max(wait_ms, busy_ms), monotonic_ms())
+        return max(wait_ms, busy_ms)
 
     def exempted(self, seconds: float) -> None:
         """Count the time spent on a request that never throttles its client."""
@@ -190,7 +200,11 @@ class QuotaMetrics(Collector):
             for tags, counter in tuple(use.counters.items()):
                 used.add_metric(tags, counter.rate.measure(now_ms).per_second)
                 waited.add_metric(tags, counter.throttle_ms)
-            families += [used, waited]
+            size = GaugeMetricFamily(
+                f"{name}_queue_size", f"{kind}: responses whose clients wait because of this quota"
+            )
+            size.add_metric((), use.delayed.size(now_ms))
+            families += [used, waited, size]
         exempt = GaugeMetricFamily(
             "kafka_server_Request_exempt_request_time", "Request: percentage of time that no quota counts"
         )

@@ -95,7 +95,8 @@ class Metrics:
     offset_expirations: Counter = field(init=False)
     offset_deletions: Counter = field(init=False)
     completed_rebalances: Counter = field(init=False)
-    partition_load_time_ms: Histogram = field(init=False)
+    partition_load_time_max: Gauge = field(init=False)
+    partition_load_time_avg: Gauge = field(init=False)
     connection_count: Gauge = field(init=False)
     connection_creations: Counter = field(init=False)
     successful_authentications: Counter = field(init=False)
@@ -303,8 +304,11 @@ _METRICS: dict[str, _Make] = {
     "completed_rebalances": _counter(
         _COORDINATOR + "group_completed_rebalance_count", "Assignments received from leaders"
     ),
-    "partition_load_time_ms": _histogram(
-        _COORDINATOR + "partition_load_time", "How long a partition of __consumer_offsets was loaded, ms"
+    "partition_load_time_max": _gauge(
+        _COORDINATOR + "partition_load_time_max", "The longest recent load of __consumer_offsets, ms"
+    ),
+    "partition_load_time_avg": _gauge(
+        _COORDINATOR + "partition_load_time_avg", "The mean of recent loads of __consumer_offsets, ms"
     ),
     "connection_count": _gauge(_SOCKETS + "connection_count", "Open client connections"),
     "connection_creations": _counter(

@@ -253,16 +253,16 @@ class RequestPipeline:
         spent = in_flight.spent
         if spent is None:
             return answer
-        quotas, client_id, wait_ms = self._context.quotas, in_flight.client_id, 0
+        quotas, client_id, produced_ms, busy_ms = self._context.quotas, in_flight.client_id, 0, 0
         user = self._connection.principal.name
         if in_flight.prefix.api_key == ApiKey.PRODUCE:
-            wait_ms = quotas.produced(user, client_id, in_flight.size)
+            produced_ms = quotas.produced(user, client_id, in_flight.size)
         if answer is None or spent.is_exempt:
             quotas.exempted(spent.take())
         else:
             busy_ms = quotas.handled(user, client_id, spent.take())
-            told_ms = milliseconds(getattr(answer, "throttle_time", NO_THROTTLE))
-            wait_ms = max(wait_ms, told_ms, 0 if spent.is_decided else busy_ms)
+        told_ms = milliseconds(getattr(answer, "throttle_time", NO_THROTTLE))
+        wait_ms = max(told_ms, 0 if spent.is_decided else quotas.delay(produced_ms, busy_ms))
         if wait_ms <= 0:
             return answer
         self._connection.mute(wait_ms)

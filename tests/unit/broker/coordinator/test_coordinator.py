@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import struct
 from collections import OrderedDict
 from dataclasses import replace
@@ -281,10 +282,13 @@ async def test_a_group_that_is_too_large_to_be_stored_rebalances(scene):
 
 async def test_the_page_shows_groups_and_offsets(scene):
     show_groups(scene.metrics, scene.groups.partitions)
+    value = scene.metrics.registry.get_sample_value
+    loads = [f"kafka_server_group_coordinator_metrics_partition_load_time_{kind}" for kind in ("max", "avg")]
+    assert all(math.isnan(value(name)) for name in loads)
     await scene.lead()
+    assert all(value(name) >= 0 for name in loads)
     joined = await scene.member()
     await scene.commit(1, generation=1, member=joined.member_id)
-    value = scene.metrics.registry.get_sample_value
     prefix = "kafka_coordinator_group_GroupMetadataManager_"
     assert [value(prefix + name) for name in ("NumOffsets", "NumGroups", "NumGroupsStable")] == [1, 1, 1]
     assert value(prefix + "NumGroupsEmpty") == 0

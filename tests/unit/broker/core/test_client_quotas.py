@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from barnabas.broker.core import client_quotas
-from barnabas.broker.core.client_quotas import IDLE_MS, QuotaUse, Tags, limit_of
+from barnabas.broker.core.client_quotas import IDLE_MS, DelayQueue, QuotaUse, Tags, limit_of
 from barnabas.cluster.model.client_quotas import QuotaEntity
 
 KEY = "producer_byte_rate"
@@ -97,3 +97,14 @@ def test_the_default_of_the_settings_comes_last_and_holds_for_each_client_id(quo
     assert own.record("u", "free", 200, 0) == 10_000
     assert own.record("v", "other", 100, 0) == 0
     assert own.most_at_once("v", "other") == 100
+
+
+def test_a_response_is_delayed_until_its_time_is_over():
+    delayed = DelayQueue()
+    delayed.add(300, 0)
+    delayed.add(100, 0)
+    assert [delayed.size(now_ms) for now_ms in (0, 99, 100, 299, 300)] == [2, 2, 1, 1, 0]
+    delayed.add(50, 100)
+    assert [delayed.size(now_ms) for now_ms in (100, 149, 150, 300)] == [2, 2, 1, 0]
+    delayed.add(10, 1_000)
+    assert delayed.size(1_000) == 1

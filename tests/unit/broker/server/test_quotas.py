@@ -63,10 +63,29 @@ def test_the_metrics_name_those_who_have_quotas(quotas):
         (sample.name, sample.labels["user"], sample.labels["client_id"]): sample.value
         for family in QuotaMetrics(quotas).collect()[:-1]
         for sample in family.samples
+        if "user" in sample.labels
     }
     assert told == {
         ("kafka_server_Produce_byte_rate", "", "slow"): 150,
         ("kafka_server_Produce_throttle_time", "", "slow"): 5_000,
+    }
+
+
+def test_a_response_is_delayed_by_the_quota_of_the_longer_throttle_time_only(quotas):
+    busy_ms = quotas.handled("ANONYMOUS", "slow", 1.5)
+    assert quotas.delay(quotas.produced("ANONYMOUS", "slow", 1_500), busy_ms) == 5_000
+    assert quotas.delay(0, busy_ms) == 1_000
+    assert quotas.delay(0, 0) == 0
+    assert quotas.fetched("ANONYMOUS", "slow", 1_500) == 5_000
+    sizes = {
+        family.name: family.samples[0].value
+        for family in QuotaMetrics(quotas).collect()
+        if family.name.endswith("queue_size")
+    }
+    assert sizes == {
+        "kafka_server_Produce_queue_size": 1,
+        "kafka_server_Request_queue_size": 1,
+        "kafka_server_Fetch_queue_size": 1,
     }
 
 
