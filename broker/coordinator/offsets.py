@@ -118,7 +118,7 @@ class CoordinatedOffsets:
         kept: dict[TopicPartition, OffsetAndMetadata] = {}
         errors: CommitErrors = {}
         async for topic_partition, commit in paced(commits.items()):
-            if _java_length(commit.metadata) > self._settings.metadata_max_bytes:
+            if java_length(commit.metadata) > self._settings.metadata_max_bytes:
                 errors[topic_partition] = ErrorCode.OFFSET_METADATA_TOO_LARGE
                 continue
             kept[topic_partition] = commit
@@ -312,6 +312,6 @@ def _listed(partitions: Sequence[TopicPartition]) -> str:
     return f"{named} and {others} others" if others > 0 else named
 
 
-def _java_length(text: str) -> int:
+def java_length(text: str) -> int:
     """Return the length of a text in Java: its UTF-16 units."""
     return len(text) if text.isascii() else len(text.encode("utf-16-be")) // 2

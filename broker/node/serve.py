@@ -138,6 +138,7 @@ def _context(
         groups=replication.groups,
         quotas=_quotas_of_clients(storage, settings),
         quota_store=lambda: storage.membership.store.quotas,
+        consumer_offsets=lambda: storage.membership.store.consumer_offsets,
         authorizer=storage.authorizer,
         refusal_of_stores=partial(refusal_of, storage.tls.values()) if storage.tls else None,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -22,7 +22,8 @@ from barnabas.cluster.model.client_quotas import QuotaEntity
 from barnabas.cluster.model.commands.command import ControllerPort
 from barnabas.cluster.model.configs.described import BrokerSettings
 from barnabas.cluster.model.configs.settings import setting
-from barnabas.cluster.model.ids import BrokerId, ProducerId
+from barnabas.cluster.model.ids import BrokerId, Offset, ProducerId, TopicPartition
+from barnabas.cluster.zk.schema.body import ZnodeDecodeError
 from barnabas.cluster.zk.store_configs import ResourceConfigs
 
 
@@ -33,6 +34,7 @@ class ServerSettings:
     auto_create_topics: bool = setting("auto.create.topics.enable")
     fetch_max_bytes: int = setting("fetch.max.bytes")
     fetch_session_slots: int = setting("max.incremental.fetch.session.cache.slots")
+    offset_metadata_max_bytes: int = setting("offset.metadata.max.bytes")
     request_max_bytes: int = setting("socket.request.max.bytes")
     queued_max_request_bytes: int = setting("queued.max.request.bytes")
     quota_windows: int = setting("quota.window.num")
@@ -101,6 +103,20 @@ class QuotaStore(Protocol):
         ...
 
 
+class ConsumerOffsetStore(Protocol):
+    """The place where OffsetCommit 0 keeps offsets (``cluster.zk.store_consumer_offsets``)."""
+
+    async def read(
+        self, group_id: str, partitions: Sequence[TopicPartition]
+    ) -> list[Offset | ZnodeDecodeError | None]:
+        """Read the offsets of a group in the order of ``partitions``; None where nothing is committed."""
+        ...
+
+    async def write(self, group_id: str, partition: TopicPartition, offset: Offset) -> None:
+        """Set an offset."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ServerContext:
     """The parts of the broker that request handlers use; built once by the node.
@@ -122,6 +138,7 @@ class ServerContext:
         meter: Counts requests.
         topic_overrides: The settings that topics override.
         quota_store: Returns the store of quotas in the current ZooKeeper session.
+        consumer_offsets: Returns the store of offsets in ZooKeeper, in the current session.
         broker_settings: Returns the current settings of this broker.
         groups: The group coordinator.
         requests: Counts the memory of long requests.
@@ -153,6 +170,7 @@ class ServerContext:
     groups: GroupCoordinator
     quotas: ClientQuotas
     quota_store: Callable[[], QuotaStore]
+    consumer_offsets: Callable[[], ConsumerOffsetStore]
     authorizer: AclAuthorizer | None = None
     refusal_of_stores: Callable[[Mapping[str, str]], str | None] | None = None
     requests: RequestMemory = field(init=False)

@@ -99,9 +99,8 @@ _TABLE = (
     Api(ApiKey.FETCH, 4, 12),
     Api(ApiKey.LIST_OFFSETS, 0, 6),
     Api(ApiKey.METADATA, 0, 11),
-    # Version 0 of both keeps offsets in ZooKeeper, which no client has used since Kafka 0.8.2.
-    Api(ApiKey.OFFSET_COMMIT, 1, 8),
-    Api(ApiKey.OFFSET_FETCH, 1, 7),
+    Api(ApiKey.OFFSET_COMMIT, 0, 8),
+    Api(ApiKey.OFFSET_FETCH, 0, 7),
     Api(ApiKey.FIND_COORDINATOR, 0, 3),
     Api(ApiKey.JOIN_GROUP, 0, 7),
     Api(ApiKey.HEARTBEAT, 0, 4),

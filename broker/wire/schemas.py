@@ -53,7 +53,7 @@ def _lacks(*names: str) -> Change:
 
 
 _NO_THROTTLE_TIME = _lacks("throttle_time")
-_OFFSET_COMMIT = 8
+_OFFSET_COMMIT, _OFFSET_FETCH = 8, 9
 _LIST_OFFSETS, _CREATE_TOPICS, _DELETE_TOPICS, _OFFSET_FOR_LEADER_EPOCH, _DESCRIBE_CONFIGS = 2, 19, 20, 23, 32
 _ALTER_REPLICA_LOG_DIRS, _DESCRIBE_LOG_DIRS = 34, 35
 _DESCRIBE_ACLS, _CREATE_ACLS, _DELETE_ACLS = 29, 30, 31
@@ -73,6 +73,11 @@ OLD_VERSIONS: Mapping[tuple[int, int, EntityType], Old] = MappingProxyType(
                 )
             },
         ),
+        (_OFFSET_COMMIT, 0, REQUEST): Old(
+            2,
+            {"OffsetCommitRequest": _lacks("generation_id_or_member_epoch", "member_id", "retention_time")},
+        ),
+        (_OFFSET_COMMIT, 0, RESPONSE): Old(2),
         (_OFFSET_COMMIT, 1, REQUEST): Old(
             2,
             {
@@ -83,6 +88,8 @@ OLD_VERSIONS: Mapping[tuple[int, int, EntityType], Old] = MappingProxyType(
             },
         ),
         (_OFFSET_COMMIT, 1, RESPONSE): Old(2),
+        (_OFFSET_FETCH, 0, REQUEST): Old(1),
+        (_OFFSET_FETCH, 0, RESPONSE): Old(1),
         (_CREATE_TOPICS, 0, REQUEST): Old(2, {"CreateTopicsRequest": _lacks("validate_only")}),
         (_CREATE_TOPICS, 0, RESPONSE): Old(
             2, {"CreatableTopicResult": _lacks("error_message"), "CreateTopicsResponse": _NO_THROTTLE_TIME}

@@ -11,6 +11,7 @@ from barnabas.cluster.zk.store_acls import AclStore
 from barnabas.cluster.zk.store_brokers import BrokerStore
 from barnabas.cluster.zk.store_cluster import ClusterStore
 from barnabas.cluster.zk.store_configs import ConfigStore
+from barnabas.cluster.zk.store_consumer_offsets import ConsumerOffsetStore
 from barnabas.cluster.zk.store_controller import ControllerStore
 from barnabas.cluster.zk.store_deletions import DeletionStore
 from barnabas.cluster.zk.store_elections import ElectionStore
@@ -38,6 +39,7 @@ class ZooKeeperStore:
         deletions: ``/admin/delete_topics``, and the deletion of a topic's nodes.
         configs: ``/config`` and ``/config/changes``.
         quotas: ``/config/users``, ``/config/clients`` and ``/config/ips``.
+        consumer_offsets: ``/consumers/<group>/offsets``.
         acls: ``/kafka-acl``, ``/kafka-acl-extended`` and their notifications.
         elections: ``/admin/preferred_replica_election``.
         reassignments: ``/admin/reassign_partitions``.
@@ -57,6 +59,7 @@ class ZooKeeperStore:
         self.reassignments = ReassignmentStore(session)
         self.configs = ConfigStore(session)
         self.quotas = QuotaStore(session)
+        self.consumer_offsets = ConsumerOffsetStore(session)
         self.acls = AclStore(session)
         self.isr_changes: NotificationQueue[Iterable[TopicPartition], tuple[TopicPartition, ...]]
         self.isr_changes = NotificationQueue(

@@ -113,6 +113,23 @@ def test_the_leader_names_the_follower_and_a_session_tells_what_is_new(cluster, 
     assert answered(follower, quiet).error_code == 71
 
 
+def test_offsets_of_release_0_8_are_kept_in_zookeeper(cluster, orders, answered):
+    """What one broker was told, another one answers: no coordinator takes part."""
+    commits, fetches = load_payload_module(8, 0, REQUEST), load_payload_module(9, 0, REQUEST)
+    partition = commits.OffsetCommitRequestPartition(
+        partition_index=0, committed_offset=7, committed_metadata=""
+    )
+    topic = commits.OffsetCommitRequestTopic(name=orders, partitions=(partition,))
+    first, second = cluster.brokers.values()
+    told = answered(first, commits.OffsetCommitRequest(group_id="old", topics=(topic,)))
+    assert told.topics[0].partitions[0].error_code == 0
+    topic = fetches.OffsetFetchRequestTopic(name=orders, partition_indexes=(0, 1))
+    asked = answered(second, fetches.OffsetFetchRequest(group_id="old", topics=(topic,)))
+    assert [(each.committed_offset, each.error_code) for each in asked.topics[0].partitions] == [
+        (7, 0), (-1, 3),
+    ]  # fmt: skip
+
+
 def configs(cluster, *flags):
     """Run kafka-configs.sh; what it printed."""
     command = [str(SCRIPTS / "kafka-configs.sh"), "--bootstrap-server", cluster.bootstrap, *flags]

@@ -1,7 +1,6 @@
 """OffsetCommit (8): a group stores the offsets up to which it has read.
 
-Sources: ``KafkaApis.handleOffsetCommitRequest`` and ``OffsetCommitRequest.json`` of release 2.8. Version 0,
-which Kafka keeps in ZooKeeper, is not served.
+Sources: ``KafkaApis.handleOffsetCommitRequest`` and ``OffsetCommitRequest.json`` of release 2.8.
 """
 
 from __future__ import annotations
@@ -13,6 +12,7 @@ from barnabas.broker.coordinator.group_log import wall_ms
 from barnabas.broker.core.group.records import NO_EPOCH, NO_TIMESTAMP, OffsetAndMetadata
 from barnabas.broker.core.group.requests import MemberCall
 from barnabas.broker.replicas.turn import paced
+from barnabas.broker.server import offsets_in_zookeeper
 from barnabas.broker.server.by_topic import topic_answers
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request, milliseconds
@@ -20,6 +20,7 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 
 _DEFAULT_RETENTION_MS = -1
+_IN_ZOOKEEPER = 0
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:
@@ -44,7 +45,9 @@ async def handle(context: ServerContext, request: Request) -> Answer:
             now_ms if commit_ms == NO_TIMESTAMP else commit_ms,
             expire_ms,
         )
-    if commits:
+    if request.version == _IN_ZOOKEEPER:
+        errors |= await offsets_in_zookeeper.commit(context, body.group_id, commits)
+    elif commits:
         call = MemberCall(
             body.group_id,
             body.generation_id_or_member_epoch,

@@ -1,7 +1,6 @@
 """OffsetFetch (9): the offsets that a group has committed.
 
 Sources: ``KafkaApis.handleOffsetFetchRequest`` and ``OffsetFetchRequest.json`` of release 2.8; KIP-447.
-Version 0, which Kafka reads from ZooKeeper, is not served.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from functools import partial
 from barnabas.broker.coordinator.offsets import FetchedOffset
 from barnabas.broker.core.group.records import NO_EPOCH
 from barnabas.broker.replicas.turn import paced
+from barnabas.broker.server import offsets_in_zookeeper
 from barnabas.broker.server.by_topic import topic_answers
 from barnabas.broker.server.context import Answer, Building, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
@@ -23,6 +23,7 @@ SHORT_ANSWER = 1_000
 
 _ERROR_OF_REQUEST_SINCE = 2
 _NO_OFFSET = -1
+_IN_ZOOKEEPER = 0
 
 
 async def handle(context: ServerContext, request: Request) -> Answer | Building:
@@ -35,16 +36,24 @@ async def handle(context: ServerContext, request: Request) -> Answer | Building:
                 (topic, index) for topic in body.topics for index in topic.partition_indexes
             )
         ]
-    require_stable = getattr(body, "require_stable", False)
-    found = await context.groups.offsets.fetch(body.group_id, wanted, require_stable=require_stable)
-    error = ErrorCode.NONE
-    if isinstance(found, ErrorCode):
-        error, refused = found, found
-        found = {}
-        if request.version < _ERROR_OF_REQUEST_SINCE:
-            found = {each: FetchedOffset(refused, None) async for each in paced(wanted or ())}
+    error, found = await _found(context, request, wanted)
     make = partial(_answer, request.without_body(), found, error)
     return await make() if len(found) <= SHORT_ANSWER else Building(make)
+
+
+async def _found(
+    context: ServerContext, request: Request, wanted: list[TopicPartition] | None
+) -> tuple[ErrorCode, Mapping[TopicPartition, FetchedOffset]]:
+    group_id = request.body.group_id
+    if request.version == _IN_ZOOKEEPER:
+        return ErrorCode.NONE, await offsets_in_zookeeper.fetch(context, group_id, wanted or [])
+    require_stable = getattr(request.body, "require_stable", False)
+    found = await context.groups.offsets.fetch(group_id, wanted, require_stable=require_stable)
+    if not isinstance(found, ErrorCode):
+        return ErrorCode.NONE, found
+    if request.version >= _ERROR_OF_REQUEST_SINCE:
+        return found, {}
+    return found, {each: FetchedOffset(found, None) async for each in paced(wanted or ())}
 
 
 async def _answer(

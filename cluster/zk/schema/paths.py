@@ -71,6 +71,11 @@ def partition_state(tp: TopicPartition) -> str:
     return f"{TOPICS}/{tp.topic}/partitions/{tp.partition}/state"
 
 
+def consumer_offset(group_id: str, tp: TopicPartition) -> str:
+    """Return the path of the offset that a consumer group of release 0.8 has committed."""
+    return f"/consumers/{group_id}/offsets/{tp.topic}/{tp.partition}"
+
+
 def partition_of_state(path: str) -> TopicPartition | None:
     """Return the partition of a state's ``path``; None for every other path."""
     match path.removeprefix(f"{TOPICS}/").split("/"):

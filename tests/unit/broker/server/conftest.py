@@ -180,6 +180,26 @@ class FakeQuotaStore:
         self.settings[entity] = ResourceConfigs(own, 0 if version is None else version + 1)
 
 
+class FakeConsumerOffsets:
+    """``/consumers``: the text of each offset, by group and partition."""
+
+    def __init__(self) -> None:
+        self.offsets: dict[Any, Any] = {}
+        self.error: Exception | None = None
+        self.portions: list[int] = []
+
+    async def read(self, group_id: str, partitions: Any) -> Any:
+        self.portions.append(len(partitions))
+        if self.error is not None:
+            raise self.error
+        return [self.offsets.get((group_id, each)) for each in partitions]
+
+    async def write(self, group_id: str, partition: Any, offset: int) -> None:
+        if self.error is not None:
+            raise self.error
+        self.offsets[group_id, partition] = offset
+
+
 class FakeController:
     """Remembers what it was asked; says ``answer``, else that everything was created."""
 
@@ -299,6 +319,7 @@ class FakeBroker:
         self.log_dirs = FakeLogDirs()
         self.quotas: dict[Any, dict[str, float]] = {}
         self.quota_store = FakeQuotaStore()
+        self.consumer_offsets = FakeConsumerOffsets()
         self.controller, self.any_controller = FakeController(), FakeController()
         self.producer_ids = FakeProducerIds()
         self.metadata, self.purgatories = MetadataCache(), MetadataPurgatories()
@@ -330,6 +351,7 @@ class FakeBroker:
             groups=self.groups,
             quotas=ClientQuotas(self.quotas, 11, 1),
             quota_store=lambda: self.quota_store,
+            consumer_offsets=lambda: self.consumer_offsets,
         )
 
     def brokers(self, *numbers: int, listeners: tuple[str, ...] = ("PLAINTEXT", "OUTSIDE")) -> None:

@@ -151,6 +151,34 @@ MESSAGES = {
         ),
         ONE + T + ONE + i16(0) + i32(3) + i32(5) + i64(8),
     ),
+    "OffsetCommit 0": (
+        request(
+            8,
+            0,
+            (
+                "OffsetCommitRequestPartition",
+                None,
+                {"partition_index": 3, "committed_offset": 5, "committed_metadata": "t"},
+            ),
+            ("OffsetCommitRequestTopic", "partitions", {"name": "t"}),
+            ("OffsetCommitRequest", "topics", {"group_id": "t"}),
+        ),
+        T + ONE + T + ONE + i32(3) + i64(5) + T,
+    ),
+    "OffsetFetch 0, answer": (
+        response(
+            9,
+            0,
+            (
+                "OffsetFetchResponsePartition",
+                None,
+                {"partition_index": 3, "committed_offset": 5, "metadata": "t", "error_code": NONE},
+            ),
+            ("OffsetFetchResponseTopic", "partitions", {"name": "t"}),
+            ("OffsetFetchResponse", "topics", {}),
+        ),
+        ONE + T + ONE + i32(3) + i64(5) + T + i16(0),
+    ),
     "DescribeConfigs 0": (
         request(
             32,

@@ -189,7 +189,7 @@ async def test_leave_at_another_broker(broker, ask, version):
     assert answer.error_code is ErrorCode.NOT_COORDINATOR
 
 
-@pytest.mark.parametrize(("key", "version"), versions(ApiKey.OFFSET_COMMIT))
+@pytest.mark.parametrize(("key", "version"), versions(ApiKey.OFFSET_COMMIT)[1:])
 async def test_offset_commit(broker, ask, key, version):
     broker.topic("t", 1, 1)
     broker.groups.offsets.answer = {T0: NONE, T1: ErrorCode.OFFSET_METADATA_TOO_LARGE}
@@ -259,7 +259,7 @@ def fetch_topics(version):
     return (entity(9, version, "OffsetFetchRequestTopic", name="t", partition_indexes=(0, 1)),)
 
 
-@pytest.mark.parametrize(("key", "version"), versions(ApiKey.OFFSET_FETCH))
+@pytest.mark.parametrize(("key", "version"), versions(ApiKey.OFFSET_FETCH)[1:])
 async def test_offset_fetch(broker, ask, key, version):
     broker.groups.offsets.answer = {
         T0: FetchedOffset(NONE, OffsetAndMetadata(5, 2, "note", 1)),
