@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import Producer
 
+from barnabas.chaos.waiting import wait_until
 from barnabas.testing import ClusterError
 
 
@@ -88,6 +89,8 @@ def test_a_disk_is_full_also_after_a_restart_until_it_is_freed(cluster):
     cluster.create_topic("orders", assignment={0: [1, 2, 3]})
     cluster.fill_disk(1)
     assert write(cluster, "orders") is None  # the next leader takes it
+    # A broker whose only disk has failed gives up its leaderships before it ends.
+    wait_until(lambda: cluster.state_of(1) == "dead", "the end of broker 1")
     cluster.wait_until_led("orders", 0, by=2)
     with pytest.raises(ClusterError, match="broker 1 ended"):
         cluster.start(1)
