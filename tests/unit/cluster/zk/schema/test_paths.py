@@ -15,6 +15,7 @@ def test_paths_are_kafkas() -> None:
     assert paths.topic_partitions("orders") == "/brokers/topics/orders/partitions"
     assert paths.partition(tp) == "/brokers/topics/orders/partitions/3"
     assert paths.partition_state(tp) == "/brokers/topics/orders/partitions/3/state"
+    assert paths.consumer_offset("g", tp) == "/consumers/g/offsets/orders/3"
     assert paths.delete_topic("orders") == "/admin/delete_topics/orders"
     assert paths.config("topics", "orders") == "/config/topics/orders"
     assert paths.config("brokers", paths.DEFAULT_ENTITY) == "/config/brokers/<default>"
