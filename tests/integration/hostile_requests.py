@@ -149,6 +149,8 @@ def offset_commit(s, rng):
         **({"commit_timestamp": 1} if s.version == 1 else {}),
     )
     topic = s.OffsetCommitRequestTopic(name=TOPIC, partitions=(partition,))
+    if s.version == 0:
+        return s.request(group_id="g", topics=(topic,))
     generation = {"generation_id_or_member_epoch": rng.choice((-1, 1))}
     return s.request(topics=(topic,), **generation, **member(s, 7))
 

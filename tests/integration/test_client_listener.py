@@ -184,6 +184,7 @@ async def bootstrap():
         SimpleNamespace(topic=NoOffsetsTopic()),
         ClientQuotas({}, 11, 1),
         lambda: None,
+        lambda: None,
     )
     listener = ClientListener(
         context, ConnectionQuotas(lambda: ConnectionLimits(10_000), 10_000), "PLAINTEXT"
