@@ -20,13 +20,11 @@ from barnabas.cluster.model.acls import (
     ResourcePattern,
     ResourceType,
 )
-from barnabas.cluster.zk.errors import NodeExists
 from barnabas.cluster.zk.operations import Create, Delete, Node, Operation, Set
-from barnabas.cluster.zk.pipeline import value
-from barnabas.cluster.zk.schema import acls, paths
+from barnabas.cluster.zk.schema import acls
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError, int32_of
 from barnabas.cluster.zk.session import ZooKeeperSession
-from barnabas.cluster.zk.trees import delete_whole
+from barnabas.cluster.zk.trees import create_missing, delete_whole
 
 OLDEST = 10
 """The number of notifications of each kind that are read each time, because they may have expired."""
@@ -88,12 +86,7 @@ class AclStore:
 
     async def create_paths(self) -> None:
         """Create the parents of all ACLs and notifications, as each broker with an authorizer does."""
-        wanted: dict[str, None] = {}
-        for path in acls.ACL_PATHS:
-            wanted.update(dict.fromkeys((*paths.ancestors(path), path)))
-        for outcome in await self._session.multi_many([Create(path)] for path in wanted):
-            if not isinstance(outcome, NodeExists):
-                value(outcome)
+        await create_missing(self._session, *acls.ACL_PATHS)
 
     async def resources(self) -> list[ResourcePattern]:
         """Return every resource that has ACLs."""

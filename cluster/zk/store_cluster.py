@@ -11,6 +11,7 @@ from barnabas.cluster.zk.pipeline import value
 from barnabas.cluster.zk.schema import paths, settings
 from barnabas.cluster.zk.schema.settings import ProducerIdBlock
 from barnabas.cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.zk.trees import create_missing
 
 
 class ClusterStore:
@@ -21,12 +22,7 @@ class ClusterStore:
 
     async def create_persistent_paths(self) -> None:
         """Create every persistent parent that is missing, as each broker does at its start."""
-        wanted: dict[str, None] = {}
-        for path in paths.PERSISTENT:
-            wanted.update(dict.fromkeys((*paths.ancestors(path), path)))
-        for outcome in await self._session.multi_many([Create(path)] for path in wanted):
-            if not isinstance(outcome, NodeExists):
-                value(outcome)
+        await create_missing(self._session, *paths.PERSISTENT)
 
     async def missing_paths(self) -> list[str]:
         """Return the persistent parents that are missing because a person deleted them."""

@@ -12,6 +12,7 @@ from barnabas.cluster.zk.errors import InvalidPath, NodeExists, NoNode
 from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
 from barnabas.cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.zk.trees import create_missing
 
 _LONGEST = 20
 """The most characters of a number of 64 bits."""
@@ -49,11 +50,7 @@ class ConsumerOffsetStore:
             await self._create(path, data)
 
     async def _create(self, path: str, data: bytes) -> None:
-        for parent in paths.ancestors(path):
-            try:
-                await self._session.create(parent, b"")
-            except NodeExists:
-                continue
+        await create_missing(self._session, paths.ancestors(path)[-1])
         try:
             await self._session.create(path, data)
         except NodeExists:

@@ -9,13 +9,14 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 
 from barnabas.cluster.model.client_quotas import QuotaEntity
-from barnabas.cluster.zk.errors import NodeExists, NoNode
+from barnabas.cluster.zk.errors import NoNode
 from barnabas.cluster.zk.operations import Create, Set
 from barnabas.cluster.zk.schema import paths, settings
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
 from barnabas.cluster.zk.schema.quotas import entity_at, entity_path
 from barnabas.cluster.zk.session import ZooKeeperSession
 from barnabas.cluster.zk.store_configs import ResourceConfigs
+from barnabas.cluster.zk.trees import create_missing
 
 _READ_AT_ONCE = 500
 """The most entities whose settings are read, and so decoded, in one go."""
@@ -75,17 +76,10 @@ class QuotaStore:
         """
         path, body = _path(entity), settings.encode_config(own)
         if version is None:
-            await self._create_parents(path)
+            await create_missing(self._session, paths.ancestors(path)[-1])
         node = Create(path, body) if version is None else Set(path, body, version)
         note = settings.encode_config_change(entity_path(entity))
         await self._session.multi(node, Create(paths.CONFIG_CHANGE_PREFIX, note, sequential=True))
-
-    async def _create_parents(self, path: str) -> None:
-        for parent in paths.ancestors(path):
-            try:
-                await self._session.create(parent, b"")
-            except NodeExists:
-                continue
 
     async def _children(self, path: str) -> list[str]:
         try:

@@ -1,13 +1,23 @@
-"""The deletion of nodes that may have unexpected children."""
+"""The creation of nodes with their parents, and the deletion of nodes that may have unexpected children."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from barnabas.cluster.zk.errors import NoNode, NotEmpty, RequestFailed
+from barnabas.cluster.zk.errors import NodeExists, NoNode, NotEmpty, RequestFailed
 from barnabas.cluster.zk.fence import Fence, write_many
-from barnabas.cluster.zk.operations import Delete
+from barnabas.cluster.zk.operations import Create, Delete
+from barnabas.cluster.zk.pipeline import value
+from barnabas.cluster.zk.schema.paths import ancestors
 from barnabas.cluster.zk.session import ZooKeeperSession
+
+
+async def create_missing(session: ZooKeeperSession, *paths: str) -> None:
+    """Create empty nodes, and those above them, as far as they are missing."""
+    wanted = dict.fromkeys(each for path in paths for each in (*ancestors(path), path))
+    for outcome in await session.multi_many([Create(path)] for path in wanted):
+        if not isinstance(outcome, NodeExists):
+            value(outcome)
 
 
 async def delete_whole(session: ZooKeeperSession, paths: Iterable[str], fence: Fence | None) -> None:
