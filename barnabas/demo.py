@@ -20,7 +20,6 @@ import confluent_kafka
 from rich.console import Console
 
 from barnabas.chaos.checker.checker import Verdict, check
-from barnabas.chaos.waiting import wait_until
 from barnabas.chaos.workload.clients import LIBRARIES, Library
 from barnabas.chaos.workload.history import History, save
 from barnabas.chaos.workload.workload import Workload, read_back
@@ -28,6 +27,7 @@ from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.errors import ClusterError
 from barnabas.local.observe import ClusterView, ControllerEpochs, Observer
+from barnabas.local.waiting import wait_until
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
 from barnabas.picture import Frame, Scene, cluster_picture, failover_picture, verdict_picture
 from barnabas.stage import Stage

@@ -5,7 +5,7 @@ from __future__ import annotations
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, ClusterMetadata, PartitionMetadata
 
-from barnabas.chaos.waiting import wait_until
+from barnabas.local.waiting import wait_until
 
 
 def metadata_of(client: AdminClient | Consumer | Producer, topic: str | None = None) -> ClusterMetadata:

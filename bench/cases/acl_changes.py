@@ -27,7 +27,7 @@ from barnabas.bench.cluster import broker_pids, running_cluster
 from barnabas.bench.metadata_probe import MetadataProbe
 from barnabas.bench.processes import CpuMeter
 from barnabas.bench.registry import Bench, Run, at_most
-from barnabas.chaos.waiting import wait_until
+from barnabas.local.waiting import wait_until
 
 TOPIC = "denied"
 REPLICATION_FACTOR = 3

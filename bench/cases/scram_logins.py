@@ -24,9 +24,9 @@ from confluent_kafka.admin import (
 
 from barnabas.bench.processes import CpuMeter
 from barnabas.bench.registry import Bench, Run, at_least
-from barnabas.chaos.waiting import wait_until
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.ports import any_free
+from barnabas.local.waiting import wait_until
 
 PATIENCE_S = 60.0
 WARM_UP = 50

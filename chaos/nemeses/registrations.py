@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from barnabas.chaos.nemeses.faults import InjectedFault, names
 from barnabas.chaos.nemeses.wiping import missing, wipe, wipe_parent
 from barnabas.chaos.targets.targets import Second, Targets
-from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.zk.schema import paths
+from barnabas.local.waiting import wait_until
 
 ARRIVAL_TIMEOUT_S = 60.0
 """The longest time for a process to start in seconds; on a busy machine it takes longer."""

@@ -19,12 +19,12 @@ from pathlib import Path
 from barnabas.chaos.targets.commands import run
 from barnabas.chaos.targets.links import CLIENTS, Links
 from barnabas.chaos.targets.targets import Targets, node_of
-from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.local.ensemble import Ensemble
 from barnabas.local.errors import ClusterError
 from barnabas.local.place import Place
 from barnabas.local.ports import any_free
+from barnabas.local.waiting import wait_until
 from barnabas.local.zookeeper import mode_of
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
 

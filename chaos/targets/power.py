@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Self
 
 from barnabas.chaos.targets.disk import DiskError, SmallDisk, mine, run, sync
-from barnabas.chaos.waiting import wait_until
+from barnabas.local.waiting import wait_until
 
 _SHUTDOWN = 2 << 30 | 4 << 16 | ord("X") << 8 | 125
 """The ioctl ``EXT4_IOC_SHUTDOWN``, which is ``_IOR('X', 125, __u32)``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from confluent_kafka import Producer
 
-from barnabas.chaos.waiting import wait_until
+from barnabas.local.waiting import wait_until
 from barnabas.testing import ClusterError
 
 

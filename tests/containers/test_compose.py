@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.configs.broker import BROKER_CONFIGS
+from barnabas.local.waiting import wait_until
 
 pytestmark = [pytest.mark.containers, pytest.mark.timeout(1800)]
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import confluent_kafka
 import pytest
 
-from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.properties import parse_properties, render_properties
+from barnabas.local.waiting import wait_until
 
 pytestmark = [pytest.mark.containers, pytest.mark.timeout(1800)]
 

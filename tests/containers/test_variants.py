@@ -9,7 +9,7 @@ import urllib.request
 
 import pytest
 
-from barnabas.chaos.waiting import wait_until
+from barnabas.local.waiting import wait_until
 
 pytestmark = [pytest.mark.containers, pytest.mark.timeout(1800)]
 

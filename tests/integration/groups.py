@@ -13,7 +13,7 @@ import confluent_kafka.admin
 import kafka
 from confluent_kafka import TopicPartition
 
-from barnabas.chaos.waiting import wait_until
+from barnabas.local.waiting import wait_until
 
 PARTITIONS = 6
 RECORDS = 60

@@ -31,8 +31,8 @@ from kio.serial import entity_reader, entity_writer
 from kio.static.primitive import i32Timedelta
 
 from barnabas.broker.wire.schemas import RESPONSE, load_schema
-from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.ids import BrokerId
+from barnabas.local.waiting import wait_until
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "kafka-acls.sh"
 OVERRIDES = {

@@ -14,10 +14,10 @@ from confluent_kafka.admin import (
     ResourceType,
 )
 
-from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.ports import any_free
+from barnabas.local.waiting import wait_until
 from tests.certificates import Authority
 
 ENTRY = (

@@ -14,8 +14,8 @@ import kafka.admin
 import pytest
 
 from barnabas.broker.wire.schemas import REQUEST, load_payload_module
-from barnabas.chaos.waiting import wait_until
 from barnabas.local.cluster import LocalCluster
+from barnabas.local.waiting import wait_until
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 RACKS = {1: "far", 2: "near"}

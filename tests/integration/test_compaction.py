@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from barnabas.broker.disk.names import files_with
-from barnabas.chaos.waiting import wait_until
+from barnabas.local.waiting import wait_until
 from tests.metadata import partitions_of
 
 OVERRIDES = {

@@ -13,7 +13,7 @@ import kafka.admin
 import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
-from barnabas.chaos.waiting import wait_until
+from barnabas.local.waiting import wait_until
 from tests.metadata import metadata_of, partitions_of
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"

@@ -10,8 +10,8 @@ import confluent_kafka.admin
 import pytest
 
 from barnabas.broker.disk.names import files_with
-from barnabas.chaos.waiting import wait_until
 from barnabas.local.cluster import LocalCluster
+from barnabas.local.waiting import wait_until
 from tests.metadata import partitions_of
 
 OVERRIDES = {"log.scrub.interval.ms": "300", "log.retention.check.interval.ms": "300000"}

@@ -11,8 +11,8 @@ import pytest
 from confluent_kafka import ConsumerGroupState, TopicPartition
 from kafka.record.memory_records import MemoryRecords
 
-from barnabas.chaos.waiting import wait_until
 from barnabas.local.cluster import LocalCluster
+from barnabas.local.waiting import wait_until
 from tests.batches import keyed_batch, whole_batches
 
 FROM_KAFKA = Path(__file__).parents[1] / "data" / "kafka-3.9.1"

@@ -16,8 +16,8 @@ import confluent_kafka.admin
 import psutil
 import pytest
 
-from barnabas.chaos.waiting import wait_until
 from barnabas.local.cluster import LocalCluster
+from barnabas.local.waiting import wait_until
 from tests.integration.reading import read_partition
 from tests.metadata import isrs_of, metadata_of, partitions_of
 

@@ -7,8 +7,8 @@ from kazoo.client import KazooClient
 
 from barnabas.chaos.checker.quorum import agreed
 from barnabas.chaos.checker.txn_log import Change, Txn, ZnodeChange, read_txns
-from barnabas.chaos.waiting import wait_until
 from barnabas.local.ensemble import Ensemble, local_ensemble
+from barnabas.local.waiting import wait_until
 from barnabas.local.zookeeper import EmbeddedZooKeeper
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
 

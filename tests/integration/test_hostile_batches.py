@@ -18,9 +18,9 @@ import pytest
 from kio.schema.list_offsets.v1 import request as list_offsets
 from kio.schema.produce.v8 import request as kio
 
-from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.local.cluster import LocalCluster
+from barnabas.local.waiting import wait_until
 from tests.batches import batch_builder
 
 MAX_SEQUENCE = 2**31 - 1

@@ -15,8 +15,8 @@ import psutil
 import pytest
 
 from barnabas.broker.wire.apis import ApiKey
-from barnabas.chaos.waiting import wait_until
 from barnabas.local.cluster import LocalCluster
+from barnabas.local.waiting import wait_until
 
 TOPIC = "orders"
 RECORDS = 60

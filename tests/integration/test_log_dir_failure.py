@@ -6,7 +6,7 @@ import confluent_kafka
 import confluent_kafka.admin
 import psutil
 
-from barnabas.chaos.waiting import wait_until
+from barnabas.local.waiting import wait_until
 from tests.integration.reading import read_partition
 from tests.metadata import isrs_of, metadata_of, partitions_of
 from tests.trial import Trial

@@ -13,11 +13,11 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.supervisor import Supervisor
 from barnabas.local.switches import Switches
+from barnabas.local.waiting import wait_until
 from barnabas.page.app import STATIC
 from barnabas.page.controls import Action, LocalControls, NoControls
 from barnabas.page.history import History, apply, empty

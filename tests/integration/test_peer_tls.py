@@ -15,12 +15,12 @@ import pytest
 
 from barnabas.broker.replicas.repair import READ_RANGE_METHOD
 from barnabas.broker.replicas.replica_fetcher import FETCH_METHOD
-from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.rpc import control_pb2, replication_pb2
 from barnabas.cluster.rpc.commands import METHODS
 from barnabas.cluster.rpc.control_requests import CALLS
 from barnabas.local.cluster import LocalCluster
+from barnabas.local.waiting import wait_until
 from tests.certificates import Authority
 from tests.metadata import metadata_of
 

@@ -15,9 +15,9 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from barnabas.broker.disk.checkpoints import RECOVERY_POINT, read_offsets
 from barnabas.broker.disk.names import files_with, offset_of
-from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.cluster import LocalCluster
+from barnabas.local.waiting import wait_until
 
 OVERRIDES = {
     "log.roll.hours": "1",

@@ -25,10 +25,10 @@ from cryptography.hazmat.primitives.asymmetric import ed25519
 from kazoo.client import KazooClient
 
 from barnabas.bench.cases.scram_logins import ScramClient
-from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.ports import any_free
+from barnabas.local.waiting import wait_until
 from tests.integration.hostile_requests import LAST_API_VERSIONS
 from tests.integration.refusals import refused_by_aiokafka, refused_by_kafka_python
 

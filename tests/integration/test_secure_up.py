@@ -14,9 +14,9 @@ import confluent_kafka
 import confluent_kafka.admin
 import pytest
 
-from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.properties import parse_properties
 from barnabas.local.control import ControlClient
+from barnabas.local.waiting import wait_until
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 HERE = [sys.executable, "-P", "-m", "barnabas"]

@@ -15,9 +15,9 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException
 from kazoo.handlers.threading import KazooTimeoutError
 
-from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.properties import parse_properties
 from barnabas.local.ports import any_free
+from barnabas.local.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.chaos.waiting import wait_until
 from barnabas.local.cluster import LocalCluster
+from barnabas.local.waiting import wait_until
 
 
 @pytest.fixture

@@ -30,10 +30,10 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
-from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.ports import any_free
+from barnabas.local.waiting import wait_until
 from tests.certificates import Authority
 from tests.integration.refusals import refused_by_aiokafka, refused_by_kafka_python
 

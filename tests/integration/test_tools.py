@@ -12,7 +12,7 @@ import confluent_kafka
 import confluent_kafka.admin
 import pytest
 
-from barnabas.chaos.waiting import wait_until
+from barnabas.local.waiting import wait_until
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 OVERRIDES = {"group.initial.rebalance.delay.ms": "0", "offsets.topic.num.partitions": "3"}

@@ -12,8 +12,8 @@ import kafka.admin
 import pytest
 from kafka.protocol import admin as protocol
 
-from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.local.waiting import wait_until
 from tests.metadata import metadata_of
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "kafka-topics.sh"

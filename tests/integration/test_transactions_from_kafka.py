@@ -12,8 +12,8 @@ import confluent_kafka.admin
 import pytest
 from crc32c import crc32c
 
-from barnabas.chaos.waiting import wait_until
 from barnabas.local.cluster import LocalCluster
+from barnabas.local.waiting import wait_until
 from tests.metadata import metadata_of
 
 TIME = 1_700_000_000_000

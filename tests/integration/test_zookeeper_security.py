@@ -17,7 +17,6 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
-from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.zk.client_settings import security_of
 from barnabas.cluster.zk.errors import (
     InvalidAcl,
@@ -33,6 +32,7 @@ from barnabas.cluster.zk.security import UNSECURED, Login, ZooKeeperSecurity
 from barnabas.cluster.zk.session import ZooKeeperSession
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.errors import ClusterError
+from barnabas.local.waiting import wait_until
 from barnabas.local.zookeeper_security import ServerSecurity, ServerTls
 from barnabas.page.model import ClusterState
 from barnabas.page.observer import Observer

@@ -18,11 +18,11 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.epochs import ControllerEpoch, PartitionVersion
 from barnabas.cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
 from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
 from barnabas.cluster.model.statechange import ControllerLines, StateChange
+from barnabas.local.waiting import wait_until
 from tests.receiver import Receiver, receiving
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(1_800)]

@@ -16,7 +16,7 @@ import pyspark
 import pytest
 
 from barnabas.bench.state_change_logs import write_logs
-from barnabas.chaos.waiting import wait_until
+from barnabas.local.waiting import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 ROOT = Path(__file__).parents[3]

@@ -7,8 +7,8 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from kazoo.client import KazooClient
 
-from barnabas.chaos.waiting import wait_until
 from barnabas.local.observe import Observer
+from barnabas.local.waiting import wait_until
 
 ANSWER_S = 60.0
 BROKER_ALONE = {"reconnect.backoff.ms": 10, "reconnect.backoff.max.ms": 50, "log_level": 0}

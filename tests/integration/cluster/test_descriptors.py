@@ -9,10 +9,10 @@ import confluent_kafka
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 
-from barnabas.chaos.waiting import wait_until
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.observe import Observer
 from barnabas.local.place import HERE, Place
+from barnabas.local.waiting import wait_until
 
 LIMIT = 256
 DEADLINE_S = 60.0

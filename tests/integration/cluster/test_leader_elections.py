@@ -12,10 +12,10 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 from confluent_kafka.admin import AdminClient, NewTopic
 from kazoo.client import KazooClient
 
-from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.zk.schema import admin, paths
 from barnabas.local.cluster import LocalCluster
+from barnabas.local.waiting import wait_until
 from tests.metadata import partitions_of
 
 SCRIPT = Path(__file__).parents[3] / "scripts" / "kafka-leader-election.sh"

@@ -13,9 +13,9 @@ from confluent_kafka.admin import AdminClient, NewTopic
 from kazoo.client import KazooClient
 
 from barnabas.chaos.nemeses.segments import batches, differences, segments_of
-from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.observe import Observer, PartitionView
+from barnabas.local.waiting import wait_until
 from barnabas.tools.reassignment.reassignment_files import render
 from tests.integration.reading import read_partition
 from tests.metadata import metadata_of

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.session import ZooKeeperSession
 from barnabas.local.cluster import LocalCluster
+from barnabas.local.waiting import wait_until
 from barnabas.tools.reassignment.reassignment_files import render
 from tests.trial import Trial
 

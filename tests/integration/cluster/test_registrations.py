@@ -10,10 +10,10 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError, NotEmptyError
 from kio.schema.metadata.v1.request import MetadataRequest
 
-from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.zk.schema import paths
 from barnabas.local.observe import Observer
+from barnabas.local.waiting import wait_until
 
 DEADLINE_S = 60.0
 

@@ -13,11 +13,11 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 from kio.schema.offset_for_leader_epoch.v3 import request as ofle
 
-from barnabas.chaos.waiting import wait_until
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.observe import Observer
+from barnabas.local.waiting import wait_until
 from tests.batches import whole_batches
 
 A, B = 1, 2

@@ -9,9 +9,9 @@ import time
 
 from kazoo.client import KazooClient
 
-from barnabas.chaos.waiting import wait_until
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.observe import ControllerEpochs, Observer
+from barnabas.local.waiting import wait_until
 from tests.trial import Trial
 
 SESSION_MS = 4_000

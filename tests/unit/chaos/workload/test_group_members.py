@@ -3,10 +3,10 @@ import time
 from confluent_kafka import Producer
 
 from barnabas.chaos.checker.commits import went_back
-from barnabas.chaos.waiting import wait_until
 from barnabas.chaos.workload.group_members import GroupMember, fetch_commits
 from barnabas.chaos.workload.history import Committed, Fetched, History
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.local.waiting import wait_until
 
 TP = TopicPartition("grouped", 0)
 

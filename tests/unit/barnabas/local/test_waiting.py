@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from barnabas.chaos import waiting
-from barnabas.chaos.waiting import wait_until
+from barnabas.local import waiting
+from barnabas.local.waiting import wait_until
 from tests.metadata import partitions_of
 
 
