@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from barnabas.analysis.reading.encodings import is_encoded
+from barnabas.analysis.reading.files.encodings import is_encoded
 from barnabas.analysis.reading.metadata.segments import is_segment
 from barnabas.analysis.reading.splits import Split, blocks, cut, last_head
 from barnabas.analysis.sources import logs_in, named

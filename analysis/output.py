@@ -20,8 +20,8 @@ from pyspark.sql import SparkSession
 
 from barnabas.analysis.derived.catalog import DERIVED
 from barnabas.analysis.derived.store import EVENTS_TABLE
-from barnabas.analysis.reading.parts import write_files
-from barnabas.analysis.reading.tables import FILES
+from barnabas.analysis.reading.events.tables import FILES
+from barnabas.analysis.reading.files.parts import write_files
 from barnabas.analysis.report.detail import FOLDER as DETAIL_FOLDER
 from barnabas.analysis.report.document import Document
 from barnabas.analysis.report.files import REPORTS, Format, print_report, save_report

@@ -25,13 +25,13 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from barnabas.analysis.growing import added_blocks
 from barnabas.analysis.reading.blocks import BlockReader, Origin, Typed, read_entries
-from barnabas.analysis.reading.encodings import DamagedError
-from barnabas.analysis.reading.entries import Entry
+from barnabas.analysis.reading.events.entries import Entry
+from barnabas.analysis.reading.events.tables import EVENTS, EVENTS_ARROW, FILES
+from barnabas.analysis.reading.files.encodings import DamagedError
+from barnabas.analysis.reading.files.parts import PartWriter, commit, prepare
 from barnabas.analysis.reading.metadata.history import read_log
 from barnabas.analysis.reading.metadata.segments import is_segment
-from barnabas.analysis.reading.parts import PartWriter, commit, prepare
 from barnabas.analysis.reading.splits import BLOCK_BYTES, Split, blocks, plan
-from barnabas.analysis.reading.tables import EVENTS, EVENTS_ARROW, FILES
 from barnabas.analysis.reading.times import Clock
 from barnabas.analysis.sources import LOG_NAMES, Sources, broker_of
 
@@ -110,7 +110,7 @@ Work = Callable[[Pieces], Iterator[pa.RecordBatch]]
 
 
 def events(spark: SparkSession, sources: Sources, reading: Reading = AS_WRITTEN) -> DataFrame:
-    """Read the table ``events`` (``analysis.reading.tables``) from the files."""
+    """Read the table ``events`` (``analysis.reading.events.tables``) from the files."""
 
     def typed(pieces: Pieces) -> Iterator[pa.RecordBatch]:
         for _, rows in read(pieces, reading):

@@ -12,7 +12,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import BinaryIO
 
-from barnabas.analysis.reading.encodings import DamagedError, decoded
+from barnabas.analysis.reading.files.encodings import DamagedError, decoded
 from barnabas.analysis.reading.metadata.segments import alone_from, chosen, is_segment
 from barnabas.analysis.reading.splits import next_head
 

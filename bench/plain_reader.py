@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from barnabas.analysis.reading.tables import EVENTS_ARROW
+from barnabas.analysis.reading.events.tables import EVENTS_ARROW
 
 ROWS_OF_A_BATCH = 50_000
 _LINE = re.compile(

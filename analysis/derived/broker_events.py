@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.lives import CLOCKS, LIFE, is_kind, with_life
-from barnabas.analysis.reading.broker_kinds import BrokerKind
-from barnabas.analysis.reading.companions import CompanionKind
+from barnabas.analysis.reading.brokers.companions import CompanionKind
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.runtime.engine import sf
 from barnabas.cluster.model.statechange import Kind
 
@@ -16,7 +16,7 @@ BROKER_EVENTS_COLUMNS = (
     "controller_epoch", "topic", "partition", "count", "minimum", "duration_ms", "settings", "source",
     "block", "line", "raw",
 )  # fmt: skip
-"""The columns of ``broker_events``, those of ``events``; ``analysis.reading.broker_kinds`` says more."""
+"""The columns of ``broker_events``, those of ``events``; see ``reading.events.broker_kinds``."""
 
 
 def broker_events(events: DataFrame, lives: DataFrame) -> DataFrame:

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from pyspark.sql import Column, DataFrame
 
-from barnabas.analysis.reading.kinds import OtherKind
+from barnabas.analysis.reading.events.kinds import OtherKind
 from barnabas.analysis.runtime.engine import sf
 from barnabas.cluster.model.statechange import Kind
 

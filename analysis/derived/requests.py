@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 
 from barnabas.analysis.derived.controllers import REFUSALS
 from barnabas.analysis.derived.lives import is_kind
-from barnabas.analysis.reading.kinds import OtherKind
+from barnabas.analysis.reading.events.kinds import OtherKind
 from barnabas.analysis.runtime.engine import Window, sf
 from barnabas.cluster.model.statechange import Kind
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 
 from barnabas.analysis.derived.lives import DELETING, LIFE, is_kind, with_life
-from barnabas.analysis.reading.companions import CompanionKind
-from barnabas.analysis.reading.kinds import OtherKind
+from barnabas.analysis.reading.brokers.companions import CompanionKind
+from barnabas.analysis.reading.events.kinds import OtherKind
 from barnabas.analysis.runtime.engine import Window, sf
 from barnabas.cluster.model.statechange import Kind
 

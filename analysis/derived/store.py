@@ -16,8 +16,8 @@ from pyspark.sql.types import StructType
 
 from barnabas.analysis.derived.catalog import DERIVED, Table
 from barnabas.analysis.derived.schemas import DERIVED_ARROW
-from barnabas.analysis.reading.parts import write_table
-from barnabas.analysis.reading.tables import EVENTS, EVENTS_ARROW
+from barnabas.analysis.reading.events.tables import EVENTS, EVENTS_ARROW
+from barnabas.analysis.reading.files.parts import write_table
 from barnabas.analysis.runtime.engine import framed, rows_of
 from barnabas.analysis.runtime.threads import threads
 

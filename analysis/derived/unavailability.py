@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame
 
 from barnabas.analysis.derived.last_words import with_last_words
 from barnabas.analysis.derived.lives import CLOCKS, LIFE, NO_LEADER, is_kind, with_life
-from barnabas.analysis.reading.kinds import OtherKind
+from barnabas.analysis.reading.events.kinds import OtherKind
 from barnabas.analysis.runtime.engine import Window, sf
 from barnabas.cluster.model.statechange import Kind
 

@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.lives import LIFE, NO_LEADER, PARTITION, is_kind, with_life
-from barnabas.analysis.reading.broker_kinds import BrokerKind
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.runtime.engine import Window, rows_of, sf
 from barnabas.analysis.runtime.threads import threads
 from barnabas.analysis.story.observed import (

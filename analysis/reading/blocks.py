@@ -12,15 +12,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from barnabas.analysis.reading.brokers.companions import companion_columns
 from barnabas.analysis.reading.brokers.life import LIFE_RULES
 from barnabas.analysis.reading.columns import Columns
-from barnabas.analysis.reading.companions import companion_columns
-from barnabas.analysis.reading.entries import Entry
+from barnabas.analysis.reading.events.entries import Entry
+from barnabas.analysis.reading.events.tables import EVENTS_CODED
 from barnabas.analysis.reading.forms import Forms, read_heads
 from barnabas.analysis.reading.grammar import LEVELS, message_columns
 from barnabas.analysis.reading.heads import NO_TIME, Heads, find_heads, no_heads
 from barnabas.analysis.reading.layouts import unwrap
-from barnabas.analysis.reading.tables import EVENTS_CODED
 from barnabas.analysis.reading.text import Places, Text
 from barnabas.analysis.reading.times import Clock
 from barnabas.analysis.reading.traces import join

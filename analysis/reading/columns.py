@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from barnabas.analysis.reading.fields import Row
-from barnabas.analysis.reading.tables import COLUMNS, EVENTS_CODED
+from barnabas.analysis.reading.events.entries import Row
+from barnabas.analysis.reading.events.tables import COLUMNS, EVENTS_CODED
 from barnabas.analysis.reading.text import Places
 
 _NOTHING = np.iinfo(np.int64).min

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from barnabas.analysis.reading.leadership import locate_leadership
-from barnabas.analysis.reading.lines import Located, locate_message
-from barnabas.analysis.reading.spellings import SPELLINGS
+from barnabas.analysis.reading.events.entries import Row
+from barnabas.analysis.reading.releases.leadership import locate_leadership
+from barnabas.analysis.reading.releases.lines import Located, locate_message
+from barnabas.analysis.reading.releases.spellings import SPELLINGS
 from barnabas.cluster.model.statechange import Kind, Leadership, Speaker
-
-Row = dict[str, Any]
-"""The columns (``analysis.reading.tables``) that a line gives; other columns are absent."""
 
 Span = tuple[int, int]
 

@@ -21,7 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from barnabas.analysis.reading.columns import Columns
-from barnabas.analysis.reading.fields import Field, Row, find_fields
+from barnabas.analysis.reading.events.entries import Row
+from barnabas.analysis.reading.fields import Field, find_fields
 from barnabas.analysis.reading.grammar import LEVELS, find_head
 from barnabas.analysis.reading.heads import Heads, read_times
 from barnabas.analysis.reading.text import Numbers, Places, Text

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from barnabas.analysis.reading.fields import Row, find_fields
+from barnabas.analysis.reading.events.entries import Row
+from barnabas.analysis.reading.fields import find_fields
 from barnabas.cluster.model.statechange import LOGGER
 
 LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")

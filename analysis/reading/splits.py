@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from barnabas.analysis.reading.encodings import DamagedError, decoded, is_encoded
+from barnabas.analysis.reading.files.encodings import DamagedError, decoded, is_encoded
 from barnabas.analysis.reading.layouts import begins_entry
 from barnabas.analysis.reading.metadata.segments import is_segment
 

@@ -19,7 +19,6 @@ from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-import barnabas
 from barnabas.analysis.runtime import gateway
 
 
@@ -170,7 +169,8 @@ def _gateway(amount: Amount) -> JavaGateway:
 
 
 def _package(scratch: Path) -> Path:
-    root = Path(barnabas.__file__).parent
+    # The package barnabas: its own name is not imported, because it stands above this one.
+    root = Path(__file__).parents[2]
     archive = scratch / "barnabas-analysis.zip"
     with zipfile.ZipFile(archive, "w") as target:
         for shipped in _SHIPPED:

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import zip_longest
 
-from barnabas.analysis.reading.broker_kinds import BrokerKind, Contact
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind, Contact
 from barnabas.analysis.story.certainty import Fact, Instant, Line, Lines, Unknown, earliest, latest, moment
 from barnabas.analysis.story.clusters import beginnings
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Controller, Observed

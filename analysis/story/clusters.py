@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
-from barnabas.analysis.reading.broker_kinds import BrokerKind
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.certainty import Lines
 from barnabas.analysis.story.observed import BrokerLine
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
-from barnabas.analysis.reading.kinds import Election
+from barnabas.analysis.reading.events.kinds import Election
 from barnabas.analysis.story.certainty import Bound, Fact, Instant, Lines, latest
 from barnabas.analysis.story.observed import NO_LEADER, State
 from barnabas.analysis.story.partitions import Life

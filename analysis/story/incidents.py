@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import pairwise
 
-from barnabas.analysis.reading.broker_kinds import BrokerKind
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.brokers import (
     Absence,
     Cause,

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from barnabas.analysis.reading.broker_kinds import BrokerKind
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.certainty import Line, Lines
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
 from barnabas.analysis.story.partitions import History, IsrStep

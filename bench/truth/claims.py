@@ -13,7 +13,7 @@ from barnabas.analysis.derived.catalog import DERIVED
 from barnabas.analysis.derived.store import EVENTS_TABLE
 from barnabas.analysis.questions import story
 from barnabas.analysis.reading.blocks import BlockReader, Origin
-from barnabas.analysis.reading.tables import EVENTS_ARROW
+from barnabas.analysis.reading.events.tables import EVENTS_ARROW
 from barnabas.analysis.reading.times import Clock
 from barnabas.analysis.runtime.engine import framed, in_this_process
 from barnabas.analysis.story.observed import Observed

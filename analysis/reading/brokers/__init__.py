@@ -1,1 +1,1 @@
-"""The lines about brokers rather than partitions, of all releases: kinds as in ``reading.broker_kinds``."""
+"""The lines of server.log and controller.log that are read, most of them about brokers; of all releases."""

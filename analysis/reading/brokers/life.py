@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import re
 
-from barnabas.analysis.reading.broker_kinds import SETTINGS_READ, BrokerKind
 from barnabas.analysis.reading.brokers.rule import Rule, Speaker, innermost_cause, rule, with_cause
-from barnabas.analysis.reading.fields import Row
+from barnabas.analysis.reading.events.broker_kinds import SETTINGS_READ, BrokerKind
+from barnabas.analysis.reading.events.entries import Row
 
 _SETTING = re.compile(r"^\s+(?P<name>[\w.]+) = (?P<value>.*?)\s*$", re.MULTILINE)
 _IDS = ("broker.id", "node.id")

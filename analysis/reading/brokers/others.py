@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import re
 
-from barnabas.analysis.reading.broker_kinds import BrokerKind, Contact
 from barnabas.analysis.reading.brokers.rule import Rule, Speaker, contact_of, innermost_cause, rule
-from barnabas.analysis.reading.fields import Row
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind, Contact
+from barnabas.analysis.reading.events.entries import Row
 
 _NODE = re.compile(r"Node\((\d+),|\bid: ?(\d+)|^(\d+)$", re.ASCII)
 _BY_CONTROLLER = r"Controller (?P<controller>\d+)"

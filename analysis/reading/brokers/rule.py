@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from barnabas.analysis.reading.broker_kinds import Contact
-from barnabas.analysis.reading.fields import Row
+from barnabas.analysis.reading.events.broker_kinds import Contact
+from barnabas.analysis.reading.events.entries import Row
 
 _WORD = re.compile(r"[A-Za-z]+")
 _EITHER_CASE = re.compile(r"\(\?i:(\w)\)")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from barnabas.analysis.reading.encodings import DamagedError
+from barnabas.analysis.reading.files.encodings import DamagedError
 from barnabas.analysis.reading.metadata.checksum import crc32c
 from barnabas.analysis.reading.metadata.schemas import Cursor, MetadataError
 

@@ -1,1 +1,1 @@
-"""Tables of the lines that other releases than 2.8 write, in the rows of ``cluster.model.statechange``."""
+"""The lines of all releases since 0.8: the tables of those that 2.8 does not write, and the search in all."""

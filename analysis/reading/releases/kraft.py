@@ -5,8 +5,8 @@ Source: ``ReplicaManager.scala`` of 3.0 and later. KRaft's controller does not w
 
 from __future__ import annotations
 
-from barnabas.analysis.reading.kinds import OtherKind
-from barnabas.analysis.reading.spellings import row
+from barnabas.analysis.reading.events.kinds import OtherKind
+from barnabas.analysis.reading.releases.spellings import row
 from barnabas.cluster.model.statechange.kinds import Kind
 from barnabas.cluster.model.statechange.template import Speaker, Template
 

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from barnabas.analysis.derived.catalog import DERIVED
 from barnabas.analysis.derived.store import derive
 from barnabas.analysis.reading.blocks import BlockReader, Origin
-from barnabas.analysis.reading.tables import EVENTS
+from barnabas.analysis.reading.events.tables import EVENTS
 from barnabas.analysis.reading.times import Clock
 from barnabas.analysis.runtime import gateway
 from barnabas.analysis.runtime.session import Amount, spark_session

@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from barnabas.analysis.reading.tables import EVENTS
+from barnabas.analysis.reading.events.tables import EVENTS
 from barnabas.analysis.scan import Reading, events, write_events
 from barnabas.analysis.sources import find
 

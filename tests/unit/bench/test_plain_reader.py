@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from barnabas.analysis.reading.blocks import BlockReader, Origin
-from barnabas.analysis.reading.parts import PartWriter, commit, prepare
+from barnabas.analysis.reading.files.parts import PartWriter, commit, prepare
 from barnabas.analysis.reading.times import Clock
 from barnabas.bench.plain_reader import read_logs
 from barnabas.bench.state_change_logs import write_logs

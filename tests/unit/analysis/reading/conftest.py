@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from barnabas.analysis.reading.lines import locate_message
+from barnabas.analysis.reading.releases.lines import locate_message
 from barnabas.cluster.model.statechange import Message, Speaker
 
 

@@ -11,11 +11,10 @@ from typing import Any
 import pytest
 
 from barnabas.analysis.reading.blocks import BlockReader, Origin, clean, read_entries
-from barnabas.analysis.reading.companions import companion_columns
-from barnabas.analysis.reading.entries import Entry
-from barnabas.analysis.reading.fields import Row
+from barnabas.analysis.reading.brokers.companions import companion_columns
+from barnabas.analysis.reading.events.entries import Entry, Row
+from barnabas.analysis.reading.events.tables import COLUMNS
 from barnabas.analysis.reading.grammar import find_head, message_columns
-from barnabas.analysis.reading.tables import COLUMNS
 from barnabas.analysis.reading.times import Clock
 from barnabas.cluster.model.statechange import LOGGER
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from barnabas.analysis.reading.columns import Columns
-from barnabas.analysis.reading.tables import EVENTS_CODED
+from barnabas.analysis.reading.events.tables import EVENTS_CODED
 
 
 def test_what_is_put_last_counts_and_the_rest_is_null() -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from barnabas.analysis.reading import forms as under_test
 from barnabas.analysis.reading.columns import Columns
-from barnabas.analysis.reading.fields import Field, Row, find_fields
+from barnabas.analysis.reading.events.entries import Row
+from barnabas.analysis.reading.fields import Field, find_fields
 from barnabas.analysis.reading.forms import Form, Forms, learn, read_heads
 from barnabas.analysis.reading.grammar import message_columns
 from barnabas.analysis.reading.heads import NO_TIME, Heads, no_heads

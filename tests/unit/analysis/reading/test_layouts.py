@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from barnabas.analysis.reading.blocks import BlockReader, Origin
-from barnabas.analysis.reading.encodings import decoded
+from barnabas.analysis.reading.files.encodings import decoded
 from barnabas.analysis.reading.layouts import begins_entry, unwrap
 from barnabas.analysis.reading.times import Clock
 from barnabas.analysis.sources import broker_of

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barnabas.analysis.reading.encodings import DamagedError
+from barnabas.analysis.reading.files.encodings import DamagedError
 from barnabas.analysis.reading.layouts import begins_entry
 from barnabas.analysis.reading.splits import (
     Split,

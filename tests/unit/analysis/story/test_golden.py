@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from barnabas.analysis.derived.catalog import DERIVED
 from barnabas.analysis.questions import story
-from barnabas.analysis.reading.tables import EVENTS, EVENTS_ARROW
+from barnabas.analysis.reading.events.tables import EVENTS, EVENTS_ARROW
 from barnabas.analysis.story.incidents import incidents
 from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.sentences import details, headline

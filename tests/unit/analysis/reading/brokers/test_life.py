@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from barnabas.analysis.reading.blocks import BlockReader, Origin
-from barnabas.analysis.reading.companions import companion_columns
+from barnabas.analysis.reading.brokers.companions import companion_columns
 from barnabas.analysis.reading.times import Clock
 
 SERVER = "kafka.server.KafkaServer"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.analysis.reading.companions import companion_columns
+from barnabas.analysis.reading.brokers.companions import companion_columns
 
 QUORUM = "[QuorumController id=3000] "
 SAMPLES = Path(__file__).parents[4] / "data" / "broker-lines" / "others.jsonl"

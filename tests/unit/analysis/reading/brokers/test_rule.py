@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.analysis.reading.broker_kinds import Contact
 from barnabas.analysis.reading.brokers.rule import Speaker, contact_of, innermost_cause, speaker, split_prefix
+from barnabas.analysis.reading.events.broker_kinds import Contact
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.analysis.reading.encodings import DamagedError
+from barnabas.analysis.reading.files.encodings import DamagedError
 from barnabas.analysis.reading.metadata.history import read_log
 from tests.unit.analysis.reading.metadata.conftest import (
     ID_BYTES,

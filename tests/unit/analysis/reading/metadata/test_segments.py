@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.analysis.reading.encodings import DamagedError
+from barnabas.analysis.reading.files.encodings import DamagedError
 from barnabas.analysis.reading.metadata.schemas import MetadataError
 from barnabas.analysis.reading.metadata.segments import (
     alone_from,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from barnabas.analysis.reading.kinds import OtherKind
+from barnabas.analysis.reading.events.kinds import OtherKind
 from barnabas.cluster.model.statechange import Message
 from barnabas.cluster.model.statechange.template import Speaker
 

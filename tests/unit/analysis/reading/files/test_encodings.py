@@ -12,8 +12,8 @@ from pathlib import Path
 import cramjam
 import pytest
 
-from barnabas.analysis.reading import encodings
-from barnabas.analysis.reading.encodings import DamagedError, decoded, is_encoded
+from barnabas.analysis.reading.files import encodings
+from barnabas.analysis.reading.files.encodings import DamagedError, decoded, is_encoded
 
 TEXT = b"".join(f"[2026-11-21 03:12:45,{n:03}] INFO {n * 7919} (x.y)\n".encode() for n in range(900))
 COMPRESSED: dict[str, Callable[[bytes], bytes]] = {

@@ -18,7 +18,7 @@ from enum import StrEnum
 from barnabas.analysis.reading.brokers.life import LIFE_RULES
 from barnabas.analysis.reading.brokers.others import OTHERS_RULES
 from barnabas.analysis.reading.brokers.rule import Rule, first_word, speaker, split_prefix
-from barnabas.analysis.reading.fields import Row
+from barnabas.analysis.reading.events.entries import Row
 from barnabas.cluster.model.statechange.values import is_readable
 
 

@@ -6,7 +6,11 @@ import re
 
 import pytest
 
-from barnabas.analysis.reading.leadership import LEADERSHIP_PATTERN, locate_leadership, read_leadership
+from barnabas.analysis.reading.releases.leadership import (
+    LEADERSHIP_PATTERN,
+    locate_leadership,
+    read_leadership,
+)
 from barnabas.cluster.model.statechange.leadership import Leadership
 
 

@@ -11,7 +11,7 @@ from barnabas.analysis.reading.releases.broker import BROKER_ROWS
 from barnabas.analysis.reading.releases.controller import CONTROLLER_ROWS
 from barnabas.analysis.reading.releases.kraft import KRAFT_ROWS
 from barnabas.analysis.reading.releases.leader_and_isr import LEADER_AND_ISR_ROWS
-from barnabas.analysis.reading.spellings import SPELLINGS
+from barnabas.analysis.reading.releases.spellings import SPELLINGS
 from barnabas.cluster.model.statechange.levels import Release, spell_releases
 from barnabas.cluster.model.statechange.reader import NO_PREFIX, Index, Prefix, read_prefix
 from barnabas.cluster.model.statechange.table import OURS

@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barnabas.analysis.reading.kinds import OtherKind
-from barnabas.analysis.reading.lines import TABLE, locate_message
+from barnabas.analysis.reading.events.kinds import OtherKind
+from barnabas.analysis.reading.releases.lines import TABLE, locate_message
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.model.statechange import Kind, Message
 from barnabas.cluster.model.statechange.template import Speaker, Template
 
 Said = Callable[[str], Message]
-SAMPLES = Path(__file__).parents[3] / "data" / "state-change"
+SAMPLES = Path(__file__).parents[4] / "data" / "state-change"
 LINE = re.compile(r"\[[^\]]*\] (?:TRACE|DEBUG|INFO|WARN|ERROR) (.*) \(state\.change\.logger\)")
 
 

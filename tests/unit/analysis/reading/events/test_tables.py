@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from barnabas.analysis.reading.tables import COLUMNS, EVENTS, EVENTS_ARROW
+from barnabas.analysis.reading.events.tables import COLUMNS, EVENTS, EVENTS_ARROW
 
 
 def test_spark_and_arrow_agree_on_every_column() -> None:

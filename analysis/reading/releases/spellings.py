@@ -9,7 +9,7 @@ import functools
 import re
 from dataclasses import replace
 
-from barnabas.analysis.reading.leadership import LEADERSHIP_PATTERN, read_leadership
+from barnabas.analysis.reading.releases.leadership import LEADERSHIP_PATTERN, read_leadership
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.model.statechange.template import row as row_with
 from barnabas.cluster.model.statechange.values import FORMATS, ValueFormat

@@ -1,10 +1,12 @@
-"""Entries that do not come from lines of text, as readers of binary logs give them."""
+"""The columns that an entry of the logs gives, and entries that do not come from lines of text."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from barnabas.analysis.reading.fields import Row
+Row = dict[str, Any]
+"""The columns (``reading.events.tables``) that an entry gives; other columns are absent."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from barnabas.analysis.reading.parts import PartWriter, commit, prepare, write_files
-from barnabas.analysis.reading.tables import EVENTS_ARROW, EVENTS_CODED
+from barnabas.analysis.reading.events.tables import EVENTS_ARROW, EVENTS_CODED
+from barnabas.analysis.reading.files.parts import PartWriter, commit, prepare, write_files
 
 
 def rows(count: int) -> pa.RecordBatch:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from barnabas.analysis.reading.tables import EVENTS_CODED, FILES
+from barnabas.analysis.reading.events.tables import EVENTS_CODED, FILES
 
 _ASIDE = "_temporary"
 _DONE = "_SUCCESS"

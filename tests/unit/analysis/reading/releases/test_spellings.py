@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.analysis.reading.spellings import SPELLINGS, read_topic_partition
+from barnabas.analysis.reading.releases.spellings import SPELLINGS, read_topic_partition
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import Assignment
 
