@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from barnabas.analysis.report.words import UNBOUNDED, UNLED, Step, count, duration, listed, span
-from barnabas.analysis.story.brokers import Cause
+from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound
 from barnabas.analysis.story.observed import CLOCKS
 from barnabas.analysis.story.sentences import lasted

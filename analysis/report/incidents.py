@@ -7,11 +7,12 @@ from datetime import date, datetime, timedelta
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from barnabas.analysis.story.brokers import Absence, Cause
+from barnabas.analysis.story.brokers import Absence
+from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound, Duration, Fact, Instant, Line
 from barnabas.analysis.story.costs import Cost
 from barnabas.analysis.story.elections import UncleanElection
-from barnabas.analysis.story.incidents import Incident
+from barnabas.analysis.story.incident import Incident
 from barnabas.analysis.story.sentences import Sentence, details, headline
 
 Row = dict[str, Any]

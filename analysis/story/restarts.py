@@ -11,7 +11,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from barnabas.analysis.story.brokers import Absence, Cause
+from barnabas.analysis.story.brokers import Absence
+from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Instant, earliest, latest, moment
 from barnabas.analysis.story.observed import CLOCKS, NO_LEADER
 from barnabas.analysis.story.partitions import History, Leadership, Outage, led

@@ -9,11 +9,13 @@ from enum import Enum
 from fractions import Fraction
 from typing import NamedTuple
 
-from barnabas.analysis.story.brokers import Absence, Cause
+from barnabas.analysis.story.brokers import Absence
+from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound, Duration, Fact, Instant, Lines, Unknown, earliest
 from barnabas.analysis.story.costs import Cost, Ending
+from barnabas.analysis.story.departures import are_overlapping
 from barnabas.analysis.story.elections import UncleanElection
-from barnabas.analysis.story.incidents import Incident, IncidentKind, are_overlapping
+from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.observed import BrokerLine
 from barnabas.analysis.story.shortages import Shortage
 

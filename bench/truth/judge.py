@@ -10,10 +10,12 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from barnabas.analysis.story.brokers import Absence, Cause
+from barnabas.analysis.story.brokers import Absence
+from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound, Duration, Fact, Instant, earliest, latest
 from barnabas.analysis.story.costs import Cost, Ending
-from barnabas.analysis.story.incidents import Incident, IncidentKind, are_overlapping
+from barnabas.analysis.story.departures import are_overlapping
+from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.shortages import Shortage
 from barnabas.bench.truth.scenarios import BROKERS, Action
 from barnabas.bench.truth.truths import Departure, Leaderless, Span, Truth

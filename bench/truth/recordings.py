@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from barnabas.analysis.story.incidents import Incident, incidents
+from barnabas.analysis.story.incident import Incident
+from barnabas.analysis.story.incidents import incidents
 from barnabas.analysis.story.sentences import details, headline
 from barnabas.bench.truth.claims import observed, read
 from barnabas.bench.truth.judge import falsehoods

@@ -10,7 +10,7 @@ import pytest
 from barnabas.analysis.report.document import Document
 from barnabas.analysis.report.failovers import departure, failover_headline, failover_steps, failover_total
 from barnabas.analysis.report.words import UNBOUNDED, UNLED, Step, timed
-from barnabas.analysis.story.brokers import Cause
+from barnabas.analysis.story.causes import Cause
 
 Row = dict[str, Any]
 

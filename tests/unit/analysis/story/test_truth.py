@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barnabas.analysis.story.certainty import Bound, Duration, Fact, Instant, earliest, latest
-from barnabas.analysis.story.incidents import Incident, incidents
+from barnabas.analysis.story.incident import Incident
+from barnabas.analysis.story.incidents import incidents
 from barnabas.analysis.story.observed import Observed
 from barnabas.cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
 from barnabas.cluster.model.ids import NO_LEADER, BrokerId, Offset, TopicPartition

@@ -7,10 +7,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from barnabas.analysis.story.brokers import Absence, Cause
+from barnabas.analysis.story.brokers import Absence
+from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound, Fact, Line, Unknown
 from barnabas.analysis.story.costs import Cost, Ending
-from barnabas.analysis.story.incidents import Incident, IncidentKind
+from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.observed import Controller
 from barnabas.analysis.story.partitions import IsrStep
 from barnabas.analysis.story.shortages import Shortage

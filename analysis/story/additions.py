@@ -1,0 +1,110 @@
+"""Controllers, ISRs and unclean elections, added to the incidents that they belong to.
+
+What belongs to none becomes an incident of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from itertools import pairwise
+
+from barnabas.analysis.story.brokers import begin_of
+from barnabas.analysis.story.certainty import earliest, latest
+from barnabas.analysis.story.elections import UncleanElection
+from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
+from barnabas.analysis.story.observed import CLOCKS, Controller
+from barnabas.analysis.story.partitions import History
+from barnabas.analysis.story.shortages import Minimums, Period, short_periods, shortage_of
+
+
+def with_new_controllers(made: Sequence[Incident], controllers: Sequence[Controller]) -> list[Incident]:
+    """Add each change of the controller to the incident in which the former one left, or as its own."""
+    changed = list(made)
+    for before, after in pairwise(controllers):
+        if before.broker == after.broker or after.epoch <= before.epoch:
+            continue
+        unseen = after.epoch - before.epoch - 1
+        new = after._replace(lines=(*after.lines, *before.lines))
+        fitting = [
+            (not each.was_controller, abs(begin_of(each) - after.since), index)
+            for index, incident in enumerate(changed)
+            for each in incident.absences
+            if each.broker == before.broker
+            and (each.was_controller or not unseen)
+            and begin_of(each) - TOGETHER
+            <= after.since
+            <= (latest(each.returned) or begin_of(each)) + TOGETHER
+        ]
+        if fitting:
+            *_, index = min(fitting)
+            changed[index] = replace(
+                changed[index], controller=new, former_controller=before.broker, unseen_epochs=unseen
+            )
+        else:
+            changed.append(
+                Incident(
+                    IncidentKind.CONTROLLER, after.since, after.since, controller=new,
+                    former_controller=before.broker, unseen_epochs=unseen, lines=new.lines,
+                )
+            )  # fmt: skip
+    return changed
+
+
+def with_shortages(
+    made: Sequence[Incident], stories: Sequence[History], minimums: Minimums
+) -> list[Incident]:
+    """Add each time with too few replicas in sync to the incident during which it began, or as its own."""
+    periods = sorted(
+        (period for story in stories for period in short_periods(story)), key=lambda each: each[1][0].since
+    )
+    taken: dict[int, list[Period]] = {}
+    free: list[list[Period]] = []
+    for story, steps in periods:
+        fitting = [index for index, incident in enumerate(made) if _is_during(incident, steps[0].since)]
+        if fitting:
+            taken.setdefault(fitting[-1], []).append((story, steps))
+        elif free and steps[0].since <= free[-1][-1][1][0].since + TOGETHER:
+            free[-1].append((story, steps))
+        else:
+            free.append([(story, steps)])
+    changed = [
+        replace(incident, shortage=shortage_of(taken[index], minimums)) if index in taken else incident
+        for index, incident in enumerate(made)
+    ]
+    for group in free:
+        ends = [steps[-1].until for _, steps in group]
+        until = None if None in ends else max(end for end in ends if end is not None)
+        shortage = shortage_of(group, minimums)
+        changed.append(
+            Incident(IncidentKind.UNDER_REPLICATED, group[0][1][0].since, until, shortage=shortage)
+        )
+    return changed
+
+
+def with_unclean(made: Sequence[Incident], found: Sequence[UncleanElection]) -> list[Incident]:
+    """Add each unclean election to the latest incident that it belongs to, or those left as one incident."""
+    taken: dict[int, list[UncleanElection]] = {}
+    free: list[UncleanElection] = []
+    for each in sorted(found, key=lambda each: (each.time, each.life)):
+        fitting = [
+            (incident.since, index) for index, incident in enumerate(made) if _is_during(incident, each.time)
+        ]
+        if fitting:
+            taken.setdefault(max(fitting)[1], []).append(each)
+        else:
+            free.append(each)
+    changed = [replace(incident, unclean=tuple(taken.get(index, ()))) for index, incident in enumerate(made)]
+    if free:
+        since, until = free[0].time, free[-1].time
+        changed.append(Incident(IncidentKind.UNCLEAN, since, until, unclean=tuple(free)))
+    return changed
+
+
+def _is_during(incident: Incident, time: datetime) -> bool:
+    if not incident.absences and not incident.costs:
+        return False
+    begins = [each.stopping or earliest(each.gone) or incident.since for each in incident.absences]
+    since = min(begins, default=incident.since)
+    return since - CLOCKS <= time <= (incident.until or incident.since) + TOGETHER

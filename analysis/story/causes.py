@@ -1,0 +1,168 @@
+"""When a broker left, and why, from the lines of one absence.
+
+A broker's own lines prove a stop, a death with a cause, and a start. The moment of an unlogged death lies
+between the last own line and the first line that shows the broker gone, which may be a survivor's lost
+connection.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind, Contact
+from barnabas.analysis.story.certainty import Fact, Instant, Line, Lines, moment
+from barnabas.analysis.story.observed import BrokerLine, Observed
+from barnabas.analysis.story.runs import ASKED, STOP, Run, What
+
+
+class Cause(StrEnum):
+    """The causes of a broker's departure."""
+
+    PLANNED = "planned"
+    """The broker stopped in an orderly way, and its controlled shutdown moved all leaders that could move."""
+    STOPPED = "stopped"
+    """The broker stopped in an orderly way; no line says whether its leaders were moved."""
+    NOT_GRANTED = "stopped without handing over"
+    """The broker stopped in an orderly way, but the controlled shutdown failed."""
+    DIED = "died"
+    """The process ended without a shutdown; a line proves it."""
+    LOST_SESSION = "lost its session"
+    """The controller removed the broker while its process lived on."""
+    UNKNOWN = "was lost"
+    """The lines do not show whether the broker stopped, died, or was cut off."""
+
+
+ORDERLY = (Cause.PLANNED, Cause.STOPPED, Cause.NOT_GRANTED)
+"""The causes of a broker that stopped in an orderly way."""
+
+_WITH_EPOCH = (BrokerKind.REGISTERED, BrokerKind.BROKER_REGISTERED, BrokerKind.BROKER_UNFENCED)
+
+_NO_EPOCH = -1
+
+CONTACT_WINDOW = timedelta(seconds=60)
+"""The longest time before the notice in which a lost contact counts; earlier ones were recovered from."""
+
+_CONNECTION_DELAY = timedelta(seconds=1)
+"""A process that ends closes its connections within this time, so it lived until then."""
+
+STARTUP = timedelta(seconds=1)
+"""Lines that a broker writes this soon before its start is logged may be of the same start."""
+
+
+def lives_on(
+    broker: int, run: Run, start: BrokerLine | None, noticed: BrokerLine | None, observed: Observed
+) -> Line | None:
+    """Return a line which proves that the process lived on while the cluster took it for gone."""
+    if run.kinds(*STOP, BrokerKind.STOPPED, BrokerKind.DIED):
+        return None
+    for line in run.kinds(BrokerKind.SESSION_EXPIRED):
+        return line.line
+    if start is not None:
+        return None
+    own_again = [line for line in run.kinds(BrokerKind.REGISTERED) if line.broker == broker]
+    fenced, unfenced = run.kinds(BrokerKind.BROKER_FENCED), run.kinds(BrokerKind.BROKER_UNFENCED)
+    if fenced and unfenced and _epoch_at(broker, fenced[0], observed) == unfenced[0].broker_epoch:
+        return unfenced[0].line
+    # Without the broker's own starts, a registration may be that of a new process.
+    starts = any(each.kind == BrokerKind.STARTING and each.subject == broker for each in observed.brokers)
+    return own_again[0].line if own_again and noticed is not None and starts else None
+
+
+def _epoch_at(broker: int, fenced: BrokerLine, observed: Observed) -> int:
+    """Return the epoch of a broker that is fenced: from the line itself, else from the last one before.
+
+    A broker epoch is the offset of the record of a registration, and each process registers again.
+    """
+    epochs = [
+        (line.time, line.broker_epoch)
+        for line in observed.brokers
+        if line.subject == broker and line.broker_epoch is not None and line.kind in _WITH_EPOCH
+        and line.time <= fenced.time
+    ]  # fmt: skip
+    last = max(epochs, default=(fenced.time, _NO_EPOCH))[1]
+    return last if fenced.broker_epoch is None else fenced.broker_epoch
+
+
+def when_gone(
+    broker: int, run: Run, first: datetime, observed: Observed, *, is_alive: Line | None
+) -> tuple[Instant, Lines]:
+    """Return when a broker left, and the lines that prove or bound it.
+
+    Args:
+        broker: The broker.
+        run: The lines of its absence.
+        first: The first sign that it is gone, or its next start.
+        observed: Everything in the lines.
+        is_alive: The line which proves that its process lived on; None if none does.
+    """
+    ends = run.kinds(BrokerKind.STOPPED, BrokerKind.DIED)
+    if ends:
+        return Fact(ends[0].time, (ends[0].line,)), (ends[0].line,)
+    stops = [line for line in run.kinds(*STOP) if line.broker == broker]
+    asked = run.kinds(*ASKED)
+    starts = run.first(What.START)
+    is_start = starts is not None and starts.time <= first
+    last = observed.last_spoken(broker, first - STARTUP if is_start else first)
+    if stops:
+        # The broker was alive and stopping; no line says when it ended.
+        last = max(line.time for line in stops)
+    elif asked:
+        last = max(each for each in (last, asked[-1].time) if each is not None)
+    contacts = _contacts(broker, last, first, observed)
+    others = [line for what, line in run.marks if what in (What.GONE, What.START) and line not in stops]
+    lines = tuple(each.line for each in (*stops[-1:], *asked[:1], *contacts[:1], *others[:1]))
+    if is_alive is not None:
+        return moment(None, first, lines, "no line shows when it lost contact"), (*lines, is_alive)
+    before = contacts[0].time if contacts else None
+    at_most = min((each.time for each in (*contacts[:1], *others[:1])), default=None)
+    if before is not None and contacts[0].contact == Contact.DISCONNECTED:
+        still = before - _CONNECTION_DELAY
+        last = still if last is None else max(last, still)
+    if at_most is None:
+        return moment(last, None, lines, "no line shows when it ended"), lines
+    return moment(last, at_most, lines, ""), lines
+
+
+def _contacts(broker: int, last: datetime | None, first: datetime, observed: Observed) -> list[BrokerLine]:
+    """Return the survivors' lost contacts from the broker's last own line to the first sign of its loss."""
+    since = first - CONTACT_WINDOW if last is None else max(last, first - CONTACT_WINDOW)
+    return [
+        line
+        for line in observed.brokers
+        if line.kind == BrokerKind.CONTACT_LOST and line.subject == broker and line.broker != broker
+        and since < line.time <= first
+    ]  # fmt: skip
+
+
+def why_gone(
+    broker: int, run: Run, start: BrokerLine | None, first: datetime, observed: Observed, *,
+    is_alive: Line | None,
+) -> tuple[Cause, str | None, Lines]:  # fmt: skip
+    """Return why a broker left, the text of a line that says so if one does, and the lines that prove it."""
+    died = run.kinds(BrokerKind.DIED)
+    if died:
+        return Cause.DIED, died[0].error, (died[0].line,)
+    failed = run.kinds(BrokerKind.CONTROLLED_SHUTDOWN_FAILED)
+    granted = run.kinds(BrokerKind.CONTROLLED_SHUTDOWN_SUCCEEDED, BrokerKind.BROKER_STOP_GRANTED)
+    if granted and not failed:
+        return Cause.PLANNED, None, (granted[0].line,)
+    if failed:
+        return Cause.NOT_GRANTED, failed[0].error, (failed[0].line,)
+    stopped = run.kinds(BrokerKind.STOPPED, *STOP, *ASKED)
+    if stopped:
+        return Cause.STOPPED, None, (stopped[-1].line,)
+    if is_alive is not None:
+        return Cause.LOST_SESSION, None, (is_alive,)
+    unclean = run.kinds(BrokerKind.PREVIOUS_STOP_UNCLEAN)
+    if unclean:
+        return Cause.DIED, None, (unclean[0].line,)
+    renewed = [line for line in run.kinds(BrokerKind.BROKER_REGISTERED) if line.error is not None]
+    if renewed:
+        return Cause.DIED, renewed[0].error, (renewed[0].line,)
+    refused = [line for line in _contacts(broker, None, first, observed) if line.contact == Contact.REFUSED]
+    if refused and start is not None:
+        # Nobody listened on the port any more, and a later process started: the one before ended without a
+        # line.
+        return Cause.DIED, None, (refused[0].line, start.line)
+    return Cause.UNKNOWN, None, ()

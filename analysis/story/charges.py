@@ -1,0 +1,85 @@
+"""Outages charged to the absences of their leaders, and bounded by them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from barnabas.analysis.story.brokers import Absence, begin_of, failed_directory
+from barnabas.analysis.story.causes import ORDERLY, Cause
+from barnabas.analysis.story.certainty import earliest, latest, moment
+from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
+from barnabas.analysis.story.partitions import Outage
+from barnabas.cluster.model.statechange import Kind
+
+
+def shown_by(outage: Outage, observed: Observed) -> list[BrokerLine]:
+    """Return the facts about brokers in an outage: its leader was gone, and is back if it leads again.
+
+    The failure of a log directory takes leaders from a broker that stays.
+    """
+    begin, back = latest(outage.begin), outage.shown
+    if outage.leader_before is None or begin is None or not outage.begin.lines:
+        return []
+    if failed_directory(outage.leader_before, begin, observed) is not None:
+        return []
+    gone = BrokerLine(
+        begin, Kind.ISR_REMOVAL, "controller", None, outage.leader_before, line=outage.begin.lines[0]
+    )
+    if outage.leader_after != outage.leader_before or back is None or not outage.end.lines:
+        return [gone]
+    line = outage.end.lines[0]
+    return [gone, gone._replace(time=back, kind=Kind.LEADER_AND_ISR_SENDING, line=line)]
+
+
+def charged_to(outage: Outage, found: Sequence[Absence]) -> int | None:
+    """Return the absence because of which a partition lost its leader."""
+    time = latest(outage.begin)
+    if outage.leader_before is None or time is None:
+        return None
+    distances = [
+        (_distance(absence, time), -index)
+        for index, absence in enumerate(found)
+        if absence.broker == outage.leader_before
+    ]
+    nearest = min(distances, default=None)
+    return None if nearest is None or nearest[0] > CLOCKS else -nearest[1]
+
+
+def _distance(absence: Absence, time: datetime) -> timedelta:
+    """Return how far a moment is from an absence; a controller's lines may be a little earlier or later."""
+    # A broker that stops loses its leaders before its process ends.
+    known = [each for each in (absence.stopping, earliest(absence.gone)) if each is not None]
+    begin = min(known, default=begin_of(absence))
+    end = latest(absence.returned)
+    return max(begin - time, timedelta(0) if end is None else time - end, timedelta(0))
+
+
+def refined(outage: Outage, absence: Absence) -> Outage:
+    """Bound the begin of an outage by the end of its leader, and its end by that leader's next start."""
+    known, led = latest(outage.begin), latest(outage.end)
+    is_same = outage.leader_after == absence.broker and absence.started is not None
+    if is_same and led is not None and earliest(outage.end) is None:
+        # A broker that is starting does not lead.
+        outage = replace(outage, end=moment(absence.started, led, outage.end.lines, ""))
+    if absence.cause is Cause.PLANNED:
+        begin = moment(absence.stopping, known, outage.begin.lines, "")
+        return replace(outage, begin=begin)
+    if absence.cause is Cause.LOST_SESSION:
+        # Without a session it may serve its clients until a controller has given its leaders up.
+        since = earliest(absence.gone) or earliest(outage.begin)
+        begin = moment(since, known, (*outage.begin.lines, *absence.gone.lines), "")
+        return replace(outage, begin=begin)
+    if absence.cause in ORDERLY:
+        since = absence.stopping or earliest(absence.gone)
+        most = latest(absence.gone) or known
+        if outage.leader_after == absence.broker:
+            known = most  # Until it stops it may serve clients, although its controller has given it up.
+    else:
+        since, most = earliest(absence.gone), latest(absence.gone) or known
+    if most is not None and known is not None:
+        most = min(most, known)
+    if since is not None and most is not None and since > most:
+        since = None
+    return replace(outage, begin=moment(since, most, (*outage.begin.lines, *absence.gone.lines), ""))

@@ -1,0 +1,132 @@
+"""Absences that belong together, as one incident: at the same time, or one after another in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind
+from barnabas.analysis.story.brokers import Absence, begin_of
+from barnabas.analysis.story.causes import ORDERLY
+from barnabas.analysis.story.certainty import earliest, latest
+from barnabas.analysis.story.costs import costs_of
+from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
+from barnabas.analysis.story.observed import Observed
+from barnabas.analysis.story.partitions import Outage
+
+_ROLLING = timedelta(minutes=10)
+"""The longest pause between two orderly stops of one rolling restart."""
+
+
+def groups_of(found: Sequence[Absence]) -> list[list[int]]:
+    """Return the indexes of the absences that belong together, in their order."""
+    groups: list[list[int]] = []
+    end: datetime | None = None
+    for index, absence in enumerate(found):
+        begin = begin_of(absence)
+        last = found[groups[-1][-1]] if groups else None
+        is_rolling = (
+            last is not None and last.cause in ORDERLY and absence.cause in ORDERLY
+            and last.broker != absence.broker and end is not None and begin <= end + _ROLLING
+        )  # fmt: skip
+        is_same = last is not None and last.broker == absence.broker
+        if groups and end is not None and (is_rolling or (begin <= end + TOGETHER and not is_same)):
+            groups[-1].append(index)
+            end = max(end, latest(absence.returned) or begin)
+        else:
+            groups.append([index])
+            end = latest(absence.returned) or begin
+    return groups
+
+
+def departure(
+    group: Sequence[int], found: Sequence[Absence], charged: dict[int, list[Outage]], observed: Observed
+) -> Incident:
+    """Return the incident of absences that belong together, with the outages that are charged to them."""
+    members = tuple(found[index] for index in group)
+    outages = [(found[index].broker, outage) for index in group for outage in charged.get(index, ())]
+    costs = costs_of(outages)
+    ends = [latest(each.returned) for each in members]
+    known = [end for end in ends if end is not None]
+    return Incident(
+        kind=_kind(members, observed),
+        since=min(begin_of(each) for each in members),
+        until=max(known) if len(known) == len(ends) else None,
+        absences=members,
+        costs=costs,
+    )
+
+
+def _kind(members: Sequence[Absence], observed: Observed) -> IncidentKind:
+    brokers = {each.broker for each in members}
+    known = _brokers(observed)
+    is_all = len(brokers) > 1 or any(line.live for line in observed.brokers)
+    if is_all and brokers >= known and _all_at_once(members, known):
+        return IncidentKind.WHOLE_CLUSTER
+    if len(brokers) == 1:
+        return IncidentKind.DEPARTURE
+    if all(each.cause in ORDERLY for each in members) and _are_apart(members):
+        return IncidentKind.ROLLING_RESTART
+    return IncidentKind.SEVERAL
+
+
+def _are_apart(members: Sequence[Absence]) -> bool:
+    """Return whether the lines prove that each broker left only after the one before had returned."""
+    by_time = sorted(members, key=begin_of)
+    return (
+        all(
+            (back := latest(before.returned)) is not None
+            and (left := after.stopping or earliest(after.gone)) is not None
+            and back <= left
+            for before, after in pairwise(by_time)
+        )
+        and latest(by_time[-1].returned) is not None
+    )
+
+
+_OF_KRAFT = (
+    BrokerKind.BROKER_REGISTERED, BrokerKind.BROKER_UNREGISTERED, BrokerKind.BROKER_FENCED,
+    BrokerKind.BROKER_UNFENCED, BrokerKind.BROKER_STOP_GRANTED,
+)  # fmt: skip
+
+
+def _brokers(observed: Observed) -> set[int]:
+    """Return the brokers that the lines name; all of them, if a controller's list names them.
+
+    A controller of KRaft need not be a broker; ZooKeeper's is one.
+    """
+    is_kraft = any(
+        line.kind in _OF_KRAFT or any(each.startswith("process.roles=") for each in line.settings)
+        for line in observed.brokers
+    )
+    known = set(observed.as_brokers if is_kraft else observed.spoken)
+    for line in observed.brokers:
+        known.update((*line.live, *line.added, *line.lost))
+        if line.kind in _OF_KRAFT and line.subject is not None:
+            known.add(line.subject)
+    for state in observed.states:
+        known.update(state.replicas or ())
+    return known
+
+
+def _all_at_once(members: Sequence[Absence], brokers: set[int]) -> bool:
+    """Return whether at some moment every broker was gone."""
+    times = [begin_of(each) for each in members]
+    return any(brokers <= {each.broker for each in members if is_gone(each, time)} for time in times)
+
+
+def is_gone(absence: Absence, time: datetime) -> bool:
+    """Return whether the lines prove that a broker was gone at a moment."""
+    begin, back = begin_of(absence), earliest(absence.returned)
+    has_returned = latest(absence.returned) is not None
+    return begin <= time and (time <= back if back is not None else not has_returned or time == begin)
+
+
+def are_overlapping(members: Sequence[Absence]) -> bool:
+    """Return whether the lines prove that each broker left while one that had left before was still gone."""
+    return all(
+        any(is_gone(other, begin_of(each)) for other in members[:index])
+        for index, each in enumerate(members)
+        if index
+    )

@@ -1,0 +1,82 @@
+"""An incident: something that happened, with everything that it cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from barnabas.analysis.story.brokers import Absence
+from barnabas.analysis.story.certainty import Lines
+from barnabas.analysis.story.clusters import Beginning
+from barnabas.analysis.story.costs import Cost, least
+from barnabas.analysis.story.elections import UncleanElection
+from barnabas.analysis.story.observed import BrokerLine, Controller
+from barnabas.analysis.story.shortages import Shortage, refused
+
+
+class IncidentKind(StrEnum):
+    """The kinds of incident."""
+
+    DEPARTURE = "a broker left"
+    SEVERAL = "several brokers left"
+    ROLLING_RESTART = "rolling restart"
+    WHOLE_CLUSTER = "the whole cluster stopped"
+    NO_LEADER = "partitions without a leader"
+    UNDER_REPLICATED = "replicas out of sync"
+    CONTROLLER = "another controller"
+    UNSEEN = "unseen changes"
+    UNCLEAN = "unclean elections"
+    OTHER_CLUSTER = "another cluster"
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """Something that happened, with everything that it cost.
+
+    Attributes:
+        kind: What it is about.
+        since: When it began, at the latest.
+        until: When it was over; None if no line shows that.
+        absences: The brokers that left, in their order.
+        costs: The partitions that had no leader, the longest first.
+        shortage: The partitions that were short of replicas; None if none was.
+        controller: The controller that took over; None if the controller stayed.
+        former_controller: The last controller known before.
+        unseen_epochs: The controller epochs between the two, of which no line names a controller. A KRaft
+            election without a winner raises the epoch, too.
+        gaps: The number of unseen leader changes, at least, and the partitions they concern.
+        failures: The lines about log directories that failed, because of which partitions had no leader.
+        unclean: The elections of leaders that were not in sync.
+        begun: The first starts of brokers in another cluster than before.
+        lines: Lines that prove what no part proves.
+    """
+
+    kind: IncidentKind
+    since: datetime
+    until: datetime | None
+    absences: tuple[Absence, ...] = ()
+    costs: tuple[Cost, ...] = ()
+    shortage: Shortage | None = None
+    controller: Controller | None = None
+    former_controller: int | None = None
+    unseen_epochs: int = 0
+    gaps: tuple[int, int] = (0, 0)
+    failures: tuple[BrokerLine, ...] = ()
+    unclean: tuple[UncleanElection, ...] = ()
+    begun: tuple[Beginning, ...] = ()
+    lines: Lines = ()
+
+    @property
+    def proven(self) -> timedelta:
+        """Return the time for which writes were impossible, as far as it is proven.
+
+        It is the time without a leader, summed over the partitions, and the time in which the worst of those
+        that were short of replicas refused writes with acks=all.
+        """
+        without = (least(cost.duration) * len(cost.partitions) for cost in self.costs)
+        return sum(without, timedelta(0)) + (refused(self.shortage) if self.shortage else timedelta(0))
+
+
+TOGETHER = timedelta(seconds=30)
+"""Brokers that leave within this time of each other, or of a return, are parts of one incident."""

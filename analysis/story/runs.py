@@ -1,0 +1,162 @@
+"""The lines about each broker, cut into the runs that are each about one absence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from itertools import zip_longest
+
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind
+from barnabas.analysis.story.observed import CLOCKS, BrokerLine
+from barnabas.cluster.model.statechange import Kind
+
+STOP = (BrokerKind.STOP_SIGNALLED, BrokerKind.CONTROLLED_SHUTDOWN_STARTED, BrokerKind.STOPPING)
+
+HANDOVER = (BrokerKind.CONTROLLED_SHUTDOWN_SUCCEEDED, BrokerKind.CONTROLLED_SHUTDOWN_FAILED)
+
+ASKED = (BrokerKind.BROKER_STOP_ASKED, BrokerKind.BROKER_STOP_GRANTED)
+
+OFFLINE = (Kind.ISR_REMOVAL, Kind.REPLICAS_OFFLINE, Kind.REPLICA_CHANGE)
+
+SENT = (Kind.LEADER_AND_ISR_BATCH, Kind.LEADER_AND_ISR_SENDING)
+
+_RESTART = timedelta(seconds=1)
+"""The shortest time that a broker needs to restart; requests sent to it earlier do not show a return."""
+
+_SHUTDOWN = timedelta(seconds=30)
+"""The time within which requests to a broker that is stopping do not show a return."""
+
+
+class What(StrEnum):
+    """The facts that a line may state about a broker."""
+
+    STOP = "stop"
+    END = "end"
+    GONE = "gone"
+    START = "start"
+    BACK = "back"
+
+
+@dataclass(slots=True)
+class Run:
+    """The lines of one absence, collected in order of time."""
+
+    marks: list[tuple[What, BrokerLine]] = field(default_factory=list)
+
+    def first(self, *what: What) -> BrokerLine | None:
+        """Return the first line that states one of these facts."""
+        return next((line for kind, line in self.marks if kind in what), None)
+
+    def kinds(self, *kinds: StrEnum) -> list[BrokerLine]:
+        """Return the lines of these kinds, by time."""
+        return [line for _, line in self.marks if line.kind in kinds]
+
+
+def lines_about(lines: Iterable[BrokerLine]) -> dict[int, list[tuple[What, BrokerLine]]]:
+    """Return the lines about each broker with the fact that each states, by time."""
+    about: dict[int, list[tuple[What, BrokerLine]]] = {}
+    for line in sorted(lines, key=lambda each: (each.time, each.line)):
+        for broker, what in _said(line):
+            about.setdefault(broker, []).append((what, line))
+    return about
+
+
+def _said(line: BrokerLine) -> list[tuple[int, What]]:
+    """Return the brokers that a line is about, each with the fact about it."""
+    if line.kind == BrokerKind.BROKERS_CHANGED:
+        return [
+            *((broker, What.GONE) for broker in line.lost),
+            *((broker, What.BACK) for broker in line.added),
+            *((broker, What.START) for broker in line.bounced),
+        ]
+    if line.subject is None:
+        return []
+    what = _WHAT.get(line.kind)
+    return [] if what is None else [(line.subject, what)]
+
+
+_WHAT: dict[str, What] = {
+    **dict.fromkeys((*STOP, *HANDOVER, *ASKED), What.STOP),
+    **dict.fromkeys((BrokerKind.STOPPED, BrokerKind.DIED), What.END),
+    **dict.fromkeys((BrokerKind.BROKER_FENCED, BrokerKind.BROKER_UNREGISTERED, *OFFLINE), What.GONE),
+    **dict.fromkeys((BrokerKind.SESSION_EXPIRED,), What.GONE),
+    **dict.fromkeys(
+        (
+            BrokerKind.STARTING, BrokerKind.START_FAILED, BrokerKind.PREVIOUS_STOP_CLEAN,
+            BrokerKind.PREVIOUS_STOP_UNCLEAN, BrokerKind.BROKER_REGISTERED,
+        ), What.START,
+    ),
+    **dict.fromkeys(
+        (BrokerKind.STARTED, BrokerKind.REGISTERED, BrokerKind.BROKER_UNFENCED, *SENT), What.BACK
+    ),
+}  # fmt: skip
+
+
+def parts_of(
+    marks: Sequence[tuple[What, BrokerLine]], begins: Sequence[datetime]
+) -> Iterator[tuple[datetime | None, list[tuple[What, BrokerLine]]]]:
+    """Yield a broker's lines of each cluster that it belonged to, with the begin of all but the first."""
+    edges = (None, *begins)
+    for since, until in zip_longest(edges, begins):
+        yield (
+            since,
+            [
+                (what, line)
+                for what, line in marks
+                if (since is None or since <= line.time) and (until is None or line.time < until)
+            ],
+        )
+
+
+def runs_of(marks: Sequence[tuple[What, BrokerLine]]) -> list[Run]:
+    """Cut a broker's lines into absences; a line of its presence in between closes one."""
+    runs: list[Run] = []
+    is_gone = False
+    for index, (what, line) in enumerate(marks):
+        if is_gone:
+            runs[-1].marks.append((what, line))
+            has_returned = what is What.BACK and is_return(runs[-1], line)
+            is_gone = not has_returned or _is_still_starting(line, marks[index + 1 :])
+        elif what is What.BACK:
+            if runs:
+                runs[-1].marks.append((what, line))
+        elif _is_late(runs, what, line):
+            runs[-1].marks.append((what, line))
+        else:
+            runs.append(Run([(what, line)]))
+            is_gone = True
+    return runs
+
+
+def _is_still_starting(line: BrokerLine, later: Sequence[tuple[What, BrokerLine]]) -> bool:
+    """Return whether a registration is part of a start; in KRaft logs are recovered between the two."""
+    if line.kind != BrokerKind.REGISTERED:
+        return False
+    ends = (BrokerKind.STARTED, BrokerKind.STARTING, *STOP, BrokerKind.STOPPED, BrokerKind.DIED)
+    return next((each.kind == BrokerKind.STARTED for _, each in later if each.kind in ends), False)
+
+
+def _is_late(runs: Sequence[Run], what: What, line: BrokerLine) -> bool:
+    """Return whether a line shows an absence that is over: a start just logged, or another clock's notice."""
+    if not runs:
+        return False
+    back = runs[-1].first(What.BACK)
+    if back is None or line.time > back.time + CLOCKS:
+        return False
+    return what is What.START or (what is What.GONE and line.role == "controller")
+
+
+def is_return(run: Run, line: BrokerLine) -> bool:
+    """Return whether a line of a broker's presence shows that its absence is over."""
+    if line.kind in (Kind.LEADER_AND_ISR_BATCH, Kind.LEADER_AND_ISR_SENDING):
+        # A controller still sends requests to a broker that is stopping, and at once after its loss.
+        last = max(each.time for what, each in run.marks if what is not What.BACK)
+        is_stopping = run.first(What.STOP) is not None and run.first(What.END, What.START) is None
+        return line.time > last + (_SHUTDOWN if is_stopping else _RESTART) and not _is_only_stopping(run)
+    return not _is_only_stopping(run) or line.kind == BrokerKind.STARTED
+
+
+def _is_only_stopping(run: Run) -> bool:
+    return all(what in (What.STOP, What.BACK) for what, _ in run.marks)
