@@ -3,6 +3,6 @@
 Pure, from rows to sentences. ``observed`` holds the facts in the lines, ``brokers`` derives each broker's
 absences from it (``runs`` cuts its lines, ``causes`` says when and why it left), ``partitions`` each
 partition's outages, ``charges`` gives these to absences, ``incidents`` puts all together (``departures``,
-``additions``) and ranks it, ``sentences`` formats it. Every value is a ``Fact``, a ``Bound`` or an ``Unknown`` (``certainty``). No
-module here needs Spark.
+``additions``) and ranks it, ``sentences`` formats it. Every value is a ``Fact``, a ``Bound`` or an
+``Unknown`` (``certainty``). No module here needs Spark.
 """
