@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 
 from barnabas.bench.cases import load
-from barnabas.bench.registry import Bench
-from barnabas.bench.report import Result, this_machine
+from barnabas.bench.harness.registry import Bench
+from barnabas.bench.harness.report import Result, this_machine
 from barnabas.tools.command_line.entry import run_tool
 
 

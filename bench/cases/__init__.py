@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 
-from barnabas.bench.registry import Bench
+from barnabas.bench.harness.registry import Bench
 
 
 def load() -> dict[str, Bench]:

@@ -23,10 +23,10 @@ from confluent_kafka.admin import (
 )
 from confluent_kafka.cimpl import NewTopic
 
-from barnabas.bench.cluster import broker_pids, running_cluster
-from barnabas.bench.metadata_probe import MetadataProbe
-from barnabas.bench.processes import CpuMeter
-from barnabas.bench.registry import Bench, Run, at_most
+from barnabas.bench.clients.metadata_probe import MetadataProbe
+from barnabas.bench.harness.cluster import broker_pids, running_cluster
+from barnabas.bench.harness.processes import CpuMeter
+from barnabas.bench.harness.registry import Bench, Run, at_most
 from barnabas.local.waiting import wait_until
 
 TOPIC = "denied"

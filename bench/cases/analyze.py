@@ -15,9 +15,9 @@ import psutil
 from barnabas.analysis.runtime.session import spark_session
 from barnabas.analysis.scan import write_events
 from barnabas.analysis.sources import find
-from barnabas.bench.plain_reader import read_logs
-from barnabas.bench.registry import Bench, Run, at_least
-from barnabas.bench.state_change_logs import write_logs
+from barnabas.bench.harness.registry import Bench, Run, at_least
+from barnabas.bench.logs.plain_reader import read_logs
+from barnabas.bench.logs.state_change_logs import write_logs
 
 LINES = 1_000_000
 PEER_LINES_MAX = 1_000_000

@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 
-from barnabas.bench.registry import Bench, Run, at_most
+from barnabas.bench.harness.registry import Bench, Run, at_most
 from barnabas.cluster.model.acls import (
     WILDCARD,
     WILDCARD_PRINCIPAL,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from barnabas.bench.cluster import FAILOVER_SESSION_TIMEOUT_MS, running_cluster
-from barnabas.bench.registry import Bench, Run, at_most
+from barnabas.bench.harness.cluster import FAILOVER_SESSION_TIMEOUT_MS, running_cluster
+from barnabas.bench.harness.registry import Bench, Run, at_most
 from barnabas.chaos.workload.clients import ConfluentProducer
 from barnabas.chaos.workload.history import Acked, History, Op, Sent
 from barnabas.chaos.workload.workload import Workload

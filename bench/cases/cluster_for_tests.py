@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from barnabas.bench.registry import Bench, Run, at_most
+from barnabas.bench.harness.registry import Bench, Run, at_most
 
 _PROGRAM = """
 import sys

@@ -14,7 +14,7 @@ import confluent_kafka.admin
 import psutil
 
 from barnabas.bench.cases.hostile import longest_turn_s, turns
-from barnabas.bench.registry import Bench, Run, at_least, at_most
+from barnabas.bench.harness.registry import Bench, Run, at_least, at_most
 from barnabas.local.broker_process import BrokerProcess
 from barnabas.local.cluster import LocalCluster
 

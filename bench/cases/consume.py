@@ -7,10 +7,10 @@ import time
 
 import confluent_kafka
 
-from barnabas.bench.cluster import broker_pids, running_cluster
-from barnabas.bench.processes import CpuMeter
-from barnabas.bench.producers import PARTITIONS, TOPIC, write
-from barnabas.bench.registry import Bench, Run, at_least
+from barnabas.bench.clients.producers import PARTITIONS, TOPIC, write
+from barnabas.bench.harness.cluster import broker_pids, running_cluster
+from barnabas.bench.harness.processes import CpuMeter
+from barnabas.bench.harness.registry import Bench, Run, at_least
 from barnabas.local.observe import Observer
 
 SIZE = 1_000

@@ -6,10 +6,10 @@ import asyncio
 import time
 from collections.abc import Sequence
 
-from barnabas.bench.cluster import broker_pids, running_cluster
-from barnabas.bench.group_members import SESSION_S, Member
-from barnabas.bench.processes import CpuMeter
-from barnabas.bench.registry import Bench, Run, at_most
+from barnabas.bench.clients.group_members import SESSION_S, Member
+from barnabas.bench.harness.cluster import broker_pids, running_cluster
+from barnabas.bench.harness.processes import CpuMeter
+from barnabas.bench.harness.registry import Bench, Run, at_most
 from barnabas.local.cluster import LocalCluster
 
 DEADLINE_S = 90.0

@@ -10,8 +10,8 @@ import time
 from functools import partial
 from pathlib import Path
 
-from barnabas.bench.registry import Bench, Run, at_most
-from barnabas.bench.stub_cluster import (
+from barnabas.bench.harness.registry import Bench, Run, at_most
+from barnabas.bench.stubs.cluster import (
     BROKERS,
     DEADLINE_S,
     candidate,

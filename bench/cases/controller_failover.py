@@ -10,8 +10,8 @@ import time
 from functools import partial
 from pathlib import Path
 
-from barnabas.bench.registry import Bench, Run, at_most
-from barnabas.bench.stub_cluster import candidate, lay_out, layout, stub_brokers, with_zookeeper
+from barnabas.bench.harness.registry import Bench, Run, at_most
+from barnabas.bench.stubs.cluster import candidate, lay_out, layout, stub_brokers, with_zookeeper
 
 
 def measure(partitions: int) -> Run:

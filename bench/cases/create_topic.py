@@ -12,10 +12,10 @@ from contextlib import ExitStack
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
-from barnabas.bench.cluster import broker_pids, running_cluster
-from barnabas.bench.metadata_probe import MetadataProbe
-from barnabas.bench.processes import CpuMeter
-from barnabas.bench.registry import Bench, Run, at_most
+from barnabas.bench.clients.metadata_probe import MetadataProbe
+from barnabas.bench.harness.cluster import broker_pids, running_cluster
+from barnabas.bench.harness.processes import CpuMeter
+from barnabas.bench.harness.registry import Bench, Run, at_most
 
 TOPIC = "created"
 REPLICATION_FACTOR = 3

@@ -32,8 +32,8 @@ from confluent_kafka.admin import (
 )
 from confluent_kafka.cimpl import NewTopic
 
-from barnabas.bench.hostile_frames import HOSTILE, TOPIC, HostileRequest, hostile_frame
-from barnabas.bench.registry import Bench, Run, at_most
+from barnabas.bench.clients.hostile_frames import HOSTILE, TOPIC, HostileRequest, hostile_frame
+from barnabas.bench.harness.registry import Bench, Run, at_most
 from barnabas.broker.wire.apis import ApiKey
 from barnabas.local.cluster import LocalCluster
 

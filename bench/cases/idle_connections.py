@@ -9,8 +9,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from barnabas.bench.processes import resident_mb
-from barnabas.bench.registry import Bench, Run, at_most
+from barnabas.bench.harness.processes import resident_mb
+from barnabas.bench.harness.registry import Bench, Run, at_most
 from barnabas.local.cluster import LocalCluster
 
 SETTLE_S = 3.0

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import time
 
-from barnabas.bench.cluster import broker_pids, running_cluster
-from barnabas.bench.processes import resident_mb
-from barnabas.bench.registry import Bench, Run, at_most
+from barnabas.bench.harness.cluster import broker_pids, running_cluster
+from barnabas.bench.harness.processes import resident_mb
+from barnabas.bench.harness.registry import Bench, Run, at_most
 
 SETTLE_S = 5.0
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import psutil
 
-from barnabas.bench.registry import Bench, Run, at_most
+from barnabas.bench.harness.registry import Bench, Run, at_most
 
 SECONDS = 30
 

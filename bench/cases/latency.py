@@ -13,10 +13,10 @@ from functools import partial
 
 import confluent_kafka
 
-from barnabas.bench.cluster import broker_pids, running_cluster
-from barnabas.bench.processes import CpuMeter
-from barnabas.bench.producers import PARTITIONS, TOPIC
-from barnabas.bench.registry import Bench, Run, at_most
+from barnabas.bench.clients.producers import PARTITIONS, TOPIC
+from barnabas.bench.harness.cluster import broker_pids, running_cluster
+from barnabas.bench.harness.processes import CpuMeter
+from barnabas.bench.harness.registry import Bench, Run, at_most
 from barnabas.local.observe import Observer
 
 SIZE = 100

@@ -20,10 +20,10 @@ from kio.schema.types import GroupId, TopicName
 from kio.serial import entity_writer
 from kio.static.primitive import i32, i64
 
-from barnabas.bench.cluster import broker_pids, running_cluster
-from barnabas.bench.group_members import find_coordinator
-from barnabas.bench.processes import CpuMeter
-from barnabas.bench.registry import Bench, Run, at_least
+from barnabas.bench.clients.group_members import find_coordinator
+from barnabas.bench.harness.cluster import broker_pids, running_cluster
+from barnabas.bench.harness.processes import CpuMeter
+from barnabas.bench.harness.registry import Bench, Run, at_least
 from barnabas.local.cluster import LocalCluster
 
 TOPIC = "committed"

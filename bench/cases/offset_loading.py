@@ -13,10 +13,10 @@ import confluent_kafka.admin
 
 from barnabas.bench.cases.compaction import metrics_of
 from barnabas.bench.cases.hostile import longest_turn_s, turns
-from barnabas.bench.cluster import FAILOVER_SESSION_TIMEOUT_MS
-from barnabas.bench.group_members import find_coordinator
-from barnabas.bench.processes import CpuMeter
-from barnabas.bench.registry import Bench, Run, at_most
+from barnabas.bench.clients.group_members import find_coordinator
+from barnabas.bench.harness.cluster import FAILOVER_SESSION_TIMEOUT_MS
+from barnabas.bench.harness.processes import CpuMeter
+from barnabas.bench.harness.registry import Bench, Run, at_most
 from barnabas.broker.core.batch_builder import BatchBuilder
 from barnabas.broker.core.group.coordinator_partition import OFFSETS_TOPIC
 from barnabas.broker.core.group.records import OffsetAndMetadata, encode_offset_key, encode_offset_value

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 
-from barnabas.bench.cluster import broker_pids, running_cluster
-from barnabas.bench.processes import CpuMeter, plain_write_s_per_gb
-from barnabas.bench.producers import PARTITIONS, TOPIC, Producers
-from barnabas.bench.registry import Bench, Run, at_least
+from barnabas.bench.clients.producers import PARTITIONS, TOPIC, Producers
+from barnabas.bench.harness.cluster import broker_pids, running_cluster
+from barnabas.bench.harness.processes import CpuMeter, plain_write_s_per_gb
+from barnabas.bench.harness.registry import Bench, Run, at_least
 from barnabas.local.observe import Observer
 
 WARM_UP_BYTES = 20_000_000

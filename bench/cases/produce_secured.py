@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 import confluent_kafka.admin
 
-from barnabas.bench.cluster import broker_pids, running_cluster, secured_cluster
-from barnabas.bench.processes import CpuMeter
-from barnabas.bench.producers import PARTITIONS, TOPIC, Producers
-from barnabas.bench.registry import Bench, Run, at_least
+from barnabas.bench.clients.producers import PARTITIONS, TOPIC, Producers
+from barnabas.bench.harness.cluster import broker_pids, running_cluster, secured_cluster
+from barnabas.bench.harness.processes import CpuMeter
+from barnabas.bench.harness.registry import Bench, Run, at_least
 from barnabas.local.cluster import LocalCluster
 
 RECORD_BYTES = 1_000

@@ -11,8 +11,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from barnabas.bench.log_writer import RECORD_SIZE, RECORDS_PER_BATCH, TP, open_directory
-from barnabas.bench.registry import Bench, Run, at_least
+from barnabas.bench.harness.registry import Bench, Run, at_least
+from barnabas.bench.logs.log_writer import RECORD_SIZE, RECORDS_PER_BATCH, TP, open_directory
 from barnabas.broker.disk.files import expect_sequential_reads
 
 MEGABYTES = 1_000
@@ -30,7 +30,7 @@ def write_and_kill(directory: Path, megabytes: int) -> int:
         RuntimeError: The process ended by itself.
     """
     wanted = megabytes * 1_000_000 // RECORD_SIZE
-    command = [sys.executable, "-m", "barnabas.bench.log_writer", str(directory)]
+    command = [sys.executable, "-m", "barnabas.bench.logs.log_writer", str(directory)]
     printed = 0
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None

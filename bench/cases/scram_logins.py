@@ -22,8 +22,8 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
-from barnabas.bench.processes import CpuMeter
-from barnabas.bench.registry import Bench, Run, at_least
+from barnabas.bench.harness.processes import CpuMeter
+from barnabas.bench.harness.registry import Bench, Run, at_least
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.ports import any_free
 from barnabas.local.waiting import wait_until

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import confluent_kafka
 
-from barnabas.bench.registry import Bench, Run, at_most
+from barnabas.bench.harness.registry import Bench, Run, at_most
 from barnabas.local.observe import Observer
 
 BROKERS = 3

@@ -13,7 +13,7 @@ from typing import Protocol, TypeVar
 
 import uvloop
 
-from barnabas.bench.registry import Bench, Run, at_least
+from barnabas.bench.harness.registry import Bench, Run, at_least
 from barnabas.broker.core.timing_wheel import TimerTask, TimingWheel
 from barnabas.broker.replicas.system_timer import SystemTimer
 

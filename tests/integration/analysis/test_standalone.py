@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pyspark
 import pytest
 
-from barnabas.bench.state_change_logs import write_logs
+from barnabas.bench.logs.state_change_logs import write_logs
 from barnabas.local.waiting import wait_until
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]

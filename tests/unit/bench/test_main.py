@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from barnabas.bench import __main__ as cli
-from barnabas.bench.registry import Bench, Run, at_least
+from barnabas.bench.harness.registry import Bench, Run, at_least
 from barnabas.tools.command_line.entry import SIGPIPE_CODE
 
 

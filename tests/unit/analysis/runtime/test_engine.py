@@ -23,7 +23,7 @@ from barnabas.analysis.report.document import Document, gather
 from barnabas.analysis.runtime.engine import Window, framed, in_this_process, matching, rows_of, sf
 from barnabas.analysis.scan import write_few_events
 from barnabas.analysis.sources import find
-from barnabas.bench.state_change_logs import write_logs
+from barnabas.bench.logs.state_change_logs import write_logs
 
 GOLDEN = "2.8-controller-and-leader-lost"
 """One of the incidents of ``story/golden``."""

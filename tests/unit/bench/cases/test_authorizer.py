@@ -1,5 +1,5 @@
 from barnabas.bench.cases.authorizer import ACLS, BENCHES, DECISIONS, asked, made_acls, measure
-from barnabas.bench.registry import Direction
+from barnabas.bench.harness.registry import Direction
 from barnabas.cluster.model.acls import WILDCARD, AclPermission, PatternType
 from barnabas.cluster.model.authorization import Rules, authorize
 

@@ -2,7 +2,7 @@ import pytest
 
 from barnabas.bench.cases import consume
 from barnabas.bench.cases.consume import read
-from barnabas.bench.producers import write
+from barnabas.bench.clients.producers import write
 
 
 def test_all_records_are_read(mock_bootstrap):

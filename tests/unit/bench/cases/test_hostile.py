@@ -4,7 +4,7 @@ import pytest
 from confluent_kafka.admin import ResourcePatternType, ResourceType
 
 from barnabas.bench.cases.hostile import BENCHES, HEADER, Cost, longest_turn_s, others_acls, turns
-from barnabas.bench.registry import Direction
+from barnabas.bench.harness.registry import Direction
 
 
 def test_it_is_the_bench_that_was_asked_for():

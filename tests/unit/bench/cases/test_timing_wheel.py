@@ -1,5 +1,5 @@
 from barnabas.bench.cases.timing_wheel import BENCHES, Heap, compare
-from barnabas.bench.registry import Direction
+from barnabas.bench.harness.registry import Direction
 
 
 def test_it_is_the_bench_that_was_asked_for():

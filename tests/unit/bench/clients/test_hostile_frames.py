@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.bench.hostile_frames import HOSTILE, REQUESTS, hostile_frame
+from barnabas.bench.clients.hostile_frames import HOSTILE, REQUESTS, hostile_frame
 from barnabas.broker.wire.apis import APIS, ApiKey
 from barnabas.broker.wire.frames import decode
 

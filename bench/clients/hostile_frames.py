@@ -14,7 +14,7 @@ from kio.serial import entity_writer
 from kio.serial.writers import write_unsigned_varint
 from kio.static.primitive import uvarint
 
-from barnabas.bench.hostile_groups import GROUP_REQUESTS
+from barnabas.bench.clients.hostile_groups import GROUP_REQUESTS
 from barnabas.broker.wire.apis import APIS, ApiKey
 from barnabas.broker.wire.guard import MAX_ELEMENTS, MAX_TAGGED_FIELDS
 from barnabas.broker.wire.schemas import REQUEST, load_schema

@@ -1,6 +1,6 @@
 """A process that appends to one log as fast as it can until it is killed.
 
-``python -m barnabas.bench.log_writer DIRECTORY`` prints the log end offset after each append.
+``python -m barnabas.bench.logs.log_writer DIRECTORY`` prints the log end offset after each append.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ import pytest
 from barnabas.analysis.reading.blocks import BlockReader, Origin
 from barnabas.analysis.reading.files.parts import PartWriter, commit, prepare
 from barnabas.analysis.reading.times import Clock
-from barnabas.bench.plain_reader import read_logs
-from barnabas.bench.state_change_logs import write_logs
+from barnabas.bench.logs.plain_reader import read_logs
+from barnabas.bench.logs.state_change_logs import write_logs
 
 
 def test_both_write_the_same_rows(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from aiokafka.record.default_records import DefaultRecordBatch
 
-from barnabas.bench.log_writer import RECORD_SIZE, RECORDS_PER_BATCH, TP, build_batch, open_directory
+from barnabas.bench.logs.log_writer import RECORD_SIZE, RECORDS_PER_BATCH, TP, build_batch, open_directory
 from barnabas.cluster.model.epochs import LeaderEpoch
 
 

@@ -1,6 +1,6 @@
 """Stub brokers in a process: they are registered and answer every request of the controller without error.
 
-``python -m barnabas.bench.stub_brokers ZOOKEEPER ID…`` registers them, prints their ids when
+``python -m barnabas.bench.stubs.brokers ZOOKEEPER ID…`` registers them, prints their ids when
 the controller may come, and serves until its input ends.
 """
 

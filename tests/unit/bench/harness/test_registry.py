@@ -2,7 +2,7 @@ import pytest
 
 from barnabas.bench import cases
 from barnabas.bench.cases import load
-from barnabas.bench.registry import Direction, at_least, at_most
+from barnabas.bench.harness.registry import Direction, at_least, at_most
 
 EXPECTED = {"startup", "broker-failover", "produce-1k", "idle-memory"} | {
     "controller-failover",

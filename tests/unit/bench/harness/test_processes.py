@@ -1,7 +1,7 @@
 import os
 
-from barnabas.bench import processes
-from barnabas.bench.processes import CpuMeter, plain_write_s_per_gb, resident_mb
+from barnabas.bench.harness import processes
+from barnabas.bench.harness.processes import CpuMeter, plain_write_s_per_gb, resident_mb
 
 
 def test_cpu_time_spent_shows_per_gigabyte():

@@ -18,7 +18,7 @@ from typing import IO
 
 import uvloop
 
-from barnabas.bench.registry import Run
+from barnabas.bench.harness.registry import Run
 from barnabas.cluster.model.commands.topics import CreateTopics
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import Assignment, LeaderAndIsr
@@ -113,7 +113,7 @@ def stub_brokers(zookeeper: str, ids: Sequence[BrokerId] = BROKERS) -> Iterator[
         sys.executable,
         "-P",
         "-m",
-        "barnabas.bench.stub_brokers",
+        "barnabas.bench.stubs.brokers",
         zookeeper,
         *(str(id_) for id_ in ids),
     ]

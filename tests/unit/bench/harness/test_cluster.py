@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.bench import cluster as cluster_of_a_bench
-from barnabas.bench.cluster import broker_pids, running_cluster
+from barnabas.bench.harness import cluster as cluster_of_a_bench
+from barnabas.bench.harness.cluster import broker_pids, running_cluster
 
 
 class Process:

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from barnabas.bench.registry import Bench, Run, Target
+from barnabas.bench.harness.registry import Bench, Run, Target
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """The peer of the analysis: a hand-written reader with a compiled ``re`` for each form of a line.
 
-It reads the logs of ``bench.state_change_logs``, and no others, into the same typed Parquet table ``events``:
-one process, one pass, one regular expression a line with all its groups, columns that are filled as the lines
-come, pyarrow to write them.
+It reads the logs of ``bench.logs.state_change_logs``, and no others, into the same typed Parquet table
+``events``: one process, one pass, one regular expression a line with all its groups, columns that are filled
+as the lines come, pyarrow to write them.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@ import io
 import confluent_kafka
 import pytest
 
-from barnabas.bench import producers
-from barnabas.bench.producers import LostRecordsError, Producers, committed, write
+from barnabas.bench.clients import producers
+from barnabas.bench.clients.producers import LostRecordsError, Producers, committed, write
 
 
 @pytest.fixture(autouse=True)

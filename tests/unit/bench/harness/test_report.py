@@ -1,7 +1,7 @@
 from dataclasses import replace
 
-from barnabas.bench.registry import Bench, Run, at_most
-from barnabas.bench.report import Machine, Result, details, this_machine
+from barnabas.bench.harness.registry import Bench, Run, at_most
+from barnabas.bench.harness.report import Machine, Result, details, this_machine
 
 BENCH = Bench("boil", "How long does an egg take?", "s", at_most(240), lambda: Run(1.0))
 MACHINE = Machine("Hen 9000", 2, 24.0, "Linux 6.1", "CPython 3.11.7")

@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from barnabas.bench import stub_cluster
-from barnabas.bench.stub_brokers import StubBroker
-from barnabas.bench.stub_cluster import BROKERS, TOPICS, Answers, Lag, layout
+from barnabas.bench.stubs import cluster
+from barnabas.bench.stubs.brokers import StubBroker
+from barnabas.bench.stubs.cluster import BROKERS, TOPICS, Answers, Lag, layout
 from barnabas.cluster.model.brokers import Broker, Endpoint
 from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
 from barnabas.cluster.model.errors import ErrorCode
@@ -29,7 +29,7 @@ def test_the_layout_spreads_leaders_evenly_over_the_brokers():
 
 @pytest.fixture
 async def answers(tmp_path, monkeypatch):
-    monkeypatch.setattr(stub_cluster, "SILENCE_S", 0.02)
+    monkeypatch.setattr(cluster, "SILENCE_S", 0.02)
     log = Answers(tmp_path / "state-change.log")
     yield log
     log.close()

@@ -6,7 +6,7 @@ import threading
 import pytest
 from confluent_kafka import Producer
 
-from barnabas.bench.metadata_probe import MetadataProbe
+from barnabas.bench.clients.metadata_probe import MetadataProbe
 
 TOPIC = "t"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from barnabas.analysis.reading.blocks import BlockReader, Origin
 from barnabas.analysis.reading.times import Clock
-from barnabas.bench.state_change_logs import write_logs
+from barnabas.bench.logs.state_change_logs import write_logs
 
 
 def test_they_are_deterministic_and_understood(tmp_path: Path) -> None:

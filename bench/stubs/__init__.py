@@ -1,0 +1,1 @@
+"""Brokers that only answer the controller, and a controller among them."""
