@@ -1,8 +1,8 @@
 """Producers that write as fast as they can with acks=all, each in a process of its own.
 
-``python -m barnabas.bench.clients.producers BOOTSTRAP SIZE`` runs one producer. The first line of its standard
-input is a JSON object of further settings of the client, which may contain a password. Each later line is a
-number: the producer writes that many records, and prints a line when all of them have an outcome.
+``python -m barnabas.bench.clients.producers BOOTSTRAP SIZE`` runs one producer. The first line of its
+standard input is a JSON object of further settings of the client, which may contain a password. Each later
+line is a number: the producer writes that many records, and prints a line when all of them have an outcome.
 """
 
 from __future__ import annotations
