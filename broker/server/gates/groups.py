@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from barnabas.broker.replicas.turn import paced, sorted_in_turns
 from barnabas.broker.server.access import Access, access_of, answered
 from barnabas.broker.server.context import Answer, Building, Handler, ServerContext
-from barnabas.broker.server.gates.topics import OFFSET_COMMIT, OFFSET_DELETE, OFFSET_FETCH, Refusals
+from barnabas.broker.server.gates.topics import OFFSET_COMMIT, OFFSET_DELETE, OFFSET_FETCH, EachTopic
 from barnabas.broker.wire.frames import NO_THROTTLE, Body, Request
 from barnabas.cluster.model.acls import AclOperation, ResourceType
 from barnabas.cluster.model.authorized_operations import NOT_ASKED
@@ -23,6 +23,11 @@ _GROUP = ResourceType.GROUP
 _GROUP_KEY, _TRANSACTION_KEY = 0, 1
 _OFFSET_FETCH_ERROR_SINCE = 2
 _NULL_PROTOCOL_SINCE = 7
+
+# The topics of requests that may use the group.
+_COMMITTED_TOPICS = EachTopic(AclOperation.READ, OFFSET_COMMIT)
+_FETCHED_TOPICS = EachTopic(AclOperation.DESCRIBE, OFFSET_FETCH)
+_DELETED_TOPICS = EachTopic(AclOperation.READ, OFFSET_DELETE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +176,7 @@ async def offset_commit(context: ServerContext, request: Request, handler: Handl
     if not access.may(AclOperation.READ, _GROUP, request.body.group_id):
         topics = await OFFSET_COMMIT.of(request, None, DENIED)
         return request.answer("OffsetCommitResponse", throttle_time=NO_THROTTLE, topics=topics)
-    return await _of_topics(context, request, handler, OFFSET_COMMIT, AclOperation.READ)
+    return await _COMMITTED_TOPICS(context, request, handler)
 
 
 async def offset_fetch(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
@@ -187,7 +192,7 @@ async def offset_fetch(context: ServerContext, request: Request, handler: Handle
             "OffsetFetchResponse", throttle_time=NO_THROTTLE, topics=topics, error_code=DENIED
         )
     if request.body.topics is not None:
-        return await _of_topics(context, request, handler, OFFSET_FETCH, AclOperation.DESCRIBE)
+        return await _FETCHED_TOPICS(context, request, handler)
 
     async def visible(answer: Body) -> Body:
         names = [topic.name async for topic in paced(answer.topics)]
@@ -203,22 +208,4 @@ async def offset_delete(context: ServerContext, request: Request, handler: Handl
     access = access_of(context, request)
     if not access.may(AclOperation.DELETE, _GROUP, request.body.group_id):
         return request.answer("OffsetDeleteResponse", error_code=DENIED, throttle_time=NO_THROTTLE, topics=())
-    return await _of_topics(context, request, handler, OFFSET_DELETE, AclOperation.READ)
-
-
-async def _of_topics(
-    context: ServerContext, request: Request, handler: Handler, refusals: Refusals, operation: AclOperation
-) -> Answer | Building:
-    access = access_of(context, request)
-    denied = await access.denied(operation, ResourceType.TOPIC, refusals.names_of(request))
-    if not denied:
-        return await answered(handler(context, request))
-    refused = await refusals.of(request, denied)
-    allowed = await refusals.without(request, denied)
-
-    async def with_refused(answer: Body) -> Body:
-        # An error of the whole request has no topics.
-        failed = getattr(answer, "error_code", ErrorCode.NONE) != ErrorCode.NONE
-        return answer if failed else refusals.more(answer, refused)
-
-    return await answered(handler(context, allowed), with_refused)
+    return await _DELETED_TOPICS(context, request, handler)

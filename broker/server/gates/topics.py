@@ -120,7 +120,9 @@ class EachTopic:
         allowed = await self.refusals.without(request, denied)
 
         async def with_refused(answer: Body) -> Body:
-            return self.refusals.more(answer, refused)
+            # An error of the whole request has no topics.
+            failed = getattr(answer, "error_code", ErrorCode.NONE) != ErrorCode.NONE
+            return answer if failed else self.refusals.more(answer, refused)
 
         return await answered(handler(context, allowed), with_refused)
 
