@@ -8,8 +8,6 @@ import sys
 
 import pytest
 
-from barnabas.bench.cases import analyze
-
 
 @pytest.mark.spark
 def test_both_read_and_are_compared() -> None:
@@ -22,8 +20,3 @@ def test_both_read_and_are_compared() -> None:
     assert details["understood %"] == 100
     assert details["lines that the peer read"] >= 20_000
     assert all(value > 0 for name, value in details.items() if name.startswith("peak MB"))
-
-
-def test_it_can_be_asked_for_more_lines() -> None:
-    (bench,) = analyze.BENCHES
-    assert dict(bench.sized({"lines": 10**8}).sizes) == {"lines": 10**8}

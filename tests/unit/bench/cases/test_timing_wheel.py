@@ -1,11 +1,4 @@
-from barnabas.bench.cases.timing_wheel import BENCHES, Heap, compare
-from barnabas.bench.harness.registry import Direction
-
-
-def test_it_is_the_bench_that_was_asked_for():
-    (bench,) = BENCHES
-    assert bench.name == "timing-wheel"
-    assert bench.target.direction is Direction.AT_LEAST
+from barnabas.bench.cases.timing_wheel import Heap, compare
 
 
 def test_all_contenders_do_the_same_work():

@@ -4,6 +4,7 @@ import pytest
 
 from barnabas.chaos.nemeses import copies, registrations
 from barnabas.chaos.nemeses import nemeses as module
+from barnabas.chaos.nemeses.faults import names
 from barnabas.chaos.nemeses.nemeses import inject
 from barnabas.chaos.nemeses.schedule import KINDS, Role
 from barnabas.chaos.targets.power import Loss
@@ -216,3 +217,8 @@ def test_the_leader_of_the_zookeepers_is_cut_from_the_others_alone(targets, call
     assert done(calls) == [
         ("links.cut", *way) for other in others for way in (("zookeeper-2", other), (other, "zookeeper-2"))
     ]
+
+
+def test_victims_are_named():
+    assert names((2,)) == "broker 2"
+    assert names((3, 1)) == "brokers 3, 1"

@@ -1,5 +1,3 @@
-"""Addresses in Java's form."""
-
 from __future__ import annotations
 
 import ipaddress
@@ -14,6 +12,9 @@ from barnabas.cluster.model.addresses import (
     is_address,
     numbers_by_address,
 )
+from barnabas.cluster.model.brokers import GRPC_LISTENER, Broker, Endpoint
+from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.ids import BrokerId
 
 
 @pytest.mark.parametrize(
@@ -64,3 +65,16 @@ def test_names_are_no_addresses_but_for_this_machine():
         False,
         False,
     ]
+
+
+def test_an_endpoint_prints_as_it_is_registered() -> None:
+    assert str(Endpoint("PLAINTEXT", "broker-1", 9092)) == "PLAINTEXT://broker-1:9092"
+
+
+def test_a_listener_is_found_by_its_name() -> None:
+    client = Endpoint("PLAINTEXT", "localhost", 9092)
+    peer = Endpoint(GRPC_LISTENER, "localhost", 9192)
+    broker = Broker(BrokerId(1), BrokerEpoch(7), (client, peer))
+    assert broker.endpoint("PLAINTEXT") == client
+    assert broker.endpoint(GRPC_LISTENER) == peer
+    assert broker.endpoint("HOST") is None

@@ -1,5 +1,3 @@
-"""The security of sessions, from settings, KAFKA_OPTS and JAAS files."""
-
 from __future__ import annotations
 
 import pytest
@@ -12,6 +10,7 @@ from barnabas.cluster.zk.client_settings import (
     security_of,
     system_properties,
 )
+from barnabas.cluster.zk.connect_string import parse_connect_string
 from barnabas.cluster.zk.security import UNSECURED, Login, ZooKeeperSecurity
 from tests.certificates import Authority
 
@@ -154,3 +153,26 @@ def test_every_system_property_is_read_and_a_setting_wins():
             security_of({setting: "false"}, {"KAFKA_OPTS": f"-D{name}=true"})
     with pytest.raises(ConfigError, match=r"zookeeper\.ssl\.enabled\.protocols has the value 'SSLv3'"):
         security_of({}, {"KAFKA_OPTS": "-Dzookeeper.ssl.enabledProtocols=SSLv3"})
+
+
+@pytest.mark.parametrize(
+    ("text", "servers", "chroot"),
+    [
+        ("localhost:2181", "localhost:2181", ""),
+        ("localhost:2181/", "localhost:2181", ""),
+        (" a:1,b:2,c:3/kafka ", "a:1,b:2,c:3", "/kafka"),
+        ("[::1]:2181/deep/kafka/", "[::1]:2181", "/deep/kafka"),
+    ],
+)
+def test_servers_and_chroot(text: str, servers: str, chroot: str) -> None:
+    assert parse_connect_string(text) == (servers, chroot)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "/kafka", "localhost", "a:1,", "a:1,b", "a:x", "a:1//kafka", "a b:1", "::1:2181"]
+)
+def test_what_is_malformed_is_named_with_what_was_expected(text: str) -> None:
+    with pytest.raises(
+        ValueError, match=r"zookeeper.connect is .*, expected host:port\[,host:port...\]\[/chroot\]"
+    ):
+        parse_connect_string(text)

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from kazoo.protocol import serialization as jute
 from kazoo.security import ACL, Id
 
+from barnabas.cluster.zk.errors import BadVersion, NodeExists, NoNode, NotEmpty, RequestFailed, ZooKeeperError
 from barnabas.cluster.zk.operations import Check, Create, Delete, Operation, Set, request_bytes
 from barnabas.cluster.zk.schema.znode_acls import OPEN, PRIVATE, READABLE
 
@@ -37,3 +39,18 @@ def on_the_wire(operation: Operation) -> object:
 def test_the_size_is_never_underestimated(batch: list[Operation]) -> None:
     actual = len(jute.Transaction([on_the_wire(operation) for operation in batch]).serialize())
     assert actual <= request_bytes(*batch) <= actual + 70 * len(batch)
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (NoNode("/a"), "/a does not exist"),
+        (NodeExists("/a", resent=True), "/a exists already (the request was sent more than once)"),
+        (BadVersion("/a", 2), "/a has another version than expected"),
+        (NotEmpty("/a"), "/a has children"),
+        (RequestFailed("/a", detail="NoAuthError"), "/a was refused: NoAuthError"),
+    ],
+)
+def test_an_error_names_the_node_and_what_is_wrong(error: RequestFailed, text: str) -> None:
+    assert str(error) == text
+    assert isinstance(error, ZooKeeperError)
