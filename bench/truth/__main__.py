@@ -13,7 +13,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from queue import Empty, Queue
 
@@ -25,6 +26,7 @@ from barnabas.bench.truth.recordings import judged, keep, sentences
 from barnabas.bench.truth.scenarios import draw
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.errors import ClusterError
+from barnabas.local.switches import Switches
 from barnabas.tools.command_line.entry import run_tool
 
 SESSION_S = 3.0
@@ -79,9 +81,9 @@ def _play_some(seeds: Queue[int], directory: Path, number: int) -> None:
     while not seeds.empty():
         with (
             tempfile.TemporaryDirectory(prefix="barnabas-truth-") as folder,
-            _cluster(Path(folder), settings) as cluster,
+            _cluster(Path(folder), settings) as (cluster, switches),
         ):
-            stage = Stage(cluster, SESSION_S, MIN_INSYNC)
+            stage = Stage(cluster, SESSION_S, MIN_INSYNC, switches=switches)
             for _ in range(_PER_CLUSTER):
                 try:
                     seed = seeds.get_nowait()
@@ -98,10 +100,18 @@ def _play_some(seeds: Queue[int], directory: Path, number: int) -> None:
                 print(f"{seed:04}: {json.dumps([str(step.action) for step in scenario.steps])}", flush=True)
 
 
-def _cluster(directory: Path, settings: Mapping[str, str]) -> LocalCluster:
+@contextmanager
+def _cluster(directory: Path, settings: Mapping[str, str]) -> Iterator[tuple[LocalCluster, Switches]]:
     # Free ports are chosen for one thread at a time.
     with _PORTS:
-        return LocalCluster(directory, overrides=settings)
+        cluster = LocalCluster(directory, overrides=settings)
+        switches = Switches(cluster)
+    try:
+        with cluster:
+            switches.is_starting = False
+            yield cluster, switches
+    finally:
+        switches.close()
 
 
 def _judge_all(directory: Path) -> int:

@@ -17,7 +17,7 @@ from barnabas.analysis.story.costs import Cost, Ending
 from barnabas.analysis.story.departures import are_overlapping
 from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.shortages import Shortage
-from barnabas.bench.truth.scenarios import BROKERS, Action
+from barnabas.bench.truth.scenarios import BROKERS, SILENT, Action
 from barnabas.bench.truth.truths import Departure, Leaderless, Span, Truth
 
 ROUNDING = timedelta(milliseconds=2)
@@ -33,7 +33,9 @@ _CAUSES = {
     Action.STOP: (Cause.PLANNED, Cause.STOPPED, Cause.NOT_GRANTED),
     Action.PAUSE: (Cause.LOST_SESSION,),
     Action.EXPIRE: (Cause.LOST_SESSION,),
+    Action.CUT: (Cause.LOST_SESSION,),
 }
+_SILENT_FOR_GOOD = (Cause.LOST_SESSION, Cause.UNKNOWN)
 _KILLED = (Cause.DIED,)
 _KILLED_FOR_GOOD = (Cause.DIED, Cause.UNKNOWN)
 
@@ -113,7 +115,10 @@ def _had_heirs(name: str, time: datetime, truth: Truth) -> bool:
 def _absence(absence: Absence, true: Departure, truth: Truth) -> Iterator[str]:
     who = f"broker {absence.broker} ({true.action} {_spans([true.gone])})"
     killed = _KILLED if true.returned is not None else _KILLED_FOR_GOOD
-    if absence.cause not in _CAUSES.get(true.action, killed):
+    causes = _CAUSES.get(true.action, killed)
+    if true.returned is None and true.action in SILENT:
+        causes = _SILENT_FOR_GOOD
+    if absence.cause not in causes:
         yield f"{who}: the claimed cause is {absence.cause!r}"
     movable = [
         name
@@ -236,11 +241,11 @@ def _controller(incident: Incident, truth: Truth) -> Iterator[str]:
 
 
 def _paused(truth: Truth) -> timedelta:
-    """Return the longest pause: a broker that is paused after a change writes about it when it goes on."""
+    """Return the longest silence: a broker that misses a change writes about it when it goes on."""
     pauses = (
         each.returned.high - each.gone.low
         for each in truth.departures
-        if each.action is Action.PAUSE and each.returned is not None
+        if each.action in SILENT and each.returned is not None
     )
     return max(pauses, default=timedelta(0))
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from barnabas.bench.truth.probe import Answers
-from barnabas.bench.truth.scenarios import Action
+from barnabas.bench.truth.scenarios import SILENT, Action
 from barnabas.bench.truth.truths import Departure, InSync, Leaderless, Span, Tenure, Truth
 from barnabas.bench.truth.znodes import Registration, Written, Znodes
 from barnabas.cluster.model.ids import NO_LEADER
@@ -21,6 +21,9 @@ _AT_ONCE = timedelta(milliseconds=1)
 _UNTIL_THE_SESSION_ENDS = (Action.STOP, Action.EXPIRE)
 """The actions after whose begin a broker may still become a leader."""
 
+_SERVES_ON = (Action.EXPIRE, Action.CUT)
+"""The actions after which a broker serves its clients until others lead its partitions."""
+
 
 @dataclass(frozen=True, slots=True)
 class Deed:
@@ -30,7 +33,7 @@ class Deed:
         broker: The broker.
         action: What was done.
         gone: From the signal to the end of the process, or to the answer of ZooKeeper.
-        returned: From the start or SIGCONT until it served; None if it stayed away.
+        returned: From the start, SIGCONT or the end of the cut until it served; None if it stayed away.
     """
 
     broker: int
@@ -71,7 +74,7 @@ def truth_of(measured: Measured) -> Truth:
         _leaderless(departure, name, departures, measured)
         for departure in departures
         for name in departure.kept
-        if departure.action is not Action.EXPIRE or _is_taken_away(departure, name, measured.znodes)
+        if departure.action not in _SERVES_ON or _is_taken_away(departure, name, measured.znodes)
     ]
     elected = [each for each in measured.znodes.controllers if window.low <= each.since <= window.high]
     return Truth(
@@ -168,12 +171,17 @@ def _leaderless(
     if has_ended and alone.end is not None and alone.end.high < first.time:
         return alone  # it led again in its old leader epoch before another election
     led = _led(measured.answers, first.leader, name, first.time)
-    is_zombie = departure.action in (Action.PAUSE, Action.EXPIRE) and first.leader == departure.broker
+    lives_on = departure.action not in (Action.STOP, Action.KILL)
+    is_zombie = lives_on and first.leader == departure.broker
     # A leader that does not know of the election answers all the time; nobody can see when it learned of
     # it.
     learned = first.time + _LEARNED if is_zombie else first.time
     end = Span(first.time, max(learned, led or measured.window.high))
-    return Leaderless(name, departure.broker, departure.gone, first.leader, end)
+    begin = departure.gone
+    if departure.action is Action.CUT:
+        taken = (each.time for each in measured.znodes.states[name] if each.epoch > max(kept))
+        begin = Span(begin.low, max(begin.high, next(taken, begin.high)))
+    return Leaderless(name, departure.broker, begin, first.leader, end)
 
 
 def _taken(measured: Measured, lost: Sequence[Leaderless]) -> Iterable[Leaderless]:
@@ -237,7 +245,7 @@ def _is_gone(
 
 def _present(departure: Departure, registrations: Sequence[Registration]) -> datetime:
     back = departure.gone.high if departure.returned is None else departure.returned.low
-    if departure.action in (Action.PAUSE, Action.EXPIRE):
+    if departure.action is Action.EXPIRE or departure.action in SILENT:
         return back
     own = (each.since for each in registrations if each.broker == departure.broker and each.since >= back)
     return min(own, default=back)

@@ -18,7 +18,7 @@ import confluent_kafka
 
 from barnabas.bench.truth.measured import Deed, Measured, names_of, span
 from barnabas.bench.truth.probe import Probe
-from barnabas.bench.truth.scenarios import Action, Scenario, Step, resolved
+from barnabas.bench.truth.scenarios import SILENT, Action, Scenario, Step, resolved
 from barnabas.bench.truth.truths import Span
 from barnabas.bench.truth.znodes import Znodes, znodes
 from barnabas.chaos.checker.txn_log import read_txns
@@ -30,6 +30,7 @@ from barnabas.local.broker_process import CONTROLLERS, RUNNING, STATE
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.errors import ClusterError
 from barnabas.local.observe import Observer
+from barnabas.local.switches import Switches
 
 TOPICS = {"a": (3, 3), "b": (3, 2), "c": (3, 1)}
 """The partitions and replicas of the topics by the end of their names."""
@@ -88,12 +89,14 @@ class Stage:
         session_s: Its ZooKeeper session timeout in seconds.
         min_insync: Its min.insync.replicas.
         wait_s: Seconds in which a broker must return.
+        switches: The network between its processes; None where no broker is cut off.
     """
 
     cluster: LocalCluster
     session_s: float
     min_insync: int
     wait_s: float = _WAIT_S
+    switches: Switches | None = None
     _away: dict[int, Deed] = field(default_factory=dict)
     _owners: dict[int, int] = field(default_factory=dict)
     _deeds: list[Deed] = field(default_factory=list)
@@ -157,10 +160,12 @@ class Stage:
         begin = time.time()
         number = {Action.KILL: signal.SIGKILL, Action.STOP: signal.SIGTERM, Action.PAUSE: signal.SIGSTOP}
         for victim in victims:
-            if action in (Action.PAUSE, Action.EXPIRE):
+            if action is Action.EXPIRE or action in SILENT:
                 self._owners[victim] = self._owner(victim)
             if action is Action.EXPIRE:
                 expire_owner(self.cluster.zookeeper_connect, paths.broker(BrokerId(victim)))
+            elif action is Action.CUT:
+                self._network().cut(BrokerId(victim))
             else:
                 self.cluster.broker(victim).signal(number[action])
         for victim in victims:
@@ -172,10 +177,13 @@ class Stage:
         begins: dict[int, float] = {}
         for victim in victims:
             begins[victim] = time.time()
-            if self._away[victim].action is Action.PAUSE:
-                self.cluster.resume(victim)
-            elif self._away[victim].action is not Action.EXPIRE:
-                self.cluster.restart(victim, wait=False)
+            match self._away[victim].action:
+                case Action.PAUSE:
+                    self.cluster.resume(victim)
+                case Action.CUT:
+                    self._network().heal(BrokerId(victim))
+                case Action.KILL | Action.STOP:
+                    self.cluster.restart(victim, wait=False)
         for victim in victims:
             self._await_return(victim)
             deed = self._away.pop(victim)
@@ -183,7 +191,7 @@ class Stage:
 
     def _await_return(self, victim: int) -> None:
         broker, deadline = self.cluster.broker(victim), time.monotonic() + self.wait_s
-        if self._away[victim].action in (Action.PAUSE, Action.EXPIRE):
+        if self._away[victim].action not in (Action.KILL, Action.STOP):
             while self._owner(victim) in (0, self._owners[victim]):
                 if time.monotonic() > deadline:
                     raise ClusterError(f"broker {victim} did not register again: {broker.last_words()}")
@@ -201,12 +209,19 @@ class Stage:
             stat = connection.stat(paths.broker(BrokerId(broker)))
         return 0 if stat is None else stat.owner
 
+    def _network(self) -> Switches:
+        if self.switches is None:
+            raise ClusterError("the stage has no switches to cut a broker off")
+        return self.switches
+
     def _alive(self) -> list[int]:
-        return [int(each.id) for each in self.cluster.brokers.values() if each.pid is not None]
+        ids = (int(each.id) for each in self.cluster.brokers.values() if each.pid is not None)
+        return [each for each in ids if each not in self._away]
 
     def _controller(self) -> int | None:
-        gauges = {int(each.id): each.gauge(CONTROLLERS) for each in self.cluster.brokers.values() if each.pid}
-        return next((broker for broker, value in gauges.items() if value == 1), None)
+        return next(
+            (each for each in self._alive() if self.cluster.broker(each).gauge(CONTROLLERS) == 1), None
+        )
 
     def _restore(self, observer: Observer, topics: Mapping[str, int]) -> None:
         self._bring_back(list(self._away))

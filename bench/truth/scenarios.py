@@ -24,6 +24,12 @@ class Action(StrEnum):
     """The process gets SIGSTOP, and SIGCONT after its ZooKeeper session or KRaft registration has ended."""
     EXPIRE = "expire"
     """The ZooKeeper session ends while the process keeps running."""
+    CUT = "cut"
+    """ZooKeeper and the other brokers do not hear of it until after its session has ended; clients do."""
+
+
+SILENT = (Action.PAUSE, Action.CUT)
+"""The actions that last until a session has ended, while the process lives on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +40,7 @@ class Step:
         action: What is done.
         victims: The brokers, which may be ``CONTROLLER``.
         is_rolling: Whether each victim is back before the next one is taken; otherwise all at once.
-        away_s: Seconds from the fault to the start or SIGCONT.
+        away_s: Seconds from the fault to the start, SIGCONT or the end of the cut.
         stays_away: Whether the victims return only at the end of the next step, or not at all after the last.
         rest_s: Seconds from the return to the next step.
     """
@@ -80,22 +86,22 @@ def draw(seed: int, session_s: float, actions: Sequence[Action] = tuple(Action))
 
 def _step(dice: Random, session_s: float, actions: Sequence[Action]) -> Step:
     action, form = dice.choice(actions), dice.choice(_FORMS)
-    is_ending = action in (Action.KILL, Action.STOP)
     victims: tuple[int, ...] = (dice.choice((CONTROLLER, *BROKERS)),)
-    if is_ending and form == _SEVERAL:
+    if form == _SEVERAL:
         victims = tuple(dice.sample(BROKERS, 2))
-    elif is_ending and form in (_ALL, _ROLLING):
+    elif form in (_ALL, _ROLLING):
         victims = tuple(dice.sample(BROKERS, len(BROKERS)))
-    away = {
-        Action.PAUSE: session_s * dice.uniform(1.6, 2.5),
-        Action.EXPIRE: 0.0,
-    }.get(action, session_s * dice.choice((0.1, 0.5, 1.5, 2.5)))
+    away = session_s * dice.choice((0.1, 0.5, 1.5, 2.5))
+    if action in SILENT:
+        away = session_s * dice.uniform(1.6, 2.5)
+    elif action is Action.EXPIRE:
+        away = 0.0
     return Step(
         action,
         victims,
         is_rolling=form == _ROLLING and len(victims) > 1,
         away_s=round(away, 2),
-        stays_away=is_ending and form == _ONE and dice.random() < 0.25,
+        stays_away=action is not Action.EXPIRE and form == _ONE and dice.random() < 0.25,
         rest_s=round(dice.uniform(0.2, 2 * session_s), 2),
     )
 

@@ -126,3 +126,16 @@ def test_truths_survive_json() -> None:
     truth = truth_of(measured(KILL, known, b2=Answer(12.6, 12.7, led=True)))
     assert from_json(as_json(truth)) == truth
     assert at(0) == datetime(1970, 1, 1)  # noqa: DTZ001
+
+
+def test_a_leader_that_is_cut_off_serves_its_clients_until_another_one_is_elected() -> None:
+    cut = Deed(1, Action.CUT, span(10, 10.1), span(20, 21))
+    known = znodes((1, 1, 0, (1, 2)), (13, 2, 1, (2,)), ends=(13.0,))
+    truth = truth_of(measured(cut, known, b2=Answer(13.1, 13.2, led=True)))
+    assert truth.leaderless == (Leaderless("a-0", 1, span(10, 13), 2, span(13, 13.2)),)
+    assert from_json(as_json(truth)) == truth
+
+
+def test_a_leader_that_is_cut_off_and_keeps_its_partition_costs_nothing() -> None:
+    cut = Deed(1, Action.CUT, span(10, 10.1), span(20, 21))
+    assert truth_of(measured(cut, znodes((1, 1, 0, (1,)), ends=(13.0,)))).leaderless == ()
