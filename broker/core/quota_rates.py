@@ -1,26 +1,25 @@
 """The rate at which a client or replica uses a quota, and the throttle time when the rate exceeds it.
 
-Sources: ``SampledStat``, ``Rate`` and ``SimpleRate`` of ``org.apache.kafka.common.metrics.stats``, and
+Sources: ``Rate`` and ``SimpleRate`` of ``org.apache.kafka.common.metrics.stats``, and
 ``QuotaUtils.throttleTime``, of Kafka 2.8; KIP-13.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from barnabas.broker.core.sampled_windows import Sample, SampledWindows
+
 
 @dataclass(slots=True)
-class _Sample:
+class _Quantity(Sample):
     """The quantity that was recorded in one window.
 
     Attributes:
-        start_ms: When the window began.
         value: The sum of what was recorded since.
     """
 
-    start_ms: int
     value: float = 0.0
 
 
@@ -53,18 +52,15 @@ class SampledRate:
         self._windows = windows
         self._window_ms = window_ms
         self._is_simple = is_simple
-        self._samples: deque[_Sample] = deque(maxlen=windows)
+        self._samples = SampledWindows(windows, window_ms, _Quantity)
 
     def record(self, value: float, now_ms: int) -> None:
         """Add ``value`` units, or take back what was recorded if it is negative."""
-        if not self._samples or now_ms - self._samples[-1].start_ms >= self._window_ms:
-            self._samples.append(_Sample(now_ms))
-        self._samples[-1].value += value
+        self._samples.current(now_ms).value += value
 
     def measure(self, now_ms: int) -> Measured:
         """Return the present rate; changes nothing, so any thread may call it."""
-        first_ms = now_ms - self._windows * self._window_ms
-        live = [sample for sample in tuple(self._samples) if sample.start_ms > first_ms]
+        live = self._samples.live(now_ms)
         elapsed_ms = now_ms - min((sample.start_ms for sample in live), default=now_ms)
         if self._is_simple:
             elapsed_ms = max(elapsed_ms, self._window_ms)
