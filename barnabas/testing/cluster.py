@@ -20,7 +20,8 @@ from barnabas.testing.aio import AsyncCluster
 from barnabas.testing.handle import READY_TIMEOUT_S, WAIT_TIMEOUT_S, Facts, Handle, on_this_machine
 
 if TYPE_CHECKING:  # these imports take longer than the start of the processes
-    from barnabas.testing.running import Checkpoint, Node
+    from barnabas.testing.faults import Node
+    from barnabas.testing.running import Checkpoint
     from barnabas.testing.view import State
 
 

@@ -29,10 +29,10 @@ from barnabas.local.ports import free_ports
 from barnabas.local.switches import ZOOKEEPER
 from barnabas.testing.cluster import Cluster
 from barnabas.testing.errors import ClusterError
-from barnabas.testing.faults import Disturbed, Ways
+from barnabas.testing.faults import CLIENTS, Ways
 from barnabas.testing.handle import Handle
 from barnabas.testing.options import Options
-from barnabas.testing.running import CLIENTS
+from barnabas.testing.running import Running
 
 T = TypeVar("T")
 
@@ -85,7 +85,7 @@ def container_cluster(
     return Cluster(handle=Handle(RunningContainers(options, image)))
 
 
-class RunningContainers(Disturbed):
+class RunningContainers(Running):
     """A cluster of containers.
 
     Args:

@@ -1,17 +1,29 @@
-"""The faults of links and disks, the same for processes and containers."""
+"""The faults of processes, links, disks and sessions, and the common part of those in containers."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
+import asyncio
+import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import TypeVar
 
+from barnabas.chaos.nemeses.expiry import expire_owner
+from barnabas.chaos.nemeses.zookeeper_wire import WireError
+from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.zk.schema import paths
 from barnabas.local import metrics
 from barnabas.local.links import HEALTHY, Condition
-from barnabas.testing.errors import RefusedError
-from barnabas.testing.running import Node, Running, name_of
+from barnabas.local.switches import ZOOKEEPER
+from barnabas.testing.errors import ClusterError, RefusedError, UnknownBrokerError
+from barnabas.testing.story import Deed, stamp
+
+CLIENTS = "clients"
+"""The node of a network that is all clients."""
+
+Node = int | str
+"""A broker's id, ``"zookeeper"`` or ``"clients"``."""
 
 T = TypeVar("T")
 Ways = Mapping[tuple[str, str], Condition]
@@ -21,13 +33,49 @@ _END_S = 10.0
 """Seconds for the end of a broker that has stopped serving."""
 
 
-class Disturbed(Running):
-    """A cluster whose links and disks can be disturbed."""
+class Faults(ABC):
+    """The faults of a running cluster: of its processes, links, disks and ZooKeeper sessions.
 
-    def __init__(self, ids: Iterable[int], zookeeper: str, directory: Path | None) -> None:
-        super().__init__(ids, zookeeper, directory)
+    Args:
+        ids: The ids of all brokers.
+        zookeeper: ``host:port`` of ZooKeeper, past all switches.
+
+    Attributes:
+        deeds: What was done to the cluster, in order.
+    """
+
+    def __init__(self, ids: Iterable[int], zookeeper: str) -> None:
+        self.ids = sorted(ids)
+        self.zookeeper = zookeeper
+        self.deeds: list[Deed] = []
         self._ways: Ways = {}
         self._full: set[int] = set()
+        # Brokers that were stopped and did not end in time.
+        self._ending: set[int] = set()
+
+    @abstractmethod
+    async def kill(self, broker_id: int) -> None:
+        """Send SIGKILL, and wait for the end of the process."""
+
+    @abstractmethod
+    async def terminate(self, broker_id: int, timeout_s: float) -> None:
+        """Send SIGTERM, and wait for the end of the process."""
+
+    @abstractmethod
+    async def start_broker(self, broker_id: int, timeout_s: float) -> None:
+        """Start the process if it does not run, and wait until it serves."""
+
+    @abstractmethod
+    async def pause(self, broker_id: int) -> None:
+        """Make the process stop until it is resumed."""
+
+    @abstractmethod
+    async def resume(self, broker_id: int) -> None:
+        """Make the process go on."""
+
+    @abstractmethod
+    def state_of(self, broker_id: int) -> str:
+        """Return ``running``, ``paused`` or ``dead``."""
 
     @abstractmethod
     async def change_links(self, ways: Ways) -> None:
@@ -52,6 +100,15 @@ class Disturbed(Running):
     @abstractmethod
     async def hand(self, call: Callable[[], T]) -> T:
         """Make a call that blocks."""
+
+    async def expire_session(self, broker_id: int) -> None:
+        """End the broker's ZooKeeper session."""
+        self.check_known(broker_id)
+        self.note(f"expire the ZooKeeper session of broker {broker_id}")
+        try:
+            await asyncio.to_thread(expire_owner, self.zookeeper, paths.broker(BrokerId(broker_id)))
+        except WireError as error:
+            raise RefusedError(f"the session of broker {broker_id} cannot be ended: {error}") from error
 
     async def partition(self, node: Node, others: Collection[Node], *, one_way: bool, refuse: bool) -> None:
         """Cut or refuse what flows between ``node`` and the others."""
@@ -153,13 +210,51 @@ class Disturbed(Running):
                 await self.resume(broker_id)
         for broker_id in sorted(self._full):
             await self.free_disk(broker_id)
-        await self.end_stopped(left)
+        for broker_id in sorted(self._ending):
+            if not await self.ends(broker_id, left()):
+                await self.kill(broker_id)
+            self._ending.discard(broker_id)
         for broker_id in self.ids:
             if self.state_of(broker_id) == "dead":
                 await self.start_broker(broker_id, left())
 
-    async def end_stopped(self, left: Callable[[], float]) -> None:
-        """Wait for brokers that were stopped and have not ended; by default there are none."""
+    def note(self, text: str) -> None:
+        """Note what is done to the cluster, for its story."""
+        self.deeds.append(Deed(stamp(time.time()), text))
+
+    def check_known(self, broker_id: int) -> None:
+        """Raise UnknownBrokerError if there is no such broker."""
+        if broker_id not in self.ids:
+            raise UnknownBrokerError(f"there is no broker {broker_id!r}; there are {self.listed()}")
+
+    def check_runs(self, broker_id: int) -> None:
+        """Raise an error if there is no such broker, or it does not run."""
+        self.check_known(broker_id)
+        if self.state_of(broker_id) == "dead":
+            raise ClusterError(f"broker {broker_id} does not run")
+
+    def check_links(self, node: Node, others: Collection[Node]) -> None:
+        """Raise an error if there are no others, or no link to one of them."""
+        if not others:
+            raise ValueError(f"name at least one other node than {name_of(node)}")
+        for other in others:
+            self.check_link(node, other)
+
+    def check_link(self, a: Node, b: Node) -> None:
+        """Raise UnknownBrokerError if there are no such nodes, or no link between them."""
+        for node in (a, b):
+            if isinstance(node, int):
+                self.check_known(node)
+            elif node not in (ZOOKEEPER, CLIENTS):
+                raise UnknownBrokerError(
+                    f"there is no node {node!r}; there are {self.listed()}, {ZOOKEEPER!r} and {CLIENTS!r}"
+                )
+        if a == b or not (isinstance(a, int) or isinstance(b, int)):
+            raise UnknownBrokerError(f"there is no link between {name_of(a)} and {name_of(b)}")
+
+    def listed(self) -> str:
+        """Return the ids of all brokers as text."""
+        return ", ".join(map(str, self.ids))
 
 
 def disturbed(
@@ -198,3 +293,8 @@ def describe(condition: Condition) -> str:
             yield f"{condition.bytes_per_second:g} bytes a second"
 
     return ", ".join(parts())
+
+
+def name_of(node: Node) -> str:
+    """Return the name of a node in messages."""
+    return f"broker {node}" if isinstance(node, int) else node

@@ -14,14 +14,14 @@ from barnabas.local.cluster import LocalCluster
 from barnabas.local.links import Links
 from barnabas.local.switches import detours
 from barnabas.testing.errors import ClusterError, WaitTimeoutError
-from barnabas.testing.faults import Disturbed, Ways
+from barnabas.testing.faults import CLIENTS, Ways
 from barnabas.testing.options import Options
-from barnabas.testing.running import CLIENTS
+from barnabas.testing.running import Running
 
 T = TypeVar("T")
 
 
-class RunningProcesses(Disturbed):
+class RunningProcesses(Running):
     """A cluster of processes.
 
     Args:
@@ -41,7 +41,6 @@ class RunningProcesses(Disturbed):
         self._launched = launched
         self._links = Links()
         self._paused: set[int] = set()
-        self._ending: set[int] = set()
         self._is_starting = True
 
     async def start(self, timeout_s: float) -> None:
@@ -176,17 +175,6 @@ class RunningProcesses(Disturbed):
             for file in sorted(broker.state_change_log.parent.glob("s*.log*")):
                 with file.open(encoding="utf-8", errors="replace") as log:
                     yield from log
-
-    async def end_stopped(self, left: Callable[[], float]) -> None:
-        """Wait for brokers that were stopped and have not ended."""
-        for broker_id in sorted(self._ending):
-            await self._end(broker_id, left())
-
-    async def _end(self, broker_id: int, seconds: float) -> None:
-        """Wait until a broker has ended that was stopped but not waited for; kill it if it is late."""
-        if not await self.hand(lambda: self._broker(broker_id).wait(seconds)):
-            await self.kill(broker_id)
-        self._ending.discard(broker_id)
 
     def _broker(self, broker_id: int) -> BrokerProcess:
         self.check_known(broker_id)

@@ -1,4 +1,4 @@
-"""The common part of every cluster for tests: the view of ZooKeeper, topics, and the story.
+"""The common part of every cluster for tests: the view of ZooKeeper, topics, waits, and the story.
 
 Every coroutine runs on the loop of one ``LoopThread``. Users get a ``Cluster`` or ``AsyncCluster``, whose
 methods document those here.
@@ -7,30 +7,18 @@ methods document those here.
 from __future__ import annotations
 
 import asyncio
-import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from barnabas.chaos.nemeses.expiry import expire_owner
-from barnabas.chaos.nemeses.zookeeper_wire import WireError
 from barnabas.cluster.model.acls import AccessControlEntry, AclBinding, ResourcePattern
-from barnabas.cluster.model.ids import BrokerId
-from barnabas.cluster.zk.schema import paths
-from barnabas.local.switches import ZOOKEEPER
 from barnabas.testing import settings, wire
-from barnabas.testing.errors import ClusterError, RefusedError, UnknownBrokerError
+from barnabas.testing.faults import Faults
 from barnabas.testing.settings import Settings
-from barnabas.testing.story import Deed, stamp, tell
+from barnabas.testing.story import tell
 from barnabas.testing.topics import Topics
 from barnabas.testing.view import State, View, remaining
-
-CLIENTS = "clients"
-"""The node of a network that is all clients."""
-
-Node = int | str
-"""A broker's id, ``"zookeeper"`` or ``"clients"``."""
 
 START_TICK_S = 0.02
 """Seconds between two looks at brokers that start, because a start is the wait of every test run."""
@@ -48,7 +36,7 @@ class Checkpoint:
     settings: Settings
 
 
-class Running(ABC):
+class Running(Faults):
     """A running cluster.
 
     Args:
@@ -59,17 +47,15 @@ class Running(ABC):
     Attributes:
         bootstrap_servers: ``bootstrap.servers`` for clients.
         logs_at: The place of all brokers' logs, in words for people.
+        view: What ZooKeeper knows.
         topics: Topics, partitions and the waits for them.
-        deeds: What was done to the cluster, in order.
     """
 
     def __init__(self, ids: Iterable[int], zookeeper: str, directory: Path | None) -> None:
-        self.ids = sorted(ids)
-        self.zookeeper = zookeeper
+        super().__init__(ids, zookeeper)
         self.directory = directory
         self.logs_at = f"{directory}/broker-*/logs"
         self.bootstrap_servers = ""
-        self.deeds: list[Deed] = []
         self.view = View(zookeeper)
         self.topics = Topics(self.view, self.addresses, self.standing)
 
@@ -82,81 +68,12 @@ class Running(ABC):
         """Stop everything; what does not stop in time is killed."""
 
     @abstractmethod
-    async def kill(self, broker_id: int) -> None:
-        """Send SIGKILL, and wait for the end of the process."""
-
-    @abstractmethod
-    async def terminate(self, broker_id: int, timeout_s: float) -> None:
-        """Send SIGTERM, and wait for the end of the process."""
-
-    @abstractmethod
-    async def start_broker(self, broker_id: int, timeout_s: float) -> None:
-        """Start the process if it does not run, and wait until it serves."""
-
-    @abstractmethod
-    async def pause(self, broker_id: int) -> None:
-        """Make the process stop until it is resumed."""
-
-    @abstractmethod
-    async def resume(self, broker_id: int) -> None:
-        """Make the process go on."""
-
-    @abstractmethod
-    async def partition(self, node: Node, others: Collection[Node], *, one_way: bool, refuse: bool) -> None:
-        """Cut or refuse what flows between ``node`` and the others."""
-
-    @abstractmethod
-    async def slow(
-        self,
-        node: Node,
-        others: Collection[Node],
-        *,
-        one_way: bool,
-        delay_ms: float,
-        bytes_per_second: float | None,
-    ) -> None:
-        """Delay and limit what flows between ``node`` and the others."""
-
-    @abstractmethod
-    async def heal(self) -> None:
-        """Make the network healthy."""
-
-    @abstractmethod
-    async def fill_disk(self, broker_id: int) -> None:
-        """Make all writes to the broker's log directories fail with ENOSPC."""
-
-    @abstractmethod
-    async def free_disk(self, broker_id: int) -> None:
-        """Let writes succeed again."""
-
-    @abstractmethod
     def addresses(self, *, reachable: bool = False) -> Mapping[int, str]:
         """Return ``host:port`` of each running broker by id; with ``reachable`` those without a fault."""
 
     @abstractmethod
-    def state_of(self, broker_id: int) -> str:
-        """Return ``running``, ``paused`` or ``dead``."""
-
-    @abstractmethod
-    def faults(self) -> list[str]:
-        """Describe the faults that last, except those of processes."""
-
-    @abstractmethod
     def logs(self) -> Iterable[str]:
         """Generate the lines of all brokers' state-change.log and server.log."""
-
-    @abstractmethod
-    async def undo_faults(self, left: Callable[[], float]) -> None:
-        """Heal the network, free disks, resume what is paused, and start what is dead."""
-
-    async def expire_session(self, broker_id: int) -> None:
-        """End the broker's ZooKeeper session."""
-        self.check_known(broker_id)
-        self.note(f"expire the ZooKeeper session of broker {broker_id}")
-        try:
-            await asyncio.to_thread(expire_owner, self.zookeeper, paths.broker(BrokerId(broker_id)))
-        except WireError as error:
-            raise RefusedError(f"the session of broker {broker_id} cannot be ended: {error}") from error
 
     async def look(self, topics: Iterable[str] = ()) -> State:
         """Return what ZooKeeper knows."""
@@ -322,46 +239,3 @@ class Running(ABC):
     def story(self, since: str) -> list[str]:
         """Return the lines of the story from ``since`` on."""
         return tell(self.deeds, self.logs(), since)
-
-    def note(self, text: str) -> None:
-        """Note what is done to the cluster, for its story."""
-        self.deeds.append(Deed(stamp(time.time()), text))
-
-    def check_known(self, broker_id: int) -> None:
-        """Raise UnknownBrokerError if there is no such broker."""
-        if broker_id not in self.ids:
-            raise UnknownBrokerError(f"there is no broker {broker_id!r}; there are {self.listed()}")
-
-    def check_runs(self, broker_id: int) -> None:
-        """Raise an error if there is no such broker, or it does not run."""
-        self.check_known(broker_id)
-        if self.state_of(broker_id) == "dead":
-            raise ClusterError(f"broker {broker_id} does not run")
-
-    def check_links(self, node: Node, others: Collection[Node]) -> None:
-        """Raise an error if there are no others, or no link to one of them."""
-        if not others:
-            raise ValueError(f"name at least one other node than {name_of(node)}")
-        for other in others:
-            self.check_link(node, other)
-
-    def check_link(self, a: Node, b: Node) -> None:
-        """Raise UnknownBrokerError if there are no such nodes, or no link between them."""
-        for node in (a, b):
-            if isinstance(node, int):
-                self.check_known(node)
-            elif node not in (ZOOKEEPER, CLIENTS):
-                raise UnknownBrokerError(
-                    f"there is no node {node!r}; there are {self.listed()}, {ZOOKEEPER!r} and {CLIENTS!r}"
-                )
-        if a == b or not (isinstance(a, int) or isinstance(b, int)):
-            raise UnknownBrokerError(f"there is no link between {name_of(a)} and {name_of(b)}")
-
-    def listed(self) -> str:
-        """Return the ids of all brokers as text."""
-        return ", ".join(map(str, self.ids))
-
-
-def name_of(node: Node) -> str:
-    """Return the name of a node in messages."""
-    return f"broker {node}" if isinstance(node, int) else node
