@@ -188,6 +188,7 @@ def _mark(row: Mapping[str, Any]) -> Mark:
 _OF_ANY_NODE = (
     BrokerKind.CONFIGURED, BrokerKind.STOP_SIGNALLED, BrokerKind.CONTROLLER_KNOWN, BrokerKind.NO_CONTROLLER,
     BrokerKind.CONTACT_LOST, BrokerKind.CONTACT_MADE, BrokerKind.DIED, BrokerKind.THREAD_DIED,
+    BrokerKind.NODE_STARTING, BrokerKind.NODE_STARTED, BrokerKind.NODE_STOPPING, BrokerKind.NODE_STOPPED,
 )  # fmt: skip
 """The kinds of lines that a controller of KRaft writes too, though in the role of a broker."""
 

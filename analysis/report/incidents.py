@@ -57,7 +57,7 @@ def severity(incident: Incident) -> str:
 def _brokers(incident: Incident) -> list[int]:
     """Return the brokers that an incident names."""
     led = (leader for cost in incident.costs for leader in cost.leaders)
-    ruled = () if incident.controller is None else (incident.controller.broker,)
+    ruled = (change.new.broker for change in incident.changes)
     elected = (each.leader for each in incident.unclean)
     begun = (each.broker for each in incident.begun)
     return sorted({*(each.broker for each in incident.absences), *led, *ruled, *elected, *begun})

@@ -5,50 +5,57 @@ What belongs to none becomes an incident of its own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from itertools import pairwise
 
 from barnabas.analysis.story.brokers import begin_of
 from barnabas.analysis.story.certainty import earliest, latest
+from barnabas.analysis.story.controllers import Vacancy, changes_of
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
-from barnabas.analysis.story.observed import CLOCKS, Controller
+from barnabas.analysis.story.observed import CLOCKS, Observed
 from barnabas.analysis.story.partitions import History
 from barnabas.analysis.story.shortages import Minimums, Period, short_periods, shortage_of
 
 
-def with_new_controllers(made: Sequence[Incident], controllers: Sequence[Controller]) -> list[Incident]:
+def with_new_controllers(made: Sequence[Incident], observed: Observed) -> list[Incident]:
     """Add each change of the controller to the incident in which the former one left, or as its own."""
     changed = list(made)
-    for before, after in pairwise(controllers):
-        if before.broker == after.broker or after.epoch <= before.epoch:
-            continue
-        unseen = after.epoch - before.epoch - 1
-        new = after._replace(lines=(*after.lines, *before.lines))
+    for before, change in changes_of(observed):
+        since = change.new.since
         fitting = [
-            (not each.was_controller, abs(begin_of(each) - after.since), index)
+            (not each.was_controller, abs(begin_of(each) - since), index)
             for index, incident in enumerate(changed)
             for each in incident.absences
             if each.broker == before.broker
-            and (each.was_controller or not unseen)
-            and begin_of(each) - TOGETHER
-            <= after.since
-            <= (latest(each.returned) or begin_of(each)) + TOGETHER
+            and (each.was_controller or not change.unseen)
+            and begin_of(each) - TOGETHER <= since <= (latest(each.returned) or begin_of(each)) + TOGETHER
         ]
         if fitting:
             *_, index = min(fitting)
-            changed[index] = replace(
-                changed[index], controller=new, former_controller=before.broker, unseen_epochs=unseen
-            )
+            changed[index] = replace(changed[index], changes=(*changed[index].changes, change))
         else:
-            changed.append(
-                Incident(
-                    IncidentKind.CONTROLLER, after.since, after.since, controller=new,
-                    former_controller=before.broker, unseen_epochs=unseen, lines=new.lines,
-                )
-            )  # fmt: skip
+            lines = change.new.lines
+            changed.append(Incident(IncidentKind.CONTROLLER, since, since, changes=(change,), lines=lines))
+    return changed
+
+
+def with_vacancies(made: Sequence[Incident], found: Iterable[Vacancy]) -> list[Incident]:
+    """Add each time without an active controller to the incident during which it began, or as its own."""
+    changed = list(made)
+    for each in found:
+        fitting = [
+            (incident.since, index)
+            for index, incident in enumerate(changed)
+            if _is_during(incident, each.since)
+        ]
+        if fitting:
+            index = max(fitting)[1]
+            changed[index] = replace(changed[index], vacancies=(*changed[index].vacancies, each))
+        else:
+            kind = IncidentKind.NO_CONTROLLER
+            changed.append(Incident(kind, each.since, each.until, vacancies=(each,), lines=each.lines))
     return changed
 
 

@@ -15,9 +15,12 @@ from barnabas.analysis.story.certainty import Fact, Instant, Lines, Unknown, ear
 from barnabas.analysis.story.clusters import beginnings
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
 from barnabas.analysis.story.runs import (
+    ENDS,
     HANDOVER,
     OFFLINE,
     SENT,
+    SERVES,
+    STARTS,
     STOP,
     Run,
     What,
@@ -61,9 +64,7 @@ class Absence:
     lines: Lines = ()
 
 
-_OWN_LOG = frozenset(
-    (*STOP, *HANDOVER, BrokerKind.STARTING, BrokerKind.STARTED, BrokerKind.STOPPED, BrokerKind.CONFIGURED)
-)
+_OWN_LOG = frozenset((*STOP, *HANDOVER, *STARTS, *SERVES, *ENDS, BrokerKind.CONFIGURED))
 
 _OF_DIRECTORY = timedelta(seconds=30)
 """The longest time from the failure of a log directory until a controller has moved what lay there."""
@@ -175,13 +176,13 @@ def failed_directory(broker: int, time: datetime, observed: Observed) -> BrokerL
 def _back(run: Run, since: BrokerLine) -> BrokerLine | None:
     """Return the best line of the return: that it serves, else the first that shows it present again."""
     backs = [line for what, line in run.marks if what is What.BACK and line.time >= since.time]
-    started = [line for line in backs if line.kind in (BrokerKind.STARTED, BrokerKind.BROKER_UNFENCED)]
+    started = [line for line in backs if line.kind in (*SERVES, BrokerKind.BROKER_UNFENCED)]
     proven = [line for line in backs if line.kind not in SENT or is_return(run, line)]
     return next(iter((*started, *proven)), None)
 
 
 def _returned(back: BrokerLine | None, start: BrokerLine | None) -> Instant:
-    if back is not None and back.kind in (BrokerKind.STARTED, BrokerKind.BROKER_UNFENCED):
+    if back is not None and back.kind in (*SERVES, BrokerKind.BROKER_UNFENCED):
         return Fact(back.time, (back.line,))
     lines: Lines = tuple(each.line for each in (start, back) if each is not None)
     return moment(

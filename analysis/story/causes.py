@@ -13,7 +13,7 @@ from enum import StrEnum
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind, Contact
 from barnabas.analysis.story.certainty import Fact, Instant, Line, Lines, moment
 from barnabas.analysis.story.observed import BrokerLine, Observed
-from barnabas.analysis.story.runs import ASKED, STOP, Run, What
+from barnabas.analysis.story.runs import ASKED, ENDS, STARTS, STOP, Run, What
 
 
 class Cause(StrEnum):
@@ -54,7 +54,7 @@ def lives_on(
     broker: int, run: Run, start: BrokerLine | None, noticed: BrokerLine | None, observed: Observed
 ) -> Line | None:
     """Return a line which proves that the process lived on while the cluster took it for gone."""
-    if run.kinds(*STOP, BrokerKind.STOPPED, BrokerKind.DIED):
+    if run.kinds(*STOP, *ENDS):
         return None
     for line in run.kinds(BrokerKind.SESSION_EXPIRED):
         return line.line
@@ -65,7 +65,7 @@ def lives_on(
     if fenced and unfenced and _epoch_at(broker, fenced[0], observed) == unfenced[0].broker_epoch:
         return unfenced[0].line
     # Without the broker's own starts, a registration may be that of a new process.
-    starts = any(each.kind == BrokerKind.STARTING and each.subject == broker for each in observed.brokers)
+    starts = any(each.kind in STARTS and each.subject == broker for each in observed.brokers)
     return own_again[0].line if own_again and noticed is not None and starts else None
 
 
@@ -96,11 +96,12 @@ def when_gone(
         observed: Everything in the lines.
         is_alive: The line which proves that its process lived on; None if none does.
     """
-    ends = run.kinds(BrokerKind.STOPPED, BrokerKind.DIED)
+    left = run.left()
+    ends = left.kinds(BrokerKind.STOPPED, BrokerKind.DIED) or left.kinds(BrokerKind.NODE_STOPPED)
     if ends:
         return Fact(ends[0].time, (ends[0].line,)), (ends[0].line,)
-    stops = [line for line in run.kinds(*STOP) if line.broker == broker]
-    asked = run.kinds(*ASKED)
+    stops = [line for line in left.kinds(*STOP) if line.broker == broker]
+    asked = left.kinds(*ASKED)
     starts = run.first(What.START)
     is_start = starts is not None and starts.time <= first
     last = observed.last_spoken(broker, first - STARTUP if is_start else first)
@@ -140,16 +141,17 @@ def why_gone(
     is_alive: Line | None,
 ) -> tuple[Cause, str | None, Lines]:  # fmt: skip
     """Return why a broker left, the text of a line that says so if one does, and the lines that prove it."""
-    died = run.kinds(BrokerKind.DIED)
+    left = run.left()
+    died = left.kinds(BrokerKind.DIED)
     if died:
         return Cause.DIED, died[0].error, (died[0].line,)
-    failed = run.kinds(BrokerKind.CONTROLLED_SHUTDOWN_FAILED)
-    granted = run.kinds(BrokerKind.CONTROLLED_SHUTDOWN_SUCCEEDED, BrokerKind.BROKER_STOP_GRANTED)
+    failed = left.kinds(BrokerKind.CONTROLLED_SHUTDOWN_FAILED)
+    granted = left.kinds(BrokerKind.CONTROLLED_SHUTDOWN_SUCCEEDED, BrokerKind.BROKER_STOP_GRANTED)
     if granted and not failed:
         return Cause.PLANNED, None, (granted[0].line,)
     if failed:
         return Cause.NOT_GRANTED, failed[0].error, (failed[0].line,)
-    stopped = run.kinds(BrokerKind.STOPPED, *STOP, *ASKED)
+    stopped = left.kinds(BrokerKind.STOPPED, BrokerKind.NODE_STOPPED, *STOP, *ASKED)
     if stopped:
         return Cause.STOPPED, None, (stopped[-1].line,)
     if is_alive is not None:

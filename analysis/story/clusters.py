@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.certainty import Lines
 from barnabas.analysis.story.observed import BrokerLine
+
+_START = timedelta(minutes=1)
+"""The longest time from the first line of a process to the one with which it starts as a broker."""
 
 
 class Beginning(NamedTuple):
@@ -40,7 +43,8 @@ def beginnings(lines: Iterable[BrokerLine]) -> list[Beginning]:
         broker = line.subject
         if broker is None:
             continue
-        if line.kind == BrokerKind.STARTING:
+        is_first = line.time - starts.get(broker, datetime.min) > _START  # noqa: DTZ901  (no zone)
+        if line.kind == BrokerKind.NODE_STARTING or (line.kind == BrokerKind.STARTING and is_first):
             starts[broker] = line.time
         if line.kind != BrokerKind.CLUSTER_NAMED or line.cluster is None:
             continue

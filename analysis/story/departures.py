@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.brokers import Absence, begin_of
 from barnabas.analysis.story.causes import ORDERLY
 from barnabas.analysis.story.certainty import earliest, latest
 from barnabas.analysis.story.costs import costs_of
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
+from barnabas.analysis.story.nodes import brokers_of
 from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.partitions import Outage
 
@@ -60,7 +60,7 @@ def departure(
 
 def _kind(members: Sequence[Absence], observed: Observed) -> IncidentKind:
     brokers = {each.broker for each in members}
-    known = _brokers(observed)
+    known = brokers_of(observed)
     is_all = len(brokers) > 1 or any(line.live for line in observed.brokers)
     if is_all and brokers >= known and _all_at_once(members, known):
         return IncidentKind.WHOLE_CLUSTER
@@ -83,31 +83,6 @@ def _are_apart(members: Sequence[Absence]) -> bool:
         )
         and latest(by_time[-1].returned) is not None
     )
-
-
-_OF_KRAFT = (
-    BrokerKind.BROKER_REGISTERED, BrokerKind.BROKER_UNREGISTERED, BrokerKind.BROKER_FENCED,
-    BrokerKind.BROKER_UNFENCED, BrokerKind.BROKER_STOP_GRANTED,
-)  # fmt: skip
-
-
-def _brokers(observed: Observed) -> set[int]:
-    """Return the brokers that the lines name; all of them, if a controller's list names them.
-
-    A controller of KRaft need not be a broker; ZooKeeper's is one.
-    """
-    is_kraft = any(
-        line.kind in _OF_KRAFT or any(each.startswith("process.roles=") for each in line.settings)
-        for line in observed.brokers
-    )
-    known = set(observed.as_brokers if is_kraft else observed.spoken)
-    for line in observed.brokers:
-        known.update((*line.live, *line.added, *line.lost))
-        if line.kind in _OF_KRAFT and line.subject is not None:
-            known.add(line.subject)
-    for state in observed.states:
-        known.update(state.replicas or ())
-    return known
 
 
 def _all_at_once(members: Sequence[Absence], brokers: set[int]) -> bool:

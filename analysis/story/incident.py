@@ -9,9 +9,10 @@ from enum import StrEnum
 from barnabas.analysis.story.brokers import Absence
 from barnabas.analysis.story.certainty import Lines
 from barnabas.analysis.story.clusters import Beginning
+from barnabas.analysis.story.controllers import ControllerChange, Vacancy
 from barnabas.analysis.story.costs import Cost, least
 from barnabas.analysis.story.elections import UncleanElection
-from barnabas.analysis.story.observed import BrokerLine, Controller
+from barnabas.analysis.story.observed import BrokerLine
 from barnabas.analysis.story.shortages import Shortage, refused
 
 
@@ -25,6 +26,7 @@ class IncidentKind(StrEnum):
     NO_LEADER = "partitions without a leader"
     UNDER_REPLICATED = "replicas out of sync"
     CONTROLLER = "another controller"
+    NO_CONTROLLER = "no controller"
     UNSEEN = "unseen changes"
     UNCLEAN = "unclean elections"
     OTHER_CLUSTER = "another cluster"
@@ -41,10 +43,9 @@ class Incident:
         absences: The brokers that left, in their order.
         costs: The partitions that had no leader, the longest first.
         shortage: The partitions that were short of replicas; None if none was.
-        controller: The controller that took over; None if the controller stayed.
-        former_controller: The last controller known before.
-        unseen_epochs: The controller epochs between the two, of which no line names a controller. A KRaft
-            election without a winner raises the epoch, too.
+        changes: The changes of the controller, in their order.
+        vacancies: The times without an active controller.
+        only_controllers: The nodes of KRaft that are controllers and no brokers.
         gaps: The number of unseen leader changes, at least, and the partitions they concern.
         failures: The lines about log directories that failed, because of which partitions had no leader.
         unclean: The elections of leaders that were not in sync.
@@ -58,9 +59,9 @@ class Incident:
     absences: tuple[Absence, ...] = ()
     costs: tuple[Cost, ...] = ()
     shortage: Shortage | None = None
-    controller: Controller | None = None
-    former_controller: int | None = None
-    unseen_epochs: int = 0
+    changes: tuple[ControllerChange, ...] = ()
+    vacancies: tuple[Vacancy, ...] = ()
+    only_controllers: frozenset[int] = frozenset()
     gaps: tuple[int, int] = (0, 0)
     failures: tuple[BrokerLine, ...] = ()
     unclean: tuple[UncleanElection, ...] = ()

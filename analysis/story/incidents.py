@@ -10,16 +10,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from barnabas.analysis.story.additions import with_new_controllers, with_shortages, with_unclean
+from barnabas.analysis.story.additions import (
+    with_new_controllers,
+    with_shortages,
+    with_unclean,
+    with_vacancies,
+)
 from barnabas.analysis.story.brokers import absences, failed_directory
 from barnabas.analysis.story.causes import ORDERLY
 from barnabas.analysis.story.certainty import latest
 from barnabas.analysis.story.charges import charged_to, refined, shown_by
 from barnabas.analysis.story.clusters import Beginning, beginnings
+from barnabas.analysis.story.controllers import vacancies
 from barnabas.analysis.story.costs import costs_of
 from barnabas.analysis.story.departures import departure, groups_of
 from barnabas.analysis.story.elections import unclean_elections
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
+from barnabas.analysis.story.nodes import only_controllers
 from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.partitions import Gap, History, Outage, histories
 from barnabas.analysis.story.restarts import with_restarts, without_dead_leaders
@@ -45,12 +52,14 @@ def incidents(observed: Observed) -> list[Incident]:
                 charged.setdefault(index, []).append(refined(outage, found[index]))
     made = [departure(group, found, charged, observed) for group in groups_of(found)]
     made.extend(leaderless(free, observed))
-    made = with_new_controllers(made, observed.controllers)
+    made = with_new_controllers(made, observed)
+    made = with_vacancies(made, vacancies(observed.brokers))
     made = with_shortages(made, stories, minimums_of(observed))
     made = with_unclean(made, list(unclean_elections(observed.states)))
     made.extend(_unseen(stories))
     made.extend(_other_clusters(beginnings(observed.brokers)))
-    return sorted(made, key=_rank)
+    only = only_controllers(observed)
+    return sorted((replace(each, only_controllers=only) for each in made), key=_rank)
 
 
 def _rank(incident: Incident) -> tuple[int, timedelta, int, datetime]:
@@ -58,7 +67,7 @@ def _rank(incident: Incident) -> tuple[int, timedelta, int, datetime]:
     unplanned = any(each.cause not in ORDERLY for each in incident.absences)
     weight = {
         IncidentKind.NO_LEADER: 1, IncidentKind.UNDER_REPLICATED: 3, IncidentKind.CONTROLLER: 4,
-        IncidentKind.UNSEEN: 5, IncidentKind.OTHER_CLUSTER: 4,
+        IncidentKind.UNSEEN: 5, IncidentKind.OTHER_CLUSTER: 4, IncidentKind.NO_CONTROLLER: 1,
     }.get(incident.kind, 0 if unplanned else 2)  # fmt: skip
     return -len(incident.unclean), -incident.proven, weight, incident.since
 

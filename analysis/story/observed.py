@@ -40,6 +40,8 @@ class BrokerLine(NamedTuple):
     partition: int | None = None
     minimum: int | None = None
     cluster: str | None = None
+    controller_epoch: int | None = None
+    duration_ms: int | None = None
 
 
 class State(NamedTuple):
@@ -173,6 +175,8 @@ def broker_line(row: Row) -> BrokerLine:
         partition=row["partition"],
         minimum=row["minimum"],
         cluster=row["cluster_id"],
+        controller_epoch=row["controller_epoch"],
+        duration_ms=row["duration_ms"],
         line=line_of(row),
     )
 

@@ -39,7 +39,7 @@ def with_restarts(story: History, found: Sequence[Absence]) -> History:
     alone = [
         (gap, outage)
         for before, after in pairwise(story.leaderships)
-        for outage in _alone(story, before, after, fenced)
+        for outage in (*_alone(story, before, after, fenced), *_restarted(story, before, after, ended))
         for gap in story.gaps
         if gap.lines == (before.line, after.line)
     ]
@@ -157,12 +157,10 @@ def _alone(story: History, before: Leadership, after: Leadership, fenced: Iterab
     """
     for each in fenced:
         noticed, back, spoke = latest(each.noticed), earliest(each.returned), each.spoke
-        if spoke is None or noticed is None or back is None or before.epoch is None:
+        if spoke is None or noticed is None or back is None:
             continue
         if (
-            each.broker == before.leader == after.leader
-            and before.isr == after.isr == (each.broker,) and after.epoch == before.epoch + 2
-            and after.version is not None and after.version - 2 == before.last_version
+            _is_only_lost_and_returned(each.broker, before, after)
             and before.since <= spoke and back - CLOCKS <= after.since
         ):  # fmt: skip
             begin = moment(spoke, max(noticed, spoke), each.noticed.lines, "")
@@ -172,14 +170,46 @@ def _alone(story: History, before: Leadership, after: Leadership, fenced: Iterab
     return []
 
 
+def _restarted(
+    story: History, before: Leadership, after: Leadership, ended: Iterable[Absence]
+) -> list[Outage]:
+    """Return the time without a leader of a partition whose only replica in sync ended and started again."""
+    for each in ended:
+        gone = latest(each.gone)
+        if (
+            _is_only_lost_and_returned(each.broker, before, after)
+            and gone is not None and each.started is not None
+            and before.since <= (earliest(each.gone) or gone) and gone <= each.started <= after.since
+        ):  # fmt: skip
+            begin = moment(None, gone, each.gone.lines, "")
+            end = moment(each.started, latest(led(after)), led(after).lines, "")
+            lines = (after.line, before.line)
+            return [Outage(story.life, begin, end, before.leader, after.leader, after.since, lines=lines)]
+    return []
+
+
+def _is_only_lost_and_returned(broker: int, before: Leadership, after: Leadership) -> bool:
+    """Return whether between two leaderships of a broker that was alone in sync only one state can lie."""
+    return (
+        broker == before.leader == after.leader
+        and before.isr == after.isr == (broker,)
+        and before.epoch is not None
+        and after.epoch == before.epoch + 2
+        and after.version is not None
+        and after.version - 2 == before.last_version
+    )
+
+
 def _end(absence: Absence, after: Leadership) -> Instant | None:
     """Return when the next leader led; None if the one before may have led on after its return."""
     is_same = after.leader == absence.broker
     if absence.started is None or after.since <= absence.started:
         # A new leader epoch of the dead leader is no election: another replica left the ISR.
         return None if is_same else led(after)
-    back = latest(absence.returned)
-    if not is_same or back is None or after.since > back + _ELECTION:
+    back, served = latest(absence.returned), earliest(absence.returned)
+    # A leader elected before the dead one was back ends the outage; after that the dead one may have led.
+    is_before = not is_same and served is not None and after.since <= served
+    if not is_before and (not is_same or back is None or after.since > back + _ELECTION):
         return None
     # The new process may have led in the old leader epoch first, of which a line may be missing.
     return moment(absence.started, latest(led(after)), led(after).lines, "")

@@ -12,7 +12,20 @@ from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine
 from barnabas.cluster.model.statechange import Kind
 
-STOP = (BrokerKind.STOP_SIGNALLED, BrokerKind.CONTROLLED_SHUTDOWN_STARTED, BrokerKind.STOPPING)
+STOP = (
+    BrokerKind.STOP_SIGNALLED, BrokerKind.CONTROLLED_SHUTDOWN_STARTED, BrokerKind.STOPPING,
+    BrokerKind.NODE_STOPPING,
+)  # fmt: skip
+
+STARTS = (BrokerKind.NODE_STARTING, BrokerKind.STARTING)
+"""The first lines of a process."""
+
+ENDS = (BrokerKind.STOPPED, BrokerKind.DIED, BrokerKind.NODE_STOPPED)
+"""The last lines of a process, the best one first."""
+
+SERVES = (BrokerKind.STARTED, BrokerKind.NODE_STARTED)
+"""The lines with which a process says that it serves."""
+
 
 HANDOVER = (BrokerKind.CONTROLLED_SHUTDOWN_SUCCEEDED, BrokerKind.CONTROLLED_SHUTDOWN_FAILED)
 
@@ -49,6 +62,11 @@ class Run:
         """Return the first line that states one of these facts."""
         return next((line for kind, line in self.marks if kind in what), None)
 
+    def left(self) -> Run:
+        """Return the lines before the next start; a start that fails ends with a stop, too."""
+        starts = (index for index, (what, _) in enumerate(self.marks) if what is What.START)
+        return Run(self.marks[: next(starts, None)])
+
     def kinds(self, *kinds: StrEnum) -> list[BrokerLine]:
         """Return the lines of these kinds, by time."""
         return [line for _, line in self.marks if line.kind in kinds]
@@ -79,17 +97,17 @@ def _said(line: BrokerLine) -> list[tuple[int, What]]:
 
 _WHAT: dict[str, What] = {
     **dict.fromkeys((*STOP, *HANDOVER, *ASKED), What.STOP),
-    **dict.fromkeys((BrokerKind.STOPPED, BrokerKind.DIED), What.END),
+    **dict.fromkeys(ENDS, What.END),
     **dict.fromkeys((BrokerKind.BROKER_FENCED, BrokerKind.BROKER_UNREGISTERED, *OFFLINE), What.GONE),
     **dict.fromkeys((BrokerKind.SESSION_EXPIRED,), What.GONE),
     **dict.fromkeys(
         (
-            BrokerKind.STARTING, BrokerKind.START_FAILED, BrokerKind.PREVIOUS_STOP_CLEAN,
+            *STARTS, BrokerKind.START_FAILED, BrokerKind.PREVIOUS_STOP_CLEAN,
             BrokerKind.PREVIOUS_STOP_UNCLEAN, BrokerKind.BROKER_REGISTERED,
         ), What.START,
     ),
     **dict.fromkeys(
-        (BrokerKind.STARTED, BrokerKind.REGISTERED, BrokerKind.BROKER_UNFENCED, *SENT), What.BACK
+        (*SERVES, BrokerKind.REGISTERED, BrokerKind.BROKER_UNFENCED, *SENT), What.BACK
     ),
 }  # fmt: skip
 
@@ -134,8 +152,8 @@ def _is_still_starting(line: BrokerLine, later: Sequence[tuple[What, BrokerLine]
     """Return whether a registration is part of a start; in KRaft logs are recovered between the two."""
     if line.kind != BrokerKind.REGISTERED:
         return False
-    ends = (BrokerKind.STARTED, BrokerKind.STARTING, *STOP, BrokerKind.STOPPED, BrokerKind.DIED)
-    return next((each.kind == BrokerKind.STARTED for _, each in later if each.kind in ends), False)
+    ends = (*SERVES, *STARTS, *STOP, *ENDS)
+    return next((each.kind in SERVES for _, each in later if each.kind in ends), False)
 
 
 def _is_late(runs: Sequence[Run], what: What, line: BrokerLine) -> bool:
@@ -155,7 +173,7 @@ def is_return(run: Run, line: BrokerLine) -> bool:
         last = max(each.time for what, each in run.marks if what is not What.BACK)
         is_stopping = run.first(What.STOP) is not None and run.first(What.END, What.START) is None
         return line.time > last + (_SHUTDOWN if is_stopping else _RESTART) and not _is_only_stopping(run)
-    return not _is_only_stopping(run) or line.kind == BrokerKind.STARTED
+    return not _is_only_stopping(run) or line.kind in SERVES
 
 
 def _is_only_stopping(run: Run) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import date, datetime, timedelta
 from enum import Enum
 from fractions import Fraction
@@ -12,6 +12,7 @@ from typing import NamedTuple
 from barnabas.analysis.story.brokers import Absence
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound, Duration, Fact, Instant, Lines, Unknown, earliest
+from barnabas.analysis.story.controllers import ControllerChange, Vacancy
 from barnabas.analysis.story.costs import Cost, Ending
 from barnabas.analysis.story.departures import are_overlapping
 from barnabas.analysis.story.elections import UncleanElection
@@ -127,21 +128,22 @@ def headline(incident: Incident, day: date | None = None) -> Sentence:
 def details(incident: Incident, day: date | None = None) -> list[Sentence]:
     """Return the sentences after the first: brokers, controller, groups of partitions, the ISR."""
     found: list[Sentence] = []
+    only = incident.only_controllers
     if len(incident.absences) > 1:
         found.extend(
-            Sentence(f"{_left(each, day)}{_return(each, day)}.", each.lines) for each in incident.absences
+            Sentence(f"{_left(each, day, only)}{_return(each, day)}.", each.lines)
+            for each in incident.absences
         )
     for absence in incident.absences:
         if isinstance(absence.noticed, Fact) and not _is_before_its_end(absence):
-            text = f"The cluster noticed the loss of broker {absence.broker} {at(absence.noticed, day)}."
+            who = _node(absence.broker, only).lower()
+            text = f"The cluster noticed the loss of {who} {at(absence.noticed, day)}."
             found.append(Sentence(text, absence.noticed.lines))
-    if incident.controller is not None and incident.absences:
-        new = incident.controller
-        text = (
-            f"Broker {new.broker} was elected controller in epoch {new.epoch} by {clock(new.since, day)}, "
-            f"after broker {incident.former_controller}{_unseen(incident)}."
+    if incident.absences:
+        found.extend(
+            Sentence(f"{_elected(change, day, only)}.", change.new.lines) for change in incident.changes
         )
-        found.append(Sentence(text, new.lines))
+        found.extend(Sentence(f"{_vacancy(each, day, only)}.", each.lines) for each in incident.vacancies)
     if len(incident.costs) > 1 or any(cost.failed for cost in incident.costs):
         for cost in incident.costs:
             names = f": {_names(cost.partitions)}" if len(cost.partitions) > 1 else ""
@@ -152,13 +154,34 @@ def details(incident: Incident, day: date | None = None) -> list[Sentence]:
     return found
 
 
-def _unseen(incident: Incident) -> str:
+def _elected(change: ControllerChange, day: date | None, only: Collection[int]) -> str:
+    new = change.new
+    role = "active controller" if new.broker in only else "controller"
+    return (
+        f"{_node(new.broker, only)} was elected {role} in epoch {new.epoch} by {clock(new.since, day)}, "
+        f"after {_node(change.former, only).lower()}{_unseen(change)}"
+    )
+
+
+def _unseen(change: ControllerChange) -> str:
     """Return which controller epochs lie between two controllers, if any do."""
-    if incident.controller is None or not incident.unseen_epochs:
+    if not change.unseen:
         return ""
-    first, last = incident.controller.epoch - incident.unseen_epochs, incident.controller.epoch - 1
+    first, last = change.new.epoch - change.unseen, change.new.epoch - 1
     between = f"epoch {first}" if first == last else f"epochs {first} to {last}"
     return f" in epoch {first - 1}; no line names a controller of {between}"
+
+
+def _vacancy(vacancy: Vacancy, day: date | None, only: Collection[int]) -> str:
+    why = ""
+    if vacancy.lost_majority is not None:
+        why = f": {_node(vacancy.lost_majority, only).lower()} had lost the majority of the voters"
+    if vacancy.until is None:
+        return f"From {clock(vacancy.since, day)} on no line shows an active controller{why}"
+    return (
+        f"No line shows an active controller between {clock(vacancy.since, day)} and "
+        f"{clock(vacancy.until, day)}{why}"
+    )
 
 
 def _is_before_its_end(absence: Absence) -> bool:
@@ -181,14 +204,15 @@ def _of_shortage(shortage: Shortage) -> Lines:
 
 
 def _happened(incident: Incident, day: date | None) -> str:
-    names = listed(sorted({each.broker for each in incident.absences}))
+    only = incident.only_controllers
+    names = _nodes(sorted({each.broker for each in incident.absences}), only)
     since, until = clock(incident.since, day), incident.until
     match incident.kind:
         case IncidentKind.DEPARTURE:
-            return f"{_left(incident.absences[0], day)}{_return(incident.absences[0], day)}"
+            return f"{_left(incident.absences[0], day, only)}{_return(incident.absences[0], day)}"
         case IncidentKind.ROLLING_RESTART:
             end = "" if until is None else f" to {clock(until, day)}"
-            return f"Brokers {names} were restarted one after another, {since}{end}"
+            return f"{names} were restarted one after another, {since}{end}"
         case IncidentKind.WHOLE_CLUSTER:
             stopped = "was stopped" if all(_is_orderly(each) for each in incident.absences) else "went down"
             end = (
@@ -196,18 +220,18 @@ def _happened(incident: Incident, day: date | None) -> str:
                 if until is None
                 else f"the last of them returned by {clock(until, day)}"
             )
-            who = f"the only broker {names}" if len(incident.absences) == 1 else f"brokers {names}"
+            who = f"the only {names}" if len(incident.absences) == 1 else names
             return f"The whole cluster ({who}) {stopped} from {since} on; {end}"
         case IncidentKind.SEVERAL:
             end = "" if until is None else f"; all had returned by {clock(until, day)}"
             is_orderly = all(_is_orderly(each) for each in incident.absences)
             if are_overlapping(incident.absences):
                 gone = "stopped and gone" if is_orderly else "gone"
-                return f"Brokers {names} were {gone} at overlapping times from {since} on{end}"
+                return f"{names} were {gone} at overlapping times from {since} on{end}"
             left = "were stopped" if is_orderly else "left"
             times, brokers = len(incident.absences), {each.broker for each in incident.absences}
             how_often = ", each once," if times == len(brokers) else f" {times} times in total,"
-            return f"Brokers {names} {left}{how_often} from {since} on{end}"
+            return f"{names} {left}{how_often} from {since} on{end}"
         case IncidentKind.NO_LEADER:
             why = "; no line shows why"
             if incident.failures:
@@ -217,19 +241,24 @@ def _happened(incident: Incident, day: date | None) -> str:
             return f"Replicas fell out of sync at {since}"
         case IncidentKind.UNCLEAN:
             return "Leaders were elected that were not in sync"
-        case IncidentKind.CONTROLLER if incident.controller is not None:
-            new = incident.controller
-            return (
-                f"Broker {new.broker} was elected controller in epoch {new.epoch} by {since}, after broker "
-                f"{incident.former_controller}{_unseen(incident)}; why that one ceased to be controller is "
-                "unknown"
-            )
+        case IncidentKind.CONTROLLER | IncidentKind.NO_CONTROLLER:
+            return _about_controllers(incident, day)
     changes, partitions = incident.gaps
     return (
         f"Between {since} and {'the end' if until is None else clock(until, day)} the leader epochs of "
         f"{count(partitions, 'partition')} jump: at least {count(changes, 'state')} without a line "
         "in these logs"
     )
+
+
+def _about_controllers(incident: Incident, day: date | None) -> str:
+    if incident.vacancies:
+        return _vacancy(incident.vacancies[0], day, incident.only_controllers)
+    (change,) = incident.changes
+    why = "why that one ceased to be controller is unknown"
+    if change.resigned is not None:
+        why = f"that one had resigned at {clock(change.resigned.time, day)}; why is unknown"
+    return f"{_elected(change, day, incident.only_controllers)}; {why}"
 
 
 def _other_cluster(incident: Incident, day: date | None) -> str:
@@ -266,8 +295,9 @@ def _failed_directory(line: BrokerLine, day: date | None) -> str:
     return f"a log directory of broker {line.subject} had failed {when}{which}"
 
 
-def _left(absence: Absence, day: date | None) -> str:
-    who = f"Broker {absence.broker}{', the controller,' if absence.was_controller else ''}"
+def _left(absence: Absence, day: date | None, only: Collection[int]) -> str:
+    role = "the active controller" if absence.broker in only else "the controller"
+    who = f"{_node(absence.broker, only)}{f', {role},' if absence.was_controller else ''}"
     when, reason = at(absence.gone, day), f": {absence.reason}" if absence.reason else ""
     match absence.cause:
         case Cause.PLANNED:
@@ -301,6 +331,8 @@ def _costs(incident: Incident, day: date | None) -> str:
             return "whether partitions had no leader meanwhile is unknown"
         case IncidentKind.CONTROLLER:
             return "nothing shows that it cost anything"
+        case IncidentKind.NO_CONTROLLER:
+            return "without one no partition gets another leader"
         case IncidentKind.WHOLE_CLUSTER:
             return (
                 "while all were gone no partition could be used"
@@ -377,6 +409,17 @@ def listed(ids: Iterable[int]) -> str:
     """Format ids as ``1, 2 and 3``."""
     names = [str(each) for each in ids]
     return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)
+
+
+def _node(node: int, only_controllers: Collection[int]) -> str:
+    return f"{'Controller' if node in only_controllers else 'Broker'} {node}"
+
+
+def _nodes(ids: Sequence[int], only_controllers: Collection[int]) -> str:
+    brokers = [each for each in ids if each not in only_controllers]
+    others = [each for each in ids if each in only_controllers]
+    controllers = f"controller{'' if len(others) == 1 else 's'} {listed(others)}" if others else ""
+    return " and ".join(each for each in (_brokers(brokers) if brokers else "", controllers) if each)
 
 
 def _brokers(ids: Sequence[int]) -> str:

@@ -13,6 +13,7 @@ from itertools import pairwise
 from barnabas.analysis.story.brokers import Absence
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound, Duration, Fact, Instant, earliest, latest
+from barnabas.analysis.story.controllers import ControllerChange
 from barnabas.analysis.story.costs import Cost, Ending
 from barnabas.analysis.story.departures import are_overlapping
 from barnabas.analysis.story.incident import Incident, IncidentKind
@@ -220,9 +221,20 @@ def _all_gone(truth: Truth, time: datetime) -> bool:
 
 
 def _controller(incident: Incident, truth: Truth) -> Iterator[str]:
-    new = incident.controller
-    if new is None or not truth.controllers:
-        return
+    for change in incident.changes if truth.controllers else ():
+        yield from _change(change, truth)
+        new = change.new
+        before = [each.broker for each in truth.controllers if each.epoch == new.epoch - 1]
+        if incident.kind is IncidentKind.CONTROLLER:
+            lost = [
+                each.broker for each in truth.departures if each.was_controller and each.gone.low <= new.since
+            ]
+            if before and before[0] in lost:
+                yield f"no cause is named why broker {before[0]} ceased to be controller"
+
+
+def _change(change: ControllerChange, truth: Truth) -> Iterator[str]:
+    new = change.new
     of_epoch = [each for each in truth.controllers if each.epoch == new.epoch]
     if not any(
         each.broker == new.broker and -ROUNDING <= new.since - each.since <= WRITTEN + _paused(truth)
@@ -230,14 +242,8 @@ def _controller(incident: Incident, truth: Truth) -> Iterator[str]:
     ):
         yield f"controller {new.broker} in epoch {new.epoch} since {new.since}; truly {of_epoch}"
     before = [each.broker for each in truth.controllers if each.epoch == new.epoch - 1]
-    if before and incident.former_controller not in before:
-        yield f"controller epoch {new.epoch} follows {incident.former_controller}; truly {before}"
-    if incident.kind is IncidentKind.CONTROLLER:
-        lost = [
-            each.broker for each in truth.departures if each.was_controller and each.gone.low <= new.since
-        ]
-        if before and before[0] in lost:
-            yield f"no cause is named why broker {before[0]} ceased to be controller"
+    if before and change.former not in before:
+        yield f"controller epoch {new.epoch} follows {change.former}; truly {before}"
 
 
 def _paused(truth: Truth) -> timedelta:
@@ -254,11 +260,11 @@ def _handover(
     incident: Incident, claimed: Sequence[tuple[Incident, Absence]], matched: dict[int, Departure]
 ) -> Iterator[str]:
     """Judge whether a controller change is named with the departure that led to it."""
-    if incident.controller is None or incident.kind is IncidentKind.CONTROLLER:
+    if not incident.changes or incident.kind is IncidentKind.CONTROLLER:
         return
     true = [matched[index] for index, (of, _) in enumerate(claimed) if of is incident and index in matched]
     if all(each.was_controller is False for each in true):
-        yield f"controller epoch {incident.controller.epoch} is named with the wrong departures"
+        yield f"controller epoch {incident.changes[0].new.epoch} is named with the wrong departures"
 
 
 def _costs(truth: Truth, story: Sequence[Incident]) -> Iterator[str]:

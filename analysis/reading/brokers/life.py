@@ -77,6 +77,15 @@ def _uncaught(_: Speaker, __: re.Match[str], trace: str) -> Row | None:
     return {"error": cause} if cause else None
 
 
+_NODE = (
+    rule(BrokerKind.NODE_STARTING, r"Registered `?kafka:type=kafka\.Log4jController`? MBean"),
+    rule(BrokerKind.NODE_STARTING, r"Registered signal handlers for TERM, INT, HUP"),
+    rule(BrokerKind.NODE_STARTING, r"Starting controller", "ControllerServer"),
+    rule(BrokerKind.NODE_STARTED, r"Kafka Server started", "KafkaRaftServer"),
+    rule(BrokerKind.NODE_STOPPING, r"(?i:S)hutting down", "ControllerServer"),
+    rule(BrokerKind.NODE_STOPPED, r"App info kafka\.server for (?P<subject>\d+) unregistered"),
+)
+
 _START = (
     rule(BrokerKind.STARTING, r"(?i:S)tarting", *_SERVER),
     rule(BrokerKind.STARTING, r"Transition from SHUTDOWN to STARTING", *_BROKER),
@@ -234,5 +243,5 @@ _TROUBLE = (
     r"(?P<_partition>\S+)\s*", read=_refused_write),
 )  # fmt: skip
 
-LIFE_RULES: tuple[Rule, ...] = (*_START, *_STOP, *_TROUBLE)
+LIFE_RULES: tuple[Rule, ...] = (*_NODE, *_START, *_STOP, *_TROUBLE)
 """The rules. If two of them match a text, the right one comes first."""

@@ -32,7 +32,17 @@ from enum import StrEnum
 class BrokerKind(StrEnum):
     """The kinds of line about brokers, by their value in the column ``kind``."""
 
-    # A process about its own start.
+    # A process about its own start and end, whether it is a broker, a controller of KRaft, or both.
+    NODE_STARTING = "node-starting"
+    """The first lines of a process (2.1 on): its loggers, its signal handlers, its controller."""
+    NODE_STARTED = "node-started"
+    """KRaft: all roles of the process serve (``Kafka Server started``)."""
+    NODE_STOPPING = "node-stopping"
+    """KRaft: the controller in the process stops."""
+    NODE_STOPPED = "node-stopped"
+    """``App info kafka.server for 1 unregistered`` (2.7 on), one of the last lines of an orderly end."""
+
+    # A broker about its own start.
     STARTING = "broker-starting"
     """The process logs its first line (``starting``; KRaft: ``Transition from SHUTDOWN to STARTING``)."""
     STARTED = "broker-started"
