@@ -1,4 +1,4 @@
-"""When a broker left, and why, from the lines of one absence.
+"""The time and the cause of a departure, from the lines of one absence.
 
 A broker's own lines prove a stop, a death with a cause, and a start. The moment of an unlogged death lies
 between the last own line and the first line that shows the broker gone, which may be a survivor's lost

@@ -1,4 +1,4 @@
-"""Which nodes are brokers, and which are only controllers of KRaft."""
+"""The nodes that are brokers, and those that are only controllers of KRaft."""
 
 from __future__ import annotations
 
