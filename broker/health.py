@@ -17,12 +17,11 @@ BROKER_STATE = "kafka_server_KafkaServer_BrokerState"
 RUNNING = 3
 """The value of ``BROKER_STATE`` while clients are served (Kafka: ``BrokerState.RUNNING``)."""
 
-DEADLINE_S = 2.0
-"""The seconds that the metrics address may take to answer."""
-
-
 ZOOKEEPER_CONNECTED = "barnabas_zookeeper_connected"
 """The gauge that is 1 while the broker is connected to ZooKeeper."""
+
+DEADLINE_S = 2.0
+"""The seconds that the metrics address may take to answer."""
 
 
 def gauge(exposition: str, wanted: str) -> int | None:
@@ -64,7 +63,7 @@ def complaint(url: str) -> str | None:
 def main(arguments: list[str]) -> int:
     """Check the one address in ``arguments``; return the exit code."""
     if len(arguments) != 1:
-        sys.stderr.write("usage: python -m barnabas.broker.health http://HOST:PORT" + "\n")
+        sys.stderr.write("usage: python -m barnabas.broker.health http://HOST:PORT\n")
         return 2
     problem = complaint(arguments[0])
     if problem is not None:

@@ -33,7 +33,7 @@ SESSION_S = 3.0
 MIN_INSYNC = 2
 _PORTS = threading.Lock()
 _PER_CLUSTER = 10
-"""A cluster is replaced after so many scenarios, lest its logs and transactions grow without end."""
+"""The scenarios after which a cluster is replaced, so that its logs and transactions stay small."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -83,7 +83,7 @@ class PartitionLoader:
     async def load(self, partition: CoordinatedPartition, epoch: LeaderEpoch) -> None:
         """Load a partition that this broker leads in ``epoch``; after a failure, try again."""
         name, queued = TopicPartition(OFFSETS_TOPIC, partition.number), time.monotonic()
-        self._tell(f"Scheduling loading of offsets and group metadata from {name} for epoch {epoch}")
+        self._log_info(f"Scheduling loading of offsets and group metadata from {name} for epoch {epoch}")
         async with self._loading:
             began = time.monotonic()
             while True:
@@ -93,7 +93,7 @@ class PartitionLoader:
                 await asyncio.sleep(RETRY_S)
         ended = time.monotonic()
         self._times.record(_ms(queued, ended), monotonic_ms())
-        self._tell(
+        self._log_info(
             f"Finished loading offsets and group metadata from {name} in {_ms(queued, ended)} milliseconds "
             f"for epoch {epoch}, of which {_ms(queued, began)} milliseconds was spent in the scheduler."
         )
@@ -205,12 +205,12 @@ class PartitionLoader:
                 alone = PartitionGroups(partition.number, {group_id: group})
                 self._effects.perform(partition, unload_groups(alone, wall_ms()))
         partition.offsets.clear()
-        self._tell(
+        self._log_info(
             f"Finished unloading {name} for coordinator epoch {as_option(epoch)}. Removed {offsets} cached "
             f"offsets and {groups} cached groups."
         )
 
-    def _tell(self, text: str) -> None:
+    def _log_info(self, text: str) -> None:
         self._effects.log(Level.INFO, text, Source.MANAGER)
 
 

@@ -30,10 +30,8 @@ from barnabas.cluster.runtime.metrics import Metrics
 Commits = Mapping[TopicPartition, OffsetAndMetadata]
 CommitErrors = dict[TopicPartition, ErrorCode]
 
-
 PORTION = 500
 """The most offsets that one turn of the event loop deletes."""
-
 
 MOST_LISTED = 100
 """The most partitions that a log line names."""
@@ -188,7 +186,7 @@ class CoordinatedOffsets:
         if deleted:
             removed = await self._remove(partition, group_id, deleted)
             self._metrics.offset_deletions.inc(removed)
-            self._tell(
+            self._log_info(
                 f"The following offsets of the group {group_id} were deleted: {_listed(deleted)}. "
                 f"A total of {removed} offsets were removed."
             )
@@ -208,7 +206,7 @@ class CoordinatedOffsets:
             else:
                 partition.deleted_meanwhile |= gone
         listed = _listed(sorted(gone))
-        self._tell(f"Removed {removed} offsets associated with deleted partitions: {listed}.")
+        self._log_info(f"Removed {removed} offsets associated with deleted partitions: {listed}.")
 
     async def forget(self, partition: CoordinatedPartition, gone: Collection[TopicPartition]) -> int:
         """Delete the offsets of ``gone`` in the groups of one partition, and count them."""
@@ -263,11 +261,11 @@ class CoordinatedOffsets:
 
     def group_deleted(self, group_id: str, removed: int) -> None:
         """Log that a group was deleted, and how many offsets with it."""
-        self._tell(
+        self._log_info(
             f"The following groups were deleted: {group_id}. A total of {removed} offsets were removed."
         )
 
-    def _tell(self, text: str) -> None:
+    def _log_info(self, text: str) -> None:
         self._effects.log(Level.INFO, text, Source.COORDINATOR)
 
     async def _remove(

@@ -184,12 +184,14 @@ def key_values(header: BatchHeader, records: bytes) -> Iterator[KeyValue]:
         CorruptRecordsError: A record does not hold its fields, or ``records`` end before the last record.
     """
     at, size, base_offset = 0, len(records), header.base_offset
+    # Most integers have one byte, which is looked up here: a call for each would take most of the time.
     try:
         for _ in range(header.record_count):
             byte = records[at]
             length, at = (_SHORT[byte], at + 1) if byte < 0x80 else read_varint(records, at, _VARINT_BYTES)
             end = at + length
-            at += 2  # the attributes, and the timestamp delta, which has one byte but in batches of producers
+            # Skip the attributes, and the timestamp delta: it has one byte, except in batches of producers.
+            at += 2
             if records[at - 1] >= 0x80:
                 _, at = read_varint(records, at - 1, _VARLONG_BYTES)
             byte = records[at]

@@ -23,7 +23,7 @@ class ReplicaView(NamedTuple):
         rack: The broker's rack, or None.
         log_start_offset: Its log start offset.
         log_end_offset: Its log end offset, or -1 if it has not fetched yet.
-        lag_ms: The time since it last had everything.
+        lag_ms: The milliseconds since it last had the whole log.
     """
 
     broker_id: BrokerId

@@ -287,7 +287,7 @@ class _Cleaning:
         if buffers:
             position = new.write(list[Buffer](buffers), size)
             for header, _ in chunk.batches:
-                new.note(
+                new.index(
                     position,
                     header.size,
                     header.last_offset,

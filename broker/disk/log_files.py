@@ -89,7 +89,7 @@ class LogFiles:
             if header.base_offset > end_offset:
                 self.gaps_end = Offset(header.base_offset)
             end_offset = Offset(header.next_offset)
-            segment.note(
+            segment.index(
                 position, header.size, header.last_offset, header.max_timestamp, config.index_interval_bytes
             )
             position += header.size

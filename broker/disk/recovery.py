@@ -427,7 +427,7 @@ class _Loading:
         segment.reset_indexes()
         # What follows a damaged batch is not readable, with or without an index.
         with contextlib.suppress(CorruptLogError):
-            segment.note_all()
+            segment.index_all()
         self._store_indexes(segment)
 
     def _rebuild_transactions(self, segments: LogSegments, segment: LogSegment) -> None:
@@ -441,7 +441,7 @@ class _Loading:
 
     def _note(self, segment: LogSegment, position: int, header: BatchHeader) -> None:
         interval = self._config.index_interval_bytes
-        segment.note(position, header.size, header.last_offset, header.max_timestamp, interval)
+        segment.index(position, header.size, header.last_offset, header.max_timestamp, interval)
 
     def _store_indexes(self, segment: LogSegment) -> None:
         segment.end()

@@ -27,7 +27,7 @@ class DelayedRemovals:
         self._segments.extend((due_ms, segment) for segment in segments)
 
     def moved(self, former: Path, directory: Path) -> None:
-        """Note that a directory has another name, and the files with it."""
+        """Follow a renamed directory: the files to remove are in it."""
         self._paths = [
             (due_ms, directory / path.name if path.parent == former else path) for due_ms, path in self._paths
         ]

@@ -72,7 +72,7 @@ class SegmentReplacement:
                 return Refusal(Reason.OFFSETS_NOT_MONOTONIC, f"{found}, {wanted}")
             position = segment.write([data], header.size)
             interval = self._config.index_interval_bytes
-            segment.note(position, header.size, header.last_offset, header.max_timestamp, interval)
+            segment.index(position, header.size, header.last_offset, header.max_timestamp, interval)
             self.next_offset = Offset(header.next_offset)
         return None
 

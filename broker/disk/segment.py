@@ -150,7 +150,7 @@ class LogSegment:
     def write(self, buffers: Sequence[Buffer], size: int) -> int:
         """Append ``size`` bytes of whole batches, and return the position of the first.
 
-        The caller notes each batch.
+        The caller adds each batch to the indexes (``index``).
         """
         position = self.size
         if position == 0:
@@ -159,7 +159,7 @@ class LogSegment:
         self.size = position + size
         return position
 
-    def note(self, position: int, size: int, last_offset: int, max_timestamp: int, interval: int) -> None:
+    def index(self, position: int, size: int, last_offset: int, max_timestamp: int, interval: int) -> None:
         """Add a batch that was written to the indexes.
 
         Args:
@@ -321,7 +321,7 @@ class LogSegment:
         self.offset_index, self.time_index = self.offset_index.emptied(), self.time_index.emptied()
         self.reset_indexes()
         try:
-            self.note_all()
+            self.index_all()
         except CorruptLogError:
             self.offset_index, self.time_index, self._max_timestamp, self._offset_of_max_timestamp = before
             raise
@@ -329,7 +329,7 @@ class LogSegment:
             self.end()
             self.store_indexes()
 
-    def note_all(self) -> None:
+    def index_all(self) -> None:
         """Add all batches to the empty indexes, except those in ranges known to be damaged.
 
         The first batch after such a range gets an entry, because no header leads from before it there.
@@ -344,7 +344,7 @@ class LogSegment:
             if start:
                 self._bytes_since_index_entry = interval + 1
             for position, header in scan_headers(self.fd, self.path, self.base_offset, start, end):
-                self.note(position, header.size, header.last_offset, header.max_timestamp, interval)
+                self.index(position, header.size, header.last_offset, header.max_timestamp, interval)
 
     def truncate(self, position: int, offset: int) -> None:
         """Truncate the file to ``position``, and drop the index entries of ``offset`` and later."""
@@ -360,7 +360,7 @@ class LogSegment:
             self.load_end()
 
     def reset_indexes(self) -> None:
-        """Empty the indexes, so that every batch can be noted again."""
+        """Empty the indexes, so that every batch can be added again."""
         self.offset_index.clear()
         self.time_index.clear()
         self._max_timestamp = NO_TIMESTAMP

@@ -36,13 +36,13 @@ def open_tls(config: BrokerConfig) -> Mapping[str, ListenerTls]:
 
 
 async def reload(listeners: Iterable[ListenerTls]) -> None:
-    """Use the stores that have changed."""
+    """Read the stores again whose files have changed."""
     for each in listeners:
         await asyncio.to_thread(each.reload)
 
 
 async def keep_stores(listeners: Collection[ListenerTls]) -> None:
-    """Use changed stores as long as the broker runs."""
+    """Read changed stores again as long as the broker runs."""
     while True:
         await asyncio.sleep(RELOAD_SECONDS)
         await reload(listeners)

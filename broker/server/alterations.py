@@ -69,6 +69,7 @@ async def alter(
         except BadAlterationError as error:
             errors[name] = ErrorCode.INVALID_REQUEST, str(error)
     if asked:
+        # Each portion is a command of its own, so that the controller may handle other events in between.
         async for portion, outcome in submit(
             context.any_controller,
             tuple(asked),

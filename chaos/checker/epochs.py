@@ -196,12 +196,14 @@ def _apply_state(tree: _Tree, txn: Txn, tp: TopicPartition, state: PartitionStat
                 f"within leader epoch {now.leader_epoch}"
             )
         if now.leader_epoch == was.leader_epoch:
+            # The same leadership, with another ISR: written by its leader or the controller.
             if txn.session != tree.session and tree.brokers.get(txn.session) != now.leader:
                 yield (
                     f"{_at(txn)}: {tp}, led by {now.leader} in leader epoch {now.leader_epoch}, was written "
                     f"in session {_session(tree, txn.session)}"
                 )
             return
+    # A new leadership: written by the controller of the current epoch alone.
     if txn.session != tree.session or state.controller_epoch != tree.epoch:
         yield (
             f"{_at(txn)}: {tp} got leader epoch {now.leader_epoch} in session {txn.session:#x} "

@@ -45,7 +45,7 @@ def expire_owner(zookeeper: str, path: str) -> int:
     Raises:
         WireError: The znode does not exist, no session owns it, or the server refused.
         OSError: No server answers; the error is that of the last one.
-        ValueError: The connect string is none.
+        ValueError: The connect string is malformed.
     """
     servers, chroot = parse_connect_string(zookeeper)
     *others, last = servers.split(",")
@@ -63,6 +63,7 @@ def _expire_owner(address: str, path: str) -> int:
             raise WireError(f"{path}: there is no such znode")
         if stat.owner == 0:
             raise WireError(f"{path} is no ephemeral znode: no session owns it")
+        # The owner may reconnect before the request to close its session arrives.
         for _ in range(_TRIES):
             with Connection(address, _TIMEOUT_S) as taken:
                 taken.end_session(stat.owner, password_of(stat.owner))

@@ -128,10 +128,10 @@ def _zookeeper_kill(targets: Targets, _: tuple[BrokerId, ...]) -> InjectedFault:
 
 
 def _zookeeper_pause(targets: Targets, _: tuple[BrokerId, ...]) -> InjectedFault:
-    return _hold(targets, targets.zookeepers)
+    return _pause_zookeepers(targets, targets.zookeepers)
 
 
-def _hold(targets: Targets, servers: Sequence[str]) -> InjectedFault:
+def _pause_zookeepers(targets: Targets, servers: Sequence[str]) -> InjectedFault:
     for server in servers:
         targets.ensemble.servers[server].pause()
 
@@ -142,23 +142,23 @@ def _hold(targets: Targets, servers: Sequence[str]) -> InjectedFault:
     return InjectedFault(f"SIGSTOP {', '.join(servers)}", heal)
 
 
-def _leader_restart(targets: Targets, _: tuple[BrokerId, ...]) -> InjectedFault:
+def _zookeeper_leader_restart(targets: Targets, _: tuple[BrokerId, ...]) -> InjectedFault:
     leader = targets.ensemble.leader()
     targets.ensemble.servers[leader].stop()
     return InjectedFault(f"SIGTERM {leader}, which leads", targets.ensemble.launch)
 
 
-def _leader_kill(targets: Targets, _: tuple[BrokerId, ...]) -> InjectedFault:
+def _zookeeper_leader_kill(targets: Targets, _: tuple[BrokerId, ...]) -> InjectedFault:
     leader = targets.ensemble.leader()
     targets.ensemble.servers[leader].kill()
     return InjectedFault(f"SIGKILL {leader}, which leads", targets.ensemble.launch)
 
 
-def _leader_pause(targets: Targets, _: tuple[BrokerId, ...]) -> InjectedFault:
-    return _hold(targets, [targets.ensemble.leader()])
+def _zookeeper_leader_pause(targets: Targets, _: tuple[BrokerId, ...]) -> InjectedFault:
+    return _pause_zookeepers(targets, [targets.ensemble.leader()])
 
 
-def _leader_cut(targets: Targets, _: tuple[BrokerId, ...]) -> InjectedFault:
+def _zookeeper_leader_cut(targets: Targets, _: tuple[BrokerId, ...]) -> InjectedFault:
     leader = targets.ensemble.leader()
     others = [server for server in targets.zookeepers if server != leader]
     return _cut(targets, _both(leader, others), f"{leader}, which leads | other ZooKeepers")
@@ -212,10 +212,10 @@ _INJECTIONS: dict[str, Callable[[Targets, tuple[BrokerId, ...]], InjectedFault]]
     "zookeeper-restart": _zookeeper_restart,
     "zookeeper-kill": _zookeeper_kill,
     "zookeeper-pause": _zookeeper_pause,
-    "zookeeper-leader-restart": _leader_restart,
-    "zookeeper-leader-kill": _leader_kill,
-    "zookeeper-leader-pause": _leader_pause,
-    "cut-zookeeper-leader": _leader_cut,
+    "zookeeper-leader-restart": _zookeeper_leader_restart,
+    "zookeeper-leader-kill": _zookeeper_leader_kill,
+    "zookeeper-leader-pause": _zookeeper_leader_pause,
+    "cut-zookeeper-leader": _zookeeper_leader_cut,
     **dict.fromkeys(("session-expiry", "session-expiry-controller"), _expire),
     "disk-full": _disk_full,
     "disk-read-only": _disk_read_only,

@@ -1,9 +1,11 @@
 """The metrics page of a broker: HTTP on ``metrics.address``, served by a separate thread.
 
-``GET /`` links to the others · ``GET /metrics`` Prometheus text · ``GET /metrics/jmx`` the same under the
-names of ready dashboards · ``GET /health`` 200 while the broker
-serves, else 503 · ``GET /failpoints`` what is armed · ``POST /failpoints/<name>?action=<action>`` arms one,
-where ``failpoints.over.http`` allows it.
+- ``GET /``: links to the other pages
+- ``GET /metrics``: all metrics as Prometheus text
+- ``GET /metrics/jmx``: the same metrics, under the names that ready dashboards for Kafka expect
+- ``GET /health``: 200 while the broker serves, else 503
+- ``GET /failpoints``: the actions of all failpoints
+- ``POST /failpoints/<name>?action=<action>``: arms a failpoint if ``failpoints.over.http`` is true
 """
 
 from __future__ import annotations

@@ -103,8 +103,9 @@ def select_with_data(
     errors: Sequence[Any],
     timeout_s: float | None = None,
 ) -> Ready:
-    """Wait as ``select`` does, but for data where that waits for the file descriptors of a ``TlsSocket``."""
+    """Wait as ``select`` does, except that a ``TlsSocket`` counts as readable only if it has data."""
     deadline = None if timeout_s is None else time.monotonic() + timeout_s
+    # A descriptor may be readable for a message of TLS's own: wait again, for the time that is left.
     while True:
         waiting = [each for each in reads if isinstance(each, TlsSocket) and each.pending()]
         left = None if deadline is None else max(0.0, deadline - time.monotonic())

@@ -59,8 +59,8 @@ _TIMESTAMP_TYPES = {
 }
 
 
-class Form(Protocol):
-    """The formatter of records."""
+class MessageFormatter(Protocol):
+    """The formatter of records (``kafka.common.MessageFormatter``)."""
 
     def text_of(self, record: Record) -> bytes:
         """Return the text of a record, with its end of line."""
@@ -104,6 +104,7 @@ class Reader:
             Interrupted: A signal came.
         """
         deadline = None if self._timeout_s is None else time.monotonic() + self._timeout_s
+        # The first poll does not wait, so that what was printed is flushed before a wait.
         wait_s = 0.0
         while not self.signal:
             message = self._consumer.poll(wait_s)
@@ -161,7 +162,7 @@ def record_of(message: Any) -> Record:
     )
 
 
-def texts(reader: Reader, form: Form | None, most: int, *, skips_errors: bool) -> Iterator[bytes]:
+def texts(reader: Reader, form: MessageFormatter | None, most: int, *, skips_errors: bool) -> Iterator[bytes]:
     """Yield the text of each record, of at most ``most``; of all if it is negative.
 
     Raises:
@@ -186,7 +187,7 @@ def texts(reader: Reader, form: Form | None, most: int, *, skips_errors: bool) -
             yield b""
 
 
-def _format(given: Given) -> Form | None:
+def _format(given: Given) -> MessageFormatter | None:
     flags = given.values()
     if flags.formatter not in FORMATTERS:
         expected = f"expected one of {', '.join(FORMATTERS)}"
@@ -197,7 +198,7 @@ def _format(given: Given) -> Form | None:
         if class_:
             found[f"{name}.deserializer"] = class_
     form = record_format(found)
-    others: dict[str, Form | None] = {
+    others: dict[str, MessageFormatter | None] = {
         NO_FORMATTER: None,
         OFFSETS_FORMATTER: OffsetsFormat(),
         GROUPS_FORMATTER: GroupsFormat(),
@@ -231,7 +232,7 @@ def _print(lines: Iterator[bytes]) -> None:
         os.close(nowhere)
 
 
-def read(given: Given, settings: dict[str, str], form: Form | None) -> int:
+def read(given: Given, settings: dict[str, str], form: MessageFormatter | None) -> int:
     """Read and print, and return the exit code."""
     flags = given.values()
     try:

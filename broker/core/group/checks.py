@@ -1,4 +1,7 @@
-"""The checks that every request of a member passes, in Kafka's order: 82, 25, 22."""
+"""The checks that every request of a member passes, in Kafka's order.
+
+FENCED_INSTANCE_ID comes before UNKNOWN_MEMBER_ID, and that before ILLEGAL_GENERATION.
+"""
 
 from __future__ import annotations
 

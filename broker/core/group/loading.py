@@ -31,6 +31,7 @@ def load_group(
         if stored.members:
             group.state = GroupState.STABLE
             group.protocol = stored.protocol or ""
+        # If a record names a member twice, the last one counts.
         for each in {each.member_id: each for each in stored.members}.values():
             member = Member(
                 each.member_id,

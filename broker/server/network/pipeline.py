@@ -162,10 +162,10 @@ class RequestPipeline:
         )
 
     def start(self, prefix: Prefix, frame: memoryview, claimed: int, arrived: float) -> bool:
-        """Start a request; return whether it still has to be carried out after the call, with its memory.
+        """Start a request; return whether its memory is still in use after the call.
 
         Args:
-            prefix: The first eight bytes of the frame, which may still be read then.
+            prefix: The first eight bytes of the frame.
             frame: The request without its size.
             claimed: The bytes of ``ServerContext.requests`` that the request holds; given back here.
             arrived: When its connection last received bytes (``time.monotonic``).
@@ -261,8 +261,8 @@ class RequestPipeline:
             quotas.exempted(spent.take())
         else:
             busy_ms = quotas.handled(user, client_id, spent.take())
-        told_ms = milliseconds(getattr(answer, "throttle_time", NO_THROTTLE))
-        wait_ms = max(told_ms, 0 if spent.is_decided else quotas.delay(produced_ms, busy_ms))
+        handler_ms = milliseconds(getattr(answer, "throttle_time", NO_THROTTLE))
+        wait_ms = max(handler_ms, 0 if spent.is_decided else quotas.delay(produced_ms, busy_ms))
         if wait_ms <= 0:
             return answer
         self._connection.mute(wait_ms)

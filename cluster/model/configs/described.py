@@ -13,7 +13,7 @@ from itertools import dropwhile
 
 from barnabas.cluster.model.configs.broker import BROKER_CONFIGS
 from barnabas.cluster.model.configs.declarations import Config, Type, Value, render
-from barnabas.cluster.model.configs.topic import TOPIC_CONFIGS, broker_twin, parse_topic, resolve
+from barnabas.cluster.model.configs.topic import TOPIC_CONFIGS, broker_synonym, parse_topic, resolve
 
 
 @unique
@@ -151,8 +151,8 @@ def describe_topic(broker: BrokerSettings, overrides: Mapping[str, str]) -> tupl
     values = resolve(broker.values, parsed)
     described = []
     for name, config in TOPIC_CONFIGS.items():
-        value, twin = render(values[name]), broker_twin(name)
-        synonyms = () if twin is None else _broker_synonyms(broker, twin)
+        value, synonym = render(values[name]), broker_synonym(name)
+        synonyms = () if synonym is None else _broker_synonyms(broker, synonym)
         if name in overrides:
             own = ConfigSynonym(name, value, ConfigSource.DYNAMIC_TOPIC_CONFIG)
             synonyms = (own, *synonyms)

@@ -123,7 +123,7 @@ TOPIC_CONFIGS = table(
 """The declarations of all topic settings by name."""
 
 
-def broker_twin(topic_setting: str) -> str | None:
+def broker_synonym(topic_setting: str) -> str | None:
     """Return the broker setting that gives ``topic_setting`` its default; None if there is none."""
     return _BROKER_NAMES.get(topic_setting)
 

@@ -56,7 +56,7 @@ def _refusal(context: ControllerContext, request: CommandReceived[ControlledShut
     if epoch < known.epoch:
         return Refused(
             ErrorCode.STALE_BROKER_EPOCH,
-            f"Broker {broker} asked in its life of epoch {epoch}; it is registered with {known.epoch}.",
+            f"Broker {broker} has broker epoch {known.epoch}, and the request has {epoch}.",
         )
     return None
 

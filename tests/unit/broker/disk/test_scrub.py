@@ -19,7 +19,7 @@ def segment(tmp_path, batch):
     for number in range(BATCHES):
         data = batch(2, base_offset=2 * number)
         position = made.write([data], len(data))
-        made.note(position, len(data), 2 * number + 1, number, CONFIG.index_interval_bytes)
+        made.index(position, len(data), 2 * number + 1, number, CONFIG.index_interval_bytes)
     made.end()
     made.store_indexes()
     yield made

@@ -31,7 +31,7 @@ def new_segment(tmp_path):
 
 def put(segment, data, last_offset, timestamp):
     position = segment.write([data], len(data))
-    segment.note(position, len(data), last_offset, timestamp, CONFIG.index_interval_bytes)
+    segment.index(position, len(data), last_offset, timestamp, CONFIG.index_interval_bytes)
     return position
 
 
@@ -259,7 +259,7 @@ def test_lookups_find_what_a_slow_search_finds(tmp_path_factory, batch, steps, c
     for gap, count, time in steps:
         first, end = end + gap, end + gap + count
         data = batch(count, timestamps=[time] * count, base_offset=first)
-        segment.note(segment.write([data], len(data)), len(data), end - 1, time, interval)
+        segment.index(segment.write([data], len(data)), len(data), end - 1, time, interval)
         model.batches.append((first, end - 1, time))
     found = segment.locate(cut)
     if found is not None:

@@ -23,7 +23,7 @@ def built(tmp_path_factory, batch):
         data = batch(2, value=b"v" * (n * 7 % 50), base_offset=2 * n)
         active = segments.active
         position = active.write([data], len(data))
-        active.note(position, len(data), 2 * n + 1, n, CONFIG.index_interval_bytes)
+        active.index(position, len(data), 2 * n + 1, n, CONFIG.index_interval_bytes)
         known.append((2 * n, active, position, len(data)))
     for segment in segments:
         segment.store_indexes()
@@ -108,7 +108,7 @@ def test_the_oldest_are_taken_out(tmp_path, batch):
     for segment in segments:
         data = batch(2, base_offset=segment.base_offset)
         segment.write([data], len(data))
-        segment.note(0, len(data), segment.base_offset + 1, 0, CONFIG.index_interval_bytes)
+        segment.index(0, len(data), segment.base_offset + 1, 0, CONFIG.index_interval_bytes)
         segment.store_indexes()
         segments.remember(segment.base_offset, segment, 0)
         segments.locate(segment.base_offset + 1)

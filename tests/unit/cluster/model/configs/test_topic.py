@@ -2,7 +2,7 @@ import pytest
 
 from barnabas.cluster.model.configs.broker import BROKER_CONFIGS
 from barnabas.cluster.model.configs.declarations import ConfigError, with_defaults
-from barnabas.cluster.model.configs.topic import TOPIC_CONFIGS, broker_twin, parse_topic, resolve
+from barnabas.cluster.model.configs.topic import TOPIC_CONFIGS, broker_synonym, parse_topic, resolve
 
 HOUR = 3600_000
 
@@ -69,5 +69,5 @@ def test_unknown_topic_settings_are_named():
 
 
 def test_the_broker_setting_behind_a_topic_setting():
-    assert broker_twin("max.message.bytes") == "message.max.bytes"
-    assert broker_twin("leader.replication.throttled.replicas") is None
+    assert broker_synonym("max.message.bytes") == "message.max.bytes"
+    assert broker_synonym("leader.replication.throttled.replicas") is None
