@@ -1,12 +1,17 @@
-"""Members of each client library with each of its assignors, static members, and automatic commits."""
+"""Members of each client library: assignors, static members, automatic commits; killed and paused ones;
+brokers that are killed in turn."""
 
 from __future__ import annotations
 
 import signal
+import threading
 from collections import Counter
 
+import confluent_kafka
+import confluent_kafka.admin
 import pytest
 
+from barnabas.page.groups import GroupReader
 from tests.integration.group_member import OF_AIOKAFKA, OF_KAFKA_PYTHON
 from tests.integration.groups import (
     LIBRARIES,
@@ -17,13 +22,21 @@ from tests.integration.groups import (
     Member,
     committed,
     described,
+    owners,
     state,
     until,
     write,
 )
+from tests.metadata import partitions_of
 
 OVERRIDES = QUICK_GROUPS
-ALL_READ = dict.fromkeys(range(PARTITIONS), RECORDS // PARTITIONS)
+EACH = RECORDS // PARTITIONS
+"""The records in each partition."""
+
+RECOVERY_S = 180
+"""How long clients may take to find other brokers: some wait for a dead one for their request timeout."""
+
+ALL_READ = dict.fromkeys(range(PARTITIONS), EACH)
 COOPERATIVE = "cooperative-sticky"
 EAGER = {
     "confluent-kafka": ("range", "roundrobin"),
@@ -159,3 +172,111 @@ def test_a_library_commits_by_itself_while_it_reads_and_when_it_is_closed(cluste
     second.close()
     assert set(read.values()) == {1}
     assert sum(committed(cluster, topic).values()) == 3 * RECORDS
+
+
+@pytest.mark.parametrize(
+    "libraries", [LIBRARIES, *((each,) * 3 for each in LIBRARIES)], ids=["mixed", *LIBRARIES]
+)
+def test_three_members_of_which_one_is_killed_and_one_paused(cluster, topic, members, libraries):
+    read, seen = Counter(), {}
+    members += [Member(library, cluster, topic, read) for library in libraries]
+    killed, paused, _ = members
+
+    def has_committed(count):
+        found = committed(cluster, topic)
+        assert all(found.get(partition, 0) >= offset for partition, offset in seen.items()), "it went back"
+        seen.update(found)
+        return sum(found.values()) == count
+
+    until(lambda: owners(cluster, topic) == [2, 2, 2], "three members")
+    write(cluster, topic)  # the first to join may have read all that was there
+    until(lambda: has_committed(2 * RECORDS), "the commits of all three")
+    killed.signal(signal.SIGKILL)
+    paused.signal(signal.SIGSTOP)
+    write(cluster, topic)
+    until(lambda: owners(cluster, topic) == [PARTITIONS], "one member")
+    until(lambda: has_committed(3 * RECORDS), "the commits of the member that is left")
+    paused.signal(signal.SIGCONT)
+    until(lambda: owners(cluster, topic) == [3, 3], "the paused member again")
+    write(cluster, topic)
+    until(lambda: has_committed(4 * RECORDS), "the commits of both")
+    assert len(read) == 4 * RECORDS
+    assert all(each.records for each in members)
+
+
+class Writer:
+    """Writes to all partitions in turn until it is stopped.
+
+    Attributes:
+        written: The acknowledged records, by partition and offset.
+    """
+
+    def __init__(self, cluster, topic):
+        # A retry must not write a record twice: the end of each partition is compared.
+        settings = {
+            "bootstrap.servers": cluster.bootstrap,
+            "enable.idempotence": True,
+            "max.in.flight.requests.per.connection": 1,
+        }
+        self._producer, self._topic = confluent_kafka.Producer(settings), topic
+        self.written, self._stopped = set(), threading.Event()
+        self._thread = threading.Thread(target=self._write)
+        self._thread.start()
+
+    def _write(self):
+        number = 0
+        while not self._stopped.is_set():
+            self._producer.produce(self._topic, b"v", partition=number % PARTITIONS, on_delivery=self._note)
+            self._producer.poll(0.05)  # the members commit each record
+            number += 1
+
+    def _note(self, error, message):
+        assert error is None
+        self.written.add((message.partition(), message.offset()))
+
+    def stop(self):
+        self._stopped.set()
+        self._thread.join()
+        assert self._producer.flush(PATIENCE_S) == 0
+
+
+def shown(page, group):
+    """The number of partitions with a committed offset that the live page shows."""
+    return next((each["partitions"] for each in page.read({}) if each["name"] == group), 0)
+
+
+def in_sync(admin, *topics):
+    return all(len(each.isrs) == 3 for topic in topics for each in partitions_of(admin, topic).values())
+
+
+@pytest.mark.timeout(900)  # three recoveries of `RECOVERY_S` at most
+def test_brokers_are_killed_in_turn_and_every_record_is_processed_and_no_commit_goes_back(
+    cluster, fresh_admin, topic, members
+):
+    read = Counter()
+    members += [Member(library, cluster, topic, read) for library in LIBRARIES]
+    until(lambda: owners(cluster, topic) == [2, 2, 2], "three members")
+    writer, page = Writer(cluster, topic), GroupReader(cluster.bootstrap)
+    try:
+        for broker in cluster.brokers:
+            before = [dict(member.acknowledged) for member in members]
+            cluster.kill(broker)
+            known = len(writer.written)
+            enough = known + 2 * PARTITIONS
+            until(lambda enough=enough: len(writer.written) > enough, "records without the broker")
+            alive = set(writer.written)
+            until(lambda alive=alive: alive <= read.keys(), "these records processed", RECOVERY_S)
+            found = until(lambda: committed(cluster, topic), "the commits")
+            until(lambda: shown(page, topic) == PARTITIONS, "the group on the live page")
+            for partition, offset in (each for of_member in before for each in of_member.items()):
+                assert found[partition] >= offset
+            cluster.restart(broker)
+            until(lambda: in_sync(fresh_admin, topic, "__consumer_offsets"), "all replicas in sync")
+    finally:
+        writer.stop()
+        page.close()
+    everything = {(partition, offset) for partition in range(PARTITIONS) for offset in range(EACH)}
+    everything |= writer.written
+    until(lambda: everything <= read.keys(), "all records processed", RECOVERY_S)
+    ends = Counter(partition for partition, _ in everything)
+    until(lambda: committed(cluster, topic) == ends, "the commits of all records")

@@ -12,28 +12,17 @@ import confluent_kafka.admin
 import pytest
 from confluent_kafka import TopicPartition
 
-from tests.integration.groups import PARTITIONS, PATIENCE_S, RECORDS, committed, filled_topic, until
+from tests.integration.groups import (
+    PARTITIONS,
+    PATIENCE_S,
+    QUICK_GROUPS,
+    RECORDS,
+    committed,
+    until,
+)
 from tests.metadata import metadata_of
 
-OVERRIDES = {
-    "group.initial.rebalance.delay.ms": "0",
-    "group.min.session.timeout.ms": "1000",
-    "offsets.topic.num.partitions": "3",
-    "min.insync.replicas": "2",
-}
-
-
-@pytest.fixture
-def fresh_admin(cluster):
-    """A client for requests to the controller; that of the module may know one that a test has killed."""
-    return confluent_kafka.admin.AdminClient({"bootstrap.servers": cluster.bootstrap})
-
-
-@pytest.fixture
-def topic(cluster, fresh_admin, request):
-    """A topic of its own for each test, with `RECORDS` records, the same number in each partition."""
-    name = request.node.name.replace("[", ".").replace("]", "")
-    return filled_topic(cluster, fresh_admin, name)
+OVERRIDES = QUICK_GROUPS
 
 
 class Member:
@@ -154,7 +143,7 @@ async def test_aiokafka_reads_on_where_it_has_committed(cluster, admin, topic):
     assert sum(committed(cluster, topic).values()) == RECORDS
 
 
-def test_a_simple_consumer_keeps_its_offsets_without_a_group(cluster, admin, fresh_admin, topic):
+def test_a_simple_consumer_keeps_its_offsets_without_a_group(cluster, fresh_admin, topic):
     consumer = confluent_kafka.Consumer({"bootstrap.servers": cluster.bootstrap, "group.id": topic})
     consumer.commit(offsets=[TopicPartition(topic, 0, 5, "note")], asynchronous=False)
     (found,) = consumer.committed([TopicPartition(topic, 0)], PATIENCE_S)

@@ -30,6 +30,7 @@ from barnabas.cluster.model.requests import (
     UpdateMetadataPartition,
     UpdateMetadataRequest,
 )
+from tests.unit.broker.conftest import build_batch, marker, transactional
 
 TP = TopicPartition("t", 0)
 REPLICAS = (BrokerId(1), BrokerId(2), BrokerId(3))
@@ -231,3 +232,19 @@ def partition(room):
         room.write(partition, b"x", b"y")
     partition.replica.high_watermark = 4
     return partition
+
+
+@pytest.fixture
+def with_transactions(room):
+    """Offset 0 is plain, 1 is of an aborted transaction whose marker is at 2, 3 of an open one, 4 plain."""
+    made = room.lead(epoch=0, isr=(1,))
+    for each in (
+        build_batch(1, base_offset=0, epoch=0),
+        transactional(build_batch(1, base_offset=1, epoch=0, producer=(7, 0, 0))),
+        marker(0, (7, 0), 2),
+        transactional(build_batch(1, base_offset=3, epoch=0, producer=(7, 0, 1))),
+        build_batch(1, base_offset=4, epoch=0),
+    ):
+        made.log.append_as_follower(each)
+    made.replica.high_watermark = 5
+    return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,15 +13,18 @@ from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.transactions import AbortedTransaction
 from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
 from barnabas.broker.disk.file_records import FileRecords
-from barnabas.broker.replicas.interface import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP, FetchPartition
+from barnabas.broker.replicas import turn
+from barnabas.broker.replicas.interface import LATEST_TIMESTAMP, FetchPartition
 from barnabas.broker.replicas.read import Reader
 from barnabas.cluster.model.brokers import Broker
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.requests import UpdateMetadataRequest
-from tests.unit.broker.conftest import build_batch, marker, transactional
+from tests.unit.broker.conftest import marker
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 0)
+
+
 MB = 1 << 20
 
 
@@ -227,27 +231,6 @@ async def test_unreadable_batches_are_reported_and_the_others_served(reader, par
     assert fetch(reader, 0, size=size).result()[TP].error is ErrorCode.NONE
 
 
-@pytest.mark.usefixtures("partition")
-async def test_listed_offsets(reader):
-    latest = await reader.list_offset(TP, LATEST_TIMESTAMP)
-    assert (latest.error, latest.offset, latest.leader_epoch) == (ErrorCode.NONE, 4, 3)
-    earliest = await reader.list_offset(TP, EARLIEST_TIMESTAMP)
-    assert (earliest.offset, earliest.leader_epoch) == (0, 3)
-    found = await reader.list_offset(TP, 1_700_000_000_001)
-    assert (found.offset, found.timestamp, found.leader_epoch) == (1, 1_700_000_000_001, 3)
-    assert (await reader.list_offset(TP, 1_800_000_000_000)).offset == -1
-    assert (await reader.list_offset(OTHER, LATEST_TIMESTAMP)).error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-
-
-async def test_a_new_leader_does_not_know_the_end_yet(room, reader, partition):
-    room.lead(epoch=4)
-    assert partition.replica.epoch_start_offset == 6
-    for timestamp in (LATEST_TIMESTAMP, 1_800_000_000_000):
-        assert (await reader.list_offset(TP, timestamp)).error is ErrorCode.OFFSET_NOT_AVAILABLE
-    assert (await reader.list_offset(TP, 1_700_000_000_001)).offset == 1
-    assert (await reader.list_offset(TP, EARLIEST_TIMESTAMP)).offset == 0
-
-
 async def test_the_end_of_an_epoch(reader, partition):
     assert partition.log.latest_epoch == 3
     found = reader.end_offset_for(TP, 3)
@@ -264,38 +247,6 @@ async def test_the_producers_of_a_log(room, reader):
     assert (found.producer_id, found.epoch, found.last_sequence) == (7, 2, 6)
 
 
-async def test_a_lookup_by_time_among_records_that_nobody_can_read(room, reader, patch_batch):
-    partition = room.lead(isr=(1,))
-    liar = patch_batch(room.batch(b"a", b"b"), 21, b"\x00\x04")
-    partition.log.append_as_leader(liar, partition.replica.leader_epoch)
-    room.hosted.grew(partition)
-    assert (await reader.list_offset(TP, 5)).error is ErrorCode.CORRUPT_MESSAGE
-
-
-async def test_a_lookup_by_time_whose_log_is_closed_meanwhile_fails_no_disk(room, reader, patch_batch):
-    partition = room.lead(isr=(1,))
-    # The header promises a later record than there is, so the lookup goes on behind a pause.
-    liar = patch_batch(build_batch(2, timestamps=[10, 20], codec=1), 35, (99).to_bytes(8))
-    partition.log.append_as_leader(liar, partition.replica.leader_epoch)
-    looking = asyncio.ensure_future(reader.list_offset(TP, 50))
-    await asyncio.sleep(0)
-    assert not looking.done()
-    room.hosted.remove(TP, delete=True)
-    assert (await looking).error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-    assert list(room.hosted.offline) == []
-
-
-async def test_a_lookup_by_time_on_a_disk_that_fails(room, reader, monkeypatch):
-    partition = room.lead(isr=(1,))
-
-    def failing(*_):
-        raise KafkaStorageError(room.logs.live[0], "reading")
-
-    monkeypatch.setattr(partition.log, "batch_since", failing)
-    assert (await reader.list_offset(TP, 5)).error is ErrorCode.KAFKA_STORAGE_ERROR
-    assert list(room.hosted.offline) == [TP]
-
-
 async def test_topics_compressed_with_zstd_are_for_clients_that_know_it(room, reader):
     partition = room.lead(isr=(1,))
     room.write(partition, b"a")
@@ -309,22 +260,6 @@ async def test_topics_compressed_with_zstd_are_for_clients_that_know_it(room, re
         wanted = {TP: FetchPartition(0, MB, allow_zstd=allow_zstd)}
         answer = reader.fetch(wanted, max_wait_ms=60_000, min_bytes=1, max_bytes=MB)
         assert answer.result()[TP].error is error
-
-
-@pytest.fixture
-def with_transactions(room):
-    """Offset 0 is plain, 1 is of an aborted transaction whose marker is at 2, 3 of an open one, 4 plain."""
-    made = room.lead(epoch=0, isr=(1,))
-    for each in (
-        build_batch(1, base_offset=0, epoch=0),
-        transactional(build_batch(1, base_offset=1, epoch=0, producer=(7, 0, 0))),
-        marker(0, (7, 0), 2),
-        transactional(build_batch(1, base_offset=3, epoch=0, producer=(7, 0, 1))),
-        build_batch(1, base_offset=4, epoch=0),
-    ):
-        made.log.append_as_follower(each)
-    made.replica.high_watermark = 5
-    return made
 
 
 async def test_read_committed_ends_at_the_last_stable_offset_and_gets_aborted_transactions(
@@ -348,46 +283,6 @@ async def test_read_committed_ends_at_the_last_stable_offset_and_gets_aborted_tr
     with_transactions.replica.high_watermark = 6
     reader._hosted.high_watermark_rose(with_transactions)
     assert (await waiting)[TP].last_stable_offset == 6
-
-
-async def test_read_committed_offsets_end_there_too(reader, with_transactions):
-    assert (await reader.list_offset(TP, LATEST_TIMESTAMP)).offset == 5
-    assert (await reader.list_offset(TP, LATEST_TIMESTAMP, read_committed=True)).offset == 3
-    time = 1_700_000_000_000
-    with_transactions.log.append_as_follower(build_batch(1, base_offset=5, epoch=0, timestamps=[time + 9]))
-    with_transactions.replica.high_watermark = 6
-    assert (await reader.list_offset(TP, time + 9)).offset == 5
-    assert (await reader.list_offset(TP, time + 9, read_committed=True)).offset == -1
-
-
-async def test_no_time_below_the_earliest_is_answered(reader, partition):
-    """Version 7 asks for the largest timestamp with -3; 2.8 gave the first record's offset, 0."""
-    assert (await reader.list_offset(TP, -3)).error is ErrorCode.UNSUPPORTED_VERSION
-    assert reader.offsets_before(TP, -3, 9, -1) is ErrorCode.UNSUPPORTED_VERSION
-    assert partition.replica.is_leader
-
-
-async def test_old_consumers_see_the_starts_of_segments_and_the_high_watermark(room, reader, partition):
-    partition.log.seal_active()
-    room.write(partition, b"z")
-    assert list(reader.offsets_before(TP, -1, 9, -1)) == [4, 0]
-    assert list(reader.offsets_before(TP, -1, 9, -2)) == [7, 6, 0]
-    assert list(reader.offsets_before(TP, 0, 9, -2)) == []
-
-
-async def test_followers_tell_old_offsets_to_tools_alone(room, reader):
-    room.know(TP)
-    assert reader.offsets_before(TP, -1, 1, -2) is ErrorCode.NOT_LEADER_OR_FOLLOWER
-    room.follow()
-    assert reader.offsets_before(TP, -1, 1, -1) is ErrorCode.NOT_LEADER_OR_FOLLOWER
-    assert list(reader.offsets_before(TP, -2, 1, -2)) == [0]
-
-
-async def test_a_segment_that_is_gone_fails_its_directory(room, reader, partition):
-    for span in partition.log.spans():
-        span.path.unlink()
-    assert reader.offsets_before(TP, -1, 1, -1) is ErrorCode.KAFKA_STORAGE_ERROR
-    assert room.hosted.get(TP) is None
 
 
 @pytest.fixture
@@ -480,3 +375,47 @@ async def test_without_a_selector_the_leader_serves_all(room, reader, partition)
     room.know(TP)
     caught_up(partition, 2, 4)
     assert fetch(reader, rack="near").result()[TP].preferred_read_replica == -1
+
+
+@pytest.mark.parametrize("is_of_many", [False, True])
+async def test_a_fetch_whose_client_has_gone_does_not_wait_for_days(room, is_of_many):
+    """Its client had asked for 24 days; Kafka keeps such an operation all that time."""
+    room.lead()
+    reader, wanted = Reader(room.hosted), {TP: FetchPartition(0, 1_000)}
+    for _ in range(5_000):
+        if is_of_many:
+            answer = asyncio.ensure_future(reader.wait(wanted, max_wait_ms=2**31 - 1, min_bytes=1))
+            await asyncio.sleep(0)
+        else:
+            answer = reader.fetch(wanted, max_wait_ms=2**31 - 1, min_bytes=1, max_bytes=1_000)
+        assert not answer.done()
+        answer.cancel()
+        await asyncio.wait([answer])
+    await asyncio.sleep(0)
+    assert room.hosted.fetches.delayed == 0
+    assert room.hosted.fetches.watched < 2_000
+
+
+async def test_many_partitions_are_not_looked_up_in_one_turn(room, monkeypatch):
+    """100,000 partitions that nobody knows took 74 ms of CPU time."""
+    monkeypatch.setattr(turn, "TURN_S", 0.0)
+    loop, passes, looked_up = asyncio.get_running_loop(), 0, Counter()
+
+    def count():
+        nonlocal passes
+        passes += 1
+        loop.call_soon(count)
+
+    known = room.hosted.absence
+    monkeypatch.setattr(room.hosted, "absence", lambda tp: looked_up.update([passes]) or known(tp))
+    count()
+    wanted = {TopicPartition("nobody's", number): FetchPartition(0, 1_000) for number in range(100)}
+    await Reader(room.hosted).wait(wanted, max_wait_ms=60_000, min_bytes=1)
+    assert sum(looked_up.values()) == 100
+    assert max(looked_up.values()) < 10
+
+
+async def test_who_does_not_wait_reads_at_once(room):
+    partition = room.lead()
+    await Reader(room.hosted).wait({TP: FetchPartition(0, 1_000)}, max_wait_ms=0, min_bytes=1)
+    assert partition.replica.high_watermark == 0
