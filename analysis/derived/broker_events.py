@@ -34,16 +34,16 @@ def broker_events(events: DataFrame, lives: DataFrame) -> DataFrame:
         "subject", sf.explode("targets")
     )
     said = events.where(is_kind(*kinds)).select(*BROKER_EVENTS_COLUMNS)
-    return said.unionByName(_edges(sent)).unionByName(_edges(_offline(events.where(own), events, lives)))
+    return said.unionByName(_edges(sent)).unionByName(_edges(_offline(events.where(own), lives)))
 
 
-def _offline(own: DataFrame, events: DataFrame, lives: DataFrame) -> DataFrame:
+def _offline(own: DataFrame, lives: DataFrame) -> DataFrame:
     offline = is_kind(Kind.ISR_REMOVAL, Kind.REPLICAS_OFFLINE) | (
         is_kind(Kind.REPLICA_CHANGE) & (sf.col("to") == "OfflineReplica")
     )
     deleted = lives.where("deleted is not null").select(*LIFE, "deleted")
     return (
-        with_life(own.where(offline), events)
+        with_life(own.where(offline), lives)
         .join(deleted, list(LIFE), "left")
         .where(sf.coalesce(sf.col("time") < sf.col("deleted") - sf.lit(CLOCKS), sf.lit(col=True)))
         .withColumn("subject", sf.col("replica"))

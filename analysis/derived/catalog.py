@@ -48,7 +48,7 @@ DERIVED: tuple[Table, ...] = (
     Table("controllers", ("events",), controllers),
     Table("lives", ("events",), lives),
     Table("broker_events", ("events", "lives"), broker_events),
-    Table("states", ("events",), states),
+    Table("states", ("events", "lives"), states),
     Table("leaders", ("states", "lives"), leaders),
     Table("isr", ("states", "lives"), isr),
     Table("requests", ("events", "controllers"), requests),

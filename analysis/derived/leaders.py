@@ -61,27 +61,25 @@ def leaders(states: DataFrame, lives: DataFrame) -> DataFrame:
 
 
 def _leaderships(states: DataFrame) -> DataFrame:
-    by_version = sf.struct("version", "first_logged")
+    by_version = ("version", "first_logged")
     moment = sf.when(sf.col("leader_epoch").isNull(), sf.col("first_logged"))
     since = sf.coalesce("decided", "first_logged")
+    first = ("since", "isr", "controller_epoch", "controller", "raw")
     return (
-        states.withColumn("moment", moment)
+        states.withColumns({"moment": moment, "since": since})
         .groupBy(*LIFE, "leader_epoch", "leader", "moment")
         .agg(
-            sf.min_by(since, by_version).alias("since"),
+            sf.min(sf.struct(*by_version, *first)).alias("first"),
+            sf.max(sf.struct(*by_version, "isr")).alias("last"),
             sf.min("led_at").alias("led_at"),
-            sf.min_by("isr", by_version).alias("isr"),
-            sf.max_by("isr", by_version).alias("last_isr"),
             sf.min("version").alias("version"),
             sf.max("version").alias("last_version"),
-            sf.min_by("controller_epoch", by_version).alias("controller_epoch"),
-            sf.min_by("controller", by_version).alias("controller"),
             sf.min("from").alias("from"),
             sf.max("replicas").alias("replicas"),
             sf.max("election").alias("election"),
-            sf.min_by("raw", by_version).alias("raw"),
         )
-        .drop("moment")
+        .withColumns({"last_isr": sf.col("last.isr")} | {name: sf.col(f"first.{name}") for name in first})
+        .drop("moment", "first", "last")
     )
 
 

@@ -43,17 +43,17 @@ def lives(events: DataFrame) -> DataFrame:
     broker is sent nothing, and a broker in controlled shutdown first moves its leaderships. A broker that
     loses its session just before it stops looks the same, but then the partition's leader epoch rises later.
     """
-    born = (
-        _births(events)
+    births = (
+        events.where(is_kind(Kind.PARTITION_NEW) & sf.col("from").isin(*_NONEXISTENT))
         .groupBy(*PARTITION, sf.col("time").alias("born"))
         .agg(sf.max("replicas").alias("replicas"))
     )
-    born = _numbered(born, events, sf.col("born"), sf.lit(col=False))
+    born = _numbered(births, births, sf.col("born"), sf.lit(col=False))
     ends = is_kind(Kind.PARTITION_DOWN) & sf.col("to").isin(*_NONEXISTENT)
     ends = ends | (is_kind(*_MARKED) & (sf.col("leader") == DELETING))
     said = events.where(ends & sf.col("topic").isNotNull()).select(*_ENDING)
-    stopped = _last(with_life(_stopped(events), events), events)
-    deleted = with_life(said, events).unionByName(stopped).groupBy(*LIFE).agg(sf.min("time").alias("deleted"))
+    stopped = _last(with_life(_stopped(events), births), events, births)
+    deleted = with_life(said, births).unionByName(stopped).groupBy(*LIFE).agg(sf.min("time").alias("deleted"))
     return born.join(deleted, list(LIFE), "full").select(*LIFE, "born", "deleted", "replicas")
 
 
@@ -83,32 +83,37 @@ def _stopped(events: DataFrame) -> DataFrame:
     )
 
 
-def _last(stopped: DataFrame, events: DataFrame) -> DataFrame:
+def _last(stopped: DataFrame, events: DataFrame, births: DataFrame) -> DataFrame:
     """Select those after which no line of the same incarnation has a higher leader epoch."""
     known = events.where("leader_epoch is not null and topic is not null").select(
         *PARTITION, "time", "role", "leader_epoch"
     )
     few = known.join(stopped.select(*PARTITION).distinct(), list(PARTITION), "left_semi")
-    newest = with_life(few, events).groupBy(*LIFE).agg(sf.max("leader_epoch").alias("newest"))
+    newest = with_life(few, births).groupBy(*LIFE).agg(sf.max("leader_epoch").alias("newest"))
     return stopped.join(newest, list(LIFE)).where("leader_epoch >= newest").drop("newest")
 
 
 _MARKED = (OtherKind.UPDATE_METADATA_SENDING, Kind.METADATA_CACHED, Kind.LEADER_AND_ISR_SENDING)
 
 
-def with_life(lines: DataFrame, events: DataFrame) -> DataFrame:
+def with_life(lines: DataFrame, lives: DataFrame) -> DataFrame:
     """Add the column ``life`` to ``lines``, each of which is about one partition.
+
+    Args:
+        lines: The rows to extend.
+        lives: The table ``lives``, of which ``topic``, ``partition`` and ``born`` are used.
 
     A line belongs to the latest creation before it by the clock. A broker's clock may be behind that of the
     controller which created the topic, so a broker's line of leader epoch 0 just before a creation belongs to
     the new topic, unless another creation is just before that line.
     """
     early = (sf.col("role") == "broker") & (sf.col("leader_epoch") == 0)
-    return _numbered(lines, events, sf.col("time"), sf.coalesce(early, sf.lit(col=False)))
+    return _numbered(lines, lives, sf.col("time"), sf.coalesce(early, sf.lit(col=False)))
 
 
-def _numbered(frame: DataFrame, events: DataFrame, moment: Column, early: Column) -> DataFrame:
-    births = _births(events).groupBy(*PARTITION).agg(sf.collect_set("time").alias("births"))
+def _numbered(frame: DataFrame, lives: DataFrame, moment: Column, early: Column) -> DataFrame:
+    born = lives.where("born is not null")
+    births = born.groupBy(*PARTITION).agg(sf.collect_set("born").alias("births"))
 
     def between(since: Column, until: Column) -> Column:
         return sf.exists("births", lambda birth: (birth > since) & (birth <= until))
@@ -121,7 +126,3 @@ def _numbered(frame: DataFrame, events: DataFrame, moment: Column, early: Column
         .withColumn("life", sf.when(sf.col("births").isNull(), 0).otherwise(count))
         .drop("births")
     )
-
-
-def _births(events: DataFrame) -> DataFrame:
-    return events.where(is_kind(Kind.PARTITION_NEW) & sf.col("from").isin(*_NONEXISTENT))

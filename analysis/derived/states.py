@@ -32,10 +32,13 @@ _TELLING = (
 PLACE = ("source", "block", "line")
 """The columns that say where a line is."""
 
+_BEST = (*PLACE, "isr", "raw")
+"""The columns that a state has from the best line about it."""
+
 _KEY = (*LIFE, "leader_epoch", "version", "leader", "members", "moment")
 
 
-def states(events: DataFrame) -> DataFrame:
+def states(events: DataFrame, lives: DataFrame) -> DataFrame:
     """Compute one row for each state of each partition, whichever lines it is known from.
 
     Columns: ``topic``, ``partition``, ``life``, ``leader_epoch`` (null for releases up to 1.0 of which only
@@ -47,7 +50,7 @@ def states(events: DataFrame) -> DataFrame:
     leader was elected, as a value of ``Election``; null if no line says so), ``raw`` (the most informative
     line), ``source``, ``block`` and ``line`` (its place).
     """
-    lines = with_life(events.where(is_kind(*_TELLING) & sf.col("topic").isNotNull()), events)
+    lines = with_life(events.where(is_kind(*_TELLING) & sf.col("topic").isNotNull()), lives)
     lines = lines.withColumns(
         {
             "leader": sf.when(is_kind(Kind.LEADER_STARTS), sf.col("broker")).otherwise(sf.col("leader")),
@@ -79,7 +82,7 @@ def _deduplicated(lines: DataFrame) -> DataFrame:
     decision = is_kind(*DECISIONS)
     # The best line about a state is the controller's decision, then the leader's own line.
     rank = sf.when(decision, 0).when(is_kind(Kind.LEADER_STARTS), 1).otherwise(2)
-    return lines.groupBy(*_KEY).agg(
+    merged = lines.groupBy(*_KEY).agg(
         sf.min(sf.when(decision, sf.col("time"))).alias("decided"),
         sf.min("time").alias("first_logged"),
         sf.min(sf.when(is_kind(Kind.LEADER_STARTS), sf.col("time"))).alias("led_at"),
@@ -87,14 +90,14 @@ def _deduplicated(lines: DataFrame) -> DataFrame:
         sf.min("state_controller_epoch").alias("state_epoch"),
         sf.min_by("controller", sf.when(decision, sf.col("time"))).alias("controller"),
         sf.max("replicas").alias("replicas"),
-        sf.min_by("isr", sf.struct(rank, "time")).alias("isr"),
         sf.min_by("from", sf.when(is_kind(Kind.PARTITION_ONLINE), sf.col("time"))).alias("from"),
         sf.min_by("replica", sf.when(is_kind(Kind.ISR_REMOVAL), sf.col("time"))).alias("removed"),
         sf.max("election").alias("election"),
-        *(sf.min_by(name, sf.struct(rank, "time", *PLACE)).alias(name) for name in ("raw", *PLACE)),
-        sf.min(rank).alias("rank"),
+        # One minimum of whole rows; Spark keeps a copy of the order beside each value of min_by.
+        sf.min(sf.struct(rank.alias("rank"), "time", *_BEST)).alias("best"),
         sf.max(is_kind(CompanionKind.ISR_UPDATED)).alias("is_own"),
     )
+    return _with_best(merged, "rank", *_BEST)
 
 
 def _with_epochs(lines: DataFrame) -> DataFrame:
@@ -133,17 +136,20 @@ def _with_versions(lines: DataFrame) -> DataFrame:
 
 
 def _merged(lines: DataFrame) -> DataFrame:
-    best = sf.struct("rank", "first_logged")
-    return lines.groupBy(*_KEY).agg(
+    merged = lines.groupBy(*_KEY).agg(
         sf.min("decided").alias("decided"),
         sf.min("first_logged").alias("first_logged"),
         sf.min("led_at").alias("led_at"),
         sf.coalesce(sf.min("decider_epoch"), sf.min("state_epoch")).alias("controller_epoch"),
         sf.min("controller").alias("controller"),
         sf.max("replicas").alias("replicas"),
-        sf.min_by("isr", best).alias("isr"),
         sf.min("from").alias("from"),
         sf.min("removed").alias("removed"),
         sf.max("election").alias("election"),
-        *(sf.min_by(name, best).alias(name) for name in ("raw", *PLACE)),
+        sf.min(sf.struct("rank", "first_logged", *_BEST)).alias("best"),
     )
+    return _with_best(merged, *_BEST)
+
+
+def _with_best(rows: DataFrame, *names: str) -> DataFrame:
+    return rows.withColumns({name: sf.col(f"best.{name}") for name in names}).drop("best")

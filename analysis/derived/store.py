@@ -29,6 +29,9 @@ _FEW = 20_000
 Spark then evaluates filters while it plans, and drops what is empty: most plans need no job at all.
 """
 
+_SMALL = 2_000
+"""The most rows of a derived table that become part of Spark's plans, which then read no files."""
+
 _AT_ONCE = 3
 """The number of tables that are computed at the same time; one alone leaves most of a machine idle."""
 
@@ -46,14 +49,17 @@ def derive(spark: SparkSession, folder: str | Path) -> dict[str, DataFrame]:
     Returns:
         All tables by name, ``events`` too, as they are read from the folder.
     """
-    if isinstance(folder, Path) and _has_few(folder / EVENTS_TABLE):
+    if isinstance(folder, Path) and _count(folder / EVENTS_TABLE) <= _FEW:
         stored = pq.read_table(folder / EVENTS_TABLE, schema=EVENTS_ARROW)
         return _derived(spark.createDataFrame(stored, EVENTS), _keeping_here(spark, folder))
 
     def keep(name: str, rows: DataFrame) -> DataFrame:
         rows.write.mode("overwrite").parquet(_path(folder, name))
         # Read the table back, so that tables computed from it do not compute it again.
-        return _stored(spark, folder, name, rows.schema)
+        kept = _stored(spark, folder, name, rows.schema)
+        if isinstance(folder, Path) and _count(folder / name) <= _SMALL:
+            return spark.createDataFrame(pq.read_table(folder / name, schema=DERIVED_ARROW[name]), kept.schema)
+        return kept
 
     return _derived(_stored(spark, folder, EVENTS_TABLE, EVENTS), keep)
 
@@ -82,8 +88,9 @@ def _derived(events: DataFrame, keep: _Keep) -> dict[str, DataFrame]:
     return {name: table.result() for name, table in tables.items()}
 
 
-def _has_few(events: Path) -> bool:
-    return bool(sum(pq.read_metadata(part).num_rows for part in events.glob("*.parquet")) <= _FEW)
+def _count(table: Path) -> int:
+    """Return the number of rows of a local table."""
+    return sum(int(pq.read_metadata(part).num_rows) for part in table.glob("*.parquet"))
 
 
 def _keeping_here(spark: SparkSession, folder: Path) -> _Keep:

@@ -54,7 +54,7 @@ def unavailability(
     up = sf.col("leader") > NO_LEADER
     was_up = ~sf.coalesce(sf.lag("down").over(order), sf.lit(col=False))
     begins = (sf.col("down") | sf.col("was_down")) & was_up
-    marks = _marks(events, states).withColumns(
+    marks = _marks(events, states, lives).withColumns(
         {
             "begins": begins,
             "leader_before": sf.last(sf.when(up, sf.col("leader")), ignorenulls=True).over(before),
@@ -67,7 +67,7 @@ def unavailability(
     return _described(_runs(marks.withColumn("run", run)), events, leaders, controllers, lives)
 
 
-def _marks(events: DataFrame, states: DataFrame) -> DataFrame:
+def _marks(events: DataFrame, states: DataFrame, lives: DataFrame) -> DataFrame:
     """Collect the lines that show a partition with or without a leader."""
     own = sf.col("role") == "controller"
     failed = (
@@ -78,7 +78,7 @@ def _marks(events: DataFrame, states: DataFrame) -> DataFrame:
     lost = is_kind(Kind.ISR_REMOVAL) & (sf.col("leader") == NO_LEADER)
     down = (is_kind(Kind.PARTITION_DOWN) & sf.col("to").isin(*_OFFLINE)) | lost | failed
     up = is_kind(Kind.PARTITION_ONLINE) & (sf.col("leader") > NO_LEADER)
-    said = with_life(events.where(own & (down | up) & sf.col("topic").isNotNull()), events).select(
+    said = with_life(events.where(own & (down | up) & sf.col("topic").isNotNull()), lives).select(
         *LIFE, "controller_epoch", "time", "leader_epoch", "leader",
         down.alias("down"),
         (up & sf.col("from").isin(*_OFFLINE)).alias("was_down"),

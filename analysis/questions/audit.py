@@ -43,7 +43,7 @@ _EXAMINED_MAX = 10_000
 _NO_PLACE: dict[str, str] = {"topic": "string", "partition": "int", "leader_epoch": "int", "broker": "int"}
 
 
-def safety_audit(events: DataFrame, states: DataFrame, requests: DataFrame) -> DataFrame:
+def safety_audit(events: DataFrame, lives: DataFrame, states: DataFrame, requests: DataFrame) -> DataFrame:
     """Find everything that breaks a rule on which Kafka's safety depends; empty for a sound cluster.
 
     Columns: ``check`` (a key of ``CHECKS``), ``time``, ``topic``, ``partition``, ``leader_epoch``,
@@ -52,7 +52,7 @@ def safety_audit(events: DataFrame, states: DataFrame, requests: DataFrame) -> D
     """
     findings = (
         leader_epoch_fell(states),
-        leader_epoch_repeated(events),
+        leader_epoch_repeated(events, lives),
         two_leaders(states),
         leader_outside_isr(states),
         two_controllers(events),
@@ -84,14 +84,14 @@ def leader_epoch_fell(states: DataFrame) -> DataFrame:
     )  # fmt: skip
 
 
-def leader_epoch_repeated(events: DataFrame) -> DataFrame:
+def leader_epoch_repeated(events: DataFrame, lives: DataFrame) -> DataFrame:
     """Find elections that a controller logged with different zkVersions in one leader epoch."""
     elected = events.where(is_kind(Kind.PARTITION_ONLINE)).where(
         "leader_epoch is not null and version is not null"
     )
     repeated = _of_several(elected.groupBy(*PARTITION, "leader_epoch"), "version")
     return _findings(
-        with_life(_suspected(elected, repeated, *PARTITION, "leader_epoch"), events)
+        with_life(_suspected(elected, repeated, *PARTITION, "leader_epoch"), lives)
         .groupBy(*LIFE, "leader_epoch")
         .agg(
             sf.array_sort(sf.collect_set("version")).alias("versions"),

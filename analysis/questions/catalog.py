@@ -21,7 +21,7 @@ QUESTIONS: tuple[Table, ...] = (
     Table("clock_skew", ("events", "leaders"), clock_skew),
     Table("controller_epochs", ("controllers",), controller_epochs),
     Table("departures", ("events", "unavailability", "lives"), departures),
-    Table("failovers", ("events", "unavailability", "controllers", "requests"), failovers),
+    Table("failovers", ("events", "lives", "unavailability", "controllers", "requests"), failovers),
     Table("write_stalls", ("unavailability", "isr"), write_stalls),
     Table("partitions_without_leader", ("unavailability",), partitions_without_leader),
     Table("leaderless_minutes", ("unavailability",), leaderless_minutes),
@@ -33,6 +33,6 @@ QUESTIONS: tuple[Table, ...] = (
     Table("unclean_elections", ("leaders",), unclean_elections),
     Table("failed_elections", ("events",), failed_elections),
     Table("preferred_imbalance", ("leaders",), preferred_imbalance),
-    Table("safety_audit", ("events", "states", "requests"), safety_audit),
+    Table("safety_audit", ("events", "lives", "states", "requests"), safety_audit),
 )
 """The questions; each answer is small and in reading order."""

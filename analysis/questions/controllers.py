@@ -70,7 +70,7 @@ def _gone(events: DataFrame, unavailability: DataFrame, lives: DataFrame) -> Dat
     named = sf.concat_ws("-", "topic", "partition")
     ended = lives.where("deleted is not null").select(*LIFE, "deleted")
     gone = (
-        with_life(events.where((sf.col("role") == "controller") & offline), events)
+        with_life(events.where((sf.col("role") == "controller") & offline), lives)
         .join(ended, list(LIFE), "left")
         .where(sf.coalesce(sf.col("time") < sf.col("deleted") - sf.lit(CLOCKS), sf.lit(col=True)))
         .select(sf.col("replica").alias("broker"), "controller_epoch", "time", named.alias("partition"))

@@ -22,7 +22,11 @@ _STORY = ("controller_epoch", "broker", "story")
 
 
 def failovers(
-    events: DataFrame, unavailability: DataFrame, controllers: DataFrame, requests: DataFrame
+    events: DataFrame,
+    lives: DataFrame,
+    unavailability: DataFrame,
+    controllers: DataFrame,
+    requests: DataFrame,
 ) -> DataFrame:
     """List what happened after each loss of a broker that led partitions or was the controller.
 
@@ -45,7 +49,7 @@ def failovers(
     """
     lost = _stories(_losses(unavailability))
     ends = (
-        _followed(lost, events)
+        _followed(lost, events, lives)
         .groupBy(*_STORY)
         .agg(
             sf.max("followed").alias("followed"),
@@ -101,9 +105,9 @@ def _gathered(lost: DataFrame) -> DataFrame:
     )
 
 
-def _followed(lost: DataFrame, events: DataFrame) -> DataFrame:
+def _followed(lost: DataFrame, events: DataFrame, lives: DataFrame) -> DataFrame:
     """Find when the live replicas of each moved partition followed its new leader."""
-    follows = with_life(events.where(is_kind(Kind.FOLLOWER_STARTS)), events).select(
+    follows = with_life(events.where(is_kind(Kind.FOLLOWER_STARTS)), lives).select(
         *LIFE, "leader_epoch", sf.col("broker").alias("follower"), sf.col("time").alias("followed")
     )
     return (

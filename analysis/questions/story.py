@@ -41,16 +41,17 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         min_insync: min.insync.replicas as given by the operator; None to take it from the logs.
     """
     events = tables["events"].where("time is not null")
-    marked = _marks(events)
+    lives = tables["lives"]
+    marked = _marks(events, lives)
     frames = (
         tables["broker_events"].orderBy("time", "source", "block", "line"),
         _troubled(tables["states"], marked),
-        _epochless(events),
+        _epochless(events, lives),
         marked,
-        _led(events, marked),
+        _led(events, lives, marked),
         _spoken(events),
         _controllers(tables["controllers"], events),
-        tables["lives"].where("deleted is not null").select(*LIFE, "deleted"),
+        lives.where("deleted is not null").select(*LIFE, "deleted"),
     )
     with threads(_AT_ONCE) as pool:
         lines, states, decisions, marks, led, spoken, controllers, deleted = pool.map(_collected, frames)
@@ -124,12 +125,12 @@ def _troubled(states: DataFrame, marked: DataFrame) -> DataFrame:
     )
 
 
-def _epochless(events: DataFrame) -> DataFrame:
+def _epochless(events: DataFrame, lives: DataFrame) -> DataFrame:
     """Select the decisions of releases up to 1.0, which lack the leader epoch of the requests after them."""
     lines = events.where(is_kind(Kind.PARTITION_ONLINE) & sf.col("leader_epoch").isNull())
     missing = sf.lit(None)
     return (
-        with_life(lines.where("topic is not null"), events)
+        with_life(lines.where("topic is not null"), lives)
         .withColumns(
             {
                 "decided": sf.col("time"),
@@ -147,25 +148,25 @@ def _epochless(events: DataFrame) -> DataFrame:
     )  # fmt: skip
 
 
-def _marks(events: DataFrame) -> DataFrame:
+def _marks(events: DataFrame, lives: DataFrame) -> DataFrame:
     failed = is_kind(Kind.PARTITION_CHANGE_FAILED) & sf.col("from").isin(*_NOT_LED)
     down = is_kind(Kind.PARTITION_DOWN) & sf.col("to").isin(*_OFFLINE)
     lines = events.where((sf.col("role") == "controller") & (failed | down) & sf.col("topic").isNotNull())
     said = sf.coalesce(sf.substring_index("trace", "\n", 1), "error", sf.lit("no reason given"))
     return (
-        with_life(lines, events)
+        with_life(lines, lives)
         .withColumn("reason", sf.when(failed, said))
         .select(*LIFE, "time", "controller_epoch", "reason", "source", "block", "line", "raw")
         .orderBy("time", "source", "block", "line")
     )
 
 
-def _led(events: DataFrame, marked: DataFrame) -> DataFrame:
+def _led(events: DataFrame, lives: DataFrame, marked: DataFrame) -> DataFrame:
     few = events.where(is_kind(Kind.LEADER_STARTS) & sf.col("broker").isNotNull()).join(
         marked.select(*PARTITION).distinct(), list(PARTITION), "left_semi"
     )
     return (
-        with_life(few, events)
+        with_life(few, lives)
         .select(*LIFE, "time", "leader_epoch", "broker", "source", "block", "line", "raw")
         .orderBy("time", "source", "block", "line")
     )

@@ -170,7 +170,7 @@ def is_return(run: Run, line: BrokerLine) -> bool:
     """Return whether a line of a broker's presence shows that its absence is over."""
     if line.kind in (Kind.LEADER_AND_ISR_BATCH, Kind.LEADER_AND_ISR_SENDING):
         # A controller still sends requests to a broker that is stopping, and at once after its loss.
-        last = max(each.time for what, each in run.marks if what is not What.BACK)
+        last = next(each.time for what, each in reversed(run.marks) if what is not What.BACK)
         is_stopping = run.first(What.STOP) is not None and run.first(What.END, What.START) is None
         return line.time > last + (_SHUTDOWN if is_stopping else _RESTART) and not _is_only_stopping(run)
     return not _is_only_stopping(run) or line.kind in SERVES

@@ -72,7 +72,7 @@ def test_a_broker_s_line_just_behind_a_creation_belongs_to_it_though_another_fol
         ("10:00:00,300", made),
     )
     events = read("".join(line.entry(f"2026-11-21 {time}") for time, line in lines))
-    told = with_life(events.where("role = 'broker'"), events).orderBy("time").collect()
+    told = with_life(events.where("role = 'broker'"), lives(events)).orderBy("time").collect()
     assert [row["life"] for row in told] == [1, 1]
 
 
@@ -114,6 +114,6 @@ def test_a_deletion_at_info_is_no_outage_and_takes_no_broker_away(
 def test_equal_leader_epochs_of_two_incarnations_are_two_leaderships(
     twice: DataFrame, settle: Callable[[DataFrame], DataFrame]
 ) -> None:
-    first, second = leaders(settle(states(twice)), settle(lives(twice))).orderBy("life").collect()
+    first, second = leaders(settle(states(twice, lives(twice))), settle(lives(twice))).orderBy("life").collect()
     assert (first["leader"], first["until"].minute, first["ended"]) == (1, 5, DELETED)
     assert (second["leader"], second["led_at"].second, second["until"]) == (2, 59, None)

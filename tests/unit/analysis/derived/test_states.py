@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 import pytest
 from pyspark.sql import DataFrame
 
+from barnabas.analysis.derived.lives import lives
 from barnabas.analysis.derived.states import states
 
 pytestmark = pytest.mark.spark
@@ -28,7 +29,7 @@ def test_a_state_is_one_row_however_many_lines_hold_it(story: Mapping[str, DataF
 
 
 def test_a_line_in_two_files_changes_nothing(story: Mapping[str, DataFrame]) -> None:
-    twice = states(story["events"].union(story["events"]))
+    twice = states(story["events"].union(story["events"]), story["lives"])
     assert sorted(map(str, twice.collect())) == sorted(map(str, story["states"].collect()))
 
 
@@ -50,7 +51,8 @@ def test_up_to_1_0_decisions_without_epoch_stand_where_nothing_else_does(
         "Controller 0 epoch 1 sending become-leader LeaderAndIsr request "
         "(Leader:2,ISR:2,3,LeaderEpoch:0,ControllerEpoch:1) to broker 2 for partition [told,0]",
     )
-    rows = states(read(bare + again + other + told)).orderBy("topic", "first_logged").collect()
+    events = read(bare + again + other + told)
+    rows = states(events, lives(events)).orderBy("topic", "first_logged").collect()
     assert [(row["topic"], row["leader"], row["leader_epoch"], row["isr"]) for row in rows] == [
         ("old", 2, None, None),
         ("old", 3, None, None),

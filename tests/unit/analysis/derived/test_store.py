@@ -24,11 +24,13 @@ def test_tables_lie_beside_the_events_and_replace_former_ones(
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize("small", [0, store._SMALL])
 def test_few_rows_and_many_give_the_same_tables(
-    spark: SparkSession, stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: int
 ) -> None:
     (tmp_path / "events").symlink_to(stored / "events")
     monkeypatch.setattr(store, "_FEW", 0)
+    monkeypatch.setattr(store, "_SMALL", small)
     tables = store.derive(spark, tmp_path)
     for table in DERIVED:
         few, many = (spark.read.parquet(str(folder / table.name)) for folder in (stored, tmp_path))

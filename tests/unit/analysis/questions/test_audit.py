@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.controllers import controllers
+from barnabas.analysis.derived.lives import lives
 from barnabas.analysis.derived.requests import requests
 from barnabas.analysis.derived.states import states
 from barnabas.analysis.questions import audit
@@ -51,7 +52,7 @@ REFUSING = at(14, RequestLines(THREE, TWO, ControllerEpoch(2), 1).stale_update_m
 
 
 def test_a_sound_cluster_passes(story: Mapping[str, DataFrame]) -> None:
-    assert audit.safety_audit(story["events"], story["states"], story["requests"]).collect() == []
+    assert audit.safety_audit(story["events"], story["lives"], story["states"], story["requests"]).collect() == []
 
 
 def test_each_broken_rule_is_found_with_its_evidence(
@@ -59,7 +60,8 @@ def test_each_broken_rule_is_found_with_its_evidence(
 ) -> None:
     events = read(BROKEN, PRETENDER, OBEDIENT + REFUSING)
     asked = settle(requests(events, settle(controllers(events))))
-    rows = audit.safety_audit(events, settle(states(events)), asked).collect()
+    born = settle(lives(events))
+    rows = audit.safety_audit(events, born, settle(states(events, born)), asked).collect()
     found = {(row["check"], row["topic"] or row["broker"]): row for row in rows}
     assert set(found) == {
         (audit.LEADER_EPOCH_FELL, "fell"),
@@ -94,4 +96,5 @@ def test_a_clock_that_is_set_back_accuses_nobody(
     )
     events = read(obeying, controlling)
     asked = settle(requests(events, settle(controllers(events))))
-    assert audit.safety_audit(events, settle(states(events)), asked).collect() == []
+    born = settle(lives(events))
+    assert audit.safety_audit(events, born, settle(states(events, born)), asked).collect() == []

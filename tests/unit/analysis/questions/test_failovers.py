@@ -12,7 +12,7 @@ from barnabas.analysis.questions.failovers import failovers
 
 pytestmark = pytest.mark.spark
 
-NEEDS = ("events", "unavailability", "controllers", "requests")
+NEEDS = ("events", "lives", "unavailability", "controllers", "requests")
 
 
 def test_trigger_detection_election_request_leader_follower(story: Mapping[str, DataFrame]) -> None:
