@@ -58,7 +58,8 @@ def derive(spark: SparkSession, folder: str | Path) -> dict[str, DataFrame]:
         # Read the table back, so that tables computed from it do not compute it again.
         kept = _stored(spark, folder, name, rows.schema)
         if isinstance(folder, Path) and _count(folder / name) <= _SMALL:
-            return spark.createDataFrame(pq.read_table(folder / name, schema=DERIVED_ARROW[name]), kept.schema)
+            found = pq.read_table(folder / name, schema=DERIVED_ARROW[name])
+            return spark.createDataFrame(found, kept.schema)
         return kept
 
     return _derived(_stored(spark, folder, EVENTS_TABLE, EVENTS), keep)

@@ -165,10 +165,8 @@ def failed_directory(broker: int, time: datetime, observed: Observed) -> BrokerL
     """
     failures = (
         line
-        for line in observed.brokers
-        if line.kind == BrokerKind.DIRECTORY_FAILED
-        and line.subject == broker
-        and time - _OF_DIRECTORY <= line.time <= time + CLOCKS
+        for line in observed.failed_directories.get(broker, ())
+        if time - _OF_DIRECTORY <= line.time <= time + CLOCKS
     )
     return min(failures, key=lambda line: (line.role == "controller", line.time), default=None)
 

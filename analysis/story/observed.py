@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.certainty import Line, Lines
 
 NO_LEADER = -1
@@ -131,6 +132,7 @@ class Observed:
         as_brokers: Those of whose lines some are a broker's; a process of KRaft may be a controller only.
         deleted: When the topic of a partition's life was deleted.
         min_insync: min.insync.replicas as given by the operator; None to take it from ``brokers``.
+        failed_directories: The lines of ``brokers`` about failed log directories, by broker and time.
     """
 
     brokers: Sequence[BrokerLine] = ()
@@ -142,6 +144,15 @@ class Observed:
     as_brokers: frozenset[int] = frozenset()
     deleted: Mapping[tuple[str, int, int], datetime] = field(default_factory=dict)
     min_insync: int | None = None
+    failed_directories: Mapping[int, Sequence[BrokerLine]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Collect the lines that are looked for once for each outage."""
+        failed: dict[int, list[BrokerLine]] = {}
+        for line in self.brokers:
+            if line.kind == BrokerKind.DIRECTORY_FAILED and line.subject is not None:
+                failed.setdefault(line.subject, []).append(line)
+        object.__setattr__(self, "failed_directories", failed)
 
     def last_spoken(self, broker: int, until: datetime) -> datetime | None:
         """Return the time of the broker's last own line before ``until``."""

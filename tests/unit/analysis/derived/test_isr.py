@@ -47,7 +47,8 @@ def test_the_leader_s_server_log_tells_each_change_at_once(
     events = read(
         born.entry("2026-11-21 10:00:00,000"), server + said.format(2, 1, "1,2"), said.format(3, 2, "2")
     )
-    rows = isr(settle(states(events, lives(events))), settle(lives(events))).orderBy("version").collect()
+    born = settle(lives(events))
+    rows = isr(settle(states(events, born)), born).orderBy("version").collect()
     assert [
         (row["version"], row["leader_epoch"], row["size"], row["left"], row["joined"]) for row in rows
     ] == [

@@ -114,6 +114,7 @@ def test_a_deletion_at_info_is_no_outage_and_takes_no_broker_away(
 def test_equal_leader_epochs_of_two_incarnations_are_two_leaderships(
     twice: DataFrame, settle: Callable[[DataFrame], DataFrame]
 ) -> None:
-    first, second = leaders(settle(states(twice, lives(twice))), settle(lives(twice))).orderBy("life").collect()
+    born = settle(lives(twice))
+    first, second = leaders(settle(states(twice, born)), born).orderBy("life").collect()
     assert (first["leader"], first["until"].minute, first["ended"]) == (1, 5, DELETED)
     assert (second["leader"], second["led_at"].second, second["until"]) == (2, 59, None)

@@ -52,7 +52,8 @@ REFUSING = at(14, RequestLines(THREE, TWO, ControllerEpoch(2), 1).stale_update_m
 
 
 def test_a_sound_cluster_passes(story: Mapping[str, DataFrame]) -> None:
-    assert audit.safety_audit(story["events"], story["lives"], story["states"], story["requests"]).collect() == []
+    needed = (story[name] for name in ("events", "lives", "states", "requests"))
+    assert audit.safety_audit(*needed).collect() == []
 
 
 def test_each_broken_rule_is_found_with_its_evidence(
