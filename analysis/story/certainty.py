@@ -100,6 +100,18 @@ def latest(instant: Instant) -> datetime | None:
     return None
 
 
+def by(instant: Instant) -> datetime:
+    """Return the latest moment of what a line shows to have happened: each line has a time.
+
+    Raises:
+        ValueError: Nothing bounds the moment from above.
+    """
+    known = latest(instant)
+    if known is None:
+        raise ValueError(f"{instant} has no latest moment")
+    return known
+
+
 def moment(at_least: datetime | None, at_most: datetime | None, lines: Lines, why: str) -> Instant:
     """Return the moment between two others: a fact if they are equal, unknown (``why``) if both are None."""
     if at_least is None and at_most is None:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from barnabas.analysis.reading.events.kinds import Election
-from barnabas.analysis.story.certainty import Bound, Fact, Instant, Lines, latest
+from barnabas.analysis.story.certainty import Bound, Fact, Instant, Lines, by
 from barnabas.analysis.story.observed import NO_LEADER, State
 from barnabas.analysis.story.partitions import Life
 
@@ -34,10 +34,7 @@ class UncleanElection(NamedTuple):
     @property
     def time(self) -> datetime:
         """Return the latest moment of the election."""
-        known = latest(self.when)
-        if known is None:
-            raise AssertionError("a line shows the election, and each line has a time")
-        return known
+        return by(self.when)
 
 
 def unclean_elections(states: Iterable[State]) -> Iterator[UncleanElection]:

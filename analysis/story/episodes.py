@@ -15,7 +15,7 @@ from functools import partial
 from itertools import groupby, pairwise
 
 from barnabas.analysis.story.brokers import absences, begin_of
-from barnabas.analysis.story.certainty import Bound, Fact, Instant, Line, Lines, Unknown, between, latest
+from barnabas.analysis.story.certainty import Bound, Fact, Instant, Line, Lines, Unknown, between, by, latest
 from barnabas.analysis.story.elections import consecutive, unclean_elections
 from barnabas.analysis.story.observed import Controller, Observed, State
 from barnabas.analysis.story.partitions import History, IsrStep, Life, Outage, histories
@@ -82,10 +82,7 @@ class Episode:
     @property
     def since(self) -> datetime:
         """Return the latest moment at which it began."""
-        known = latest(self.begin)
-        if known is None:
-            raise AssertionError("a line shows that an episode has begun, and each line has a time")
-        return known
+        return by(self.begin)
 
     @property
     def until(self) -> datetime | None:
@@ -136,8 +133,7 @@ def _without_leader(stories: Iterable[History], newest: Mapping[tuple[str, int],
     for story in stories:
         is_newest = _is_newest(story.life, newest)
         for outage in story.outages:
-            if latest(outage.begin) is not None:
-                yield _of_outage(outage, is_newest=is_newest)
+            yield _of_outage(outage, is_newest=is_newest)
 
 
 def _of_outage(outage: Outage, *, is_newest: bool) -> Episode:

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from barnabas.analysis.story.brokers import Absence
 from barnabas.analysis.story.causes import Cause
-from barnabas.analysis.story.certainty import Instant, earliest, latest, moment
+from barnabas.analysis.story.certainty import Instant, by, earliest, latest, moment
 from barnabas.analysis.story.observed import CLOCKS, NO_LEADER
 from barnabas.analysis.story.partitions import History, Leadership, Outage, led
 
@@ -59,7 +59,7 @@ def without_dead_leaders(story: History, found: Sequence[Absence]) -> History:
     A controller elects such a broker before it notices the end of its process.
     """
     joined: list[Outage] = []
-    for outage in sorted(story.outages, key=_begin):
+    for outage in sorted(story.outages, key=lambda each: by(each.begin)):
         if joined and _is_elected_in_vain(joined[-1], outage, story, found):
             joined[-1] = _joined(joined[-1], outage)
         else:
@@ -68,10 +68,10 @@ def without_dead_leaders(story: History, found: Sequence[Absence]) -> History:
 
 
 def _is_elected_in_vain(before: Outage, after: Outage, story: History, found: Iterable[Absence]) -> bool:
-    elected, begin = before.shown, latest(after.begin)
+    elected, begin = before.shown, by(after.begin)
     if (
         before.leader_after is None or before.leader_after != after.leader_before
-        or elected is None or begin is None or latest(before.end) is not None
+        or elected is None or latest(before.end) is not None
         or any(gap.until > elected and gap.since < begin for gap in story.gaps)
     ):  # fmt: skip
         return False
@@ -87,13 +87,6 @@ def _was_gone(absence: Absence, time: datetime) -> bool:
     if gone is None or back is None or not _has_ended(absence):
         return False
     return gone - _LAUNCH <= time <= back
-
-
-def _begin(outage: Outage) -> datetime:
-    begin = latest(outage.begin)
-    if begin is None:
-        raise AssertionError("a line shows that a partition has no leader, and each line has a time")
-    return begin
 
 
 def _joined(before: Outage, after: Outage) -> Outage:

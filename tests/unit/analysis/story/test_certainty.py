@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.analysis.story.certainty import Bound, Duration, Fact, Instant, Unknown, between, moment
+from barnabas.analysis.story.certainty import Bound, Duration, Fact, Instant, Unknown, between, by, moment
 from barnabas.analysis.story.sentences import Rounding, at, duration, lasted
 
 TEN = datetime(2026, 11, 21, 10)  # noqa: DTZ001  (the logs' times have no zone)
@@ -80,3 +80,10 @@ def test_no_span_has_sixty_seconds(ms: int, said: str) -> None:
 def test_a_bound_is_rounded_outwards() -> None:
     span = timedelta(seconds=3.95)
     assert [duration(span, way) for way in (Rounding.DOWN, Rounding.UP)] == ["3.9 s", "4.0 s"]
+
+
+def test_what_happened_has_a_latest_moment() -> None:
+    assert by(Fact(TEN)) == by(Bound(None, TEN)) == TEN
+    for open_end in (Bound(TEN, None), Unknown("no line")):
+        with pytest.raises(ValueError, match="no latest moment"):
+            by(open_end)

@@ -1,0 +1,64 @@
+"""Costs: partitions without a leader, grouped by how that ended, with a duration that holds for each."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from barnabas.analysis.story.certainty import Bound, Duration, Fact, Instant, Unknown, moment
+from barnabas.analysis.story.costs import Cost, Ending, costs_of
+from barnabas.analysis.story.partitions import Outage
+from tests.unit.analysis.story.rows import at
+
+NEVER = Unknown("no line")
+
+
+def outage(partition: int, begin: Instant, end: Instant, leader: int | None = 2, **more: object) -> Outage:
+    return Outage(("t", partition, 0), begin, end, 1, leader, **more)  # type: ignore[arg-type]
+
+
+def cost(*outages: Outage) -> Cost:
+    (found,) = costs_of((1, each) for each in outages)
+    return found
+
+
+def seconds(number: float) -> timedelta:
+    return timedelta(seconds=number)
+
+
+@pytest.mark.parametrize(
+    ("one", "ending"),
+    [
+        (outage(0, Fact(at(0)), Fact(at(5))), Ending.MOVED),
+        (outage(0, Fact(at(0)), Fact(at(5)), leader=1), Ending.RETURNED),
+        (outage(0, Fact(at(0)), Fact(at(5)), deleted=True), Ending.DELETED),
+        (outage(0, Fact(at(0)), NEVER, leader=None), Ending.NOT_SHOWN),
+    ],
+)
+def test_an_outage_ends_in_one_of_four_ways(one: Outage, ending: Ending) -> None:
+    assert cost(one).ending is ending
+
+
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [
+        ((Fact(at(5)), Fact(at(5))), Fact(seconds(5))),
+        ((Fact(at(5)), Fact(at(7))), Bound(seconds(5), seconds(7))),
+        ((Fact(at(5)), moment(at(6), at(9), (), "")), Bound(seconds(5), seconds(9))),
+        ((Fact(at(5)), moment(at(6), None, (), "")), Bound(seconds(5), None)),
+        ((NEVER, NEVER), Unknown("the logs do not show when it ended")),
+        ((Fact(at(5)), NEVER), Unknown("the logs do not show when all of them ended")),
+    ],
+)
+def test_a_duration_holds_for_each_partition(ends: tuple[Instant, Instant], expected: Duration) -> None:
+    found = cost(*(outage(number, Fact(at(0)), end) for number, end in enumerate(ends)))
+    assert found.duration == expected
+    assert found.partitions == ("t-0", "t-1")
+
+
+def test_the_longest_come_first() -> None:
+    found = costs_of(
+        [(1, outage(0, Fact(at(0)), Fact(at(5)))), (2, outage(1, Fact(at(0)), Fact(at(50)), leader=2))]
+    )
+    assert [each.partitions for each in found] == [("t-1",), ("t-0",)]

@@ -1,0 +1,126 @@
+"""Sentences about incidents that no golden log leads to."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind
+from barnabas.analysis.story.certainty import Fact
+from barnabas.analysis.story.controllers import ControllerChange, Vacancy, vacancies
+from barnabas.analysis.story.costs import Cost, Ending
+from barnabas.analysis.story.elections import UncleanElection
+from barnabas.analysis.story.incident import Incident, IncidentKind
+from barnabas.analysis.story.observed import Controller, Observed
+from barnabas.analysis.story.sentences import headline
+from barnabas.analysis.story.shortages import minimums_of
+from tests.unit.analysis.story.rows import at, broker_line, line
+
+DAY = at(0).date()
+
+
+def told(kind: IncidentKind, **parts: object) -> str:
+    return headline(Incident(kind, at(0), None, **parts), DAY).text  # type: ignore[arg-type]
+
+
+def unclean(partition: int, leader: int, isr: tuple[int, ...]) -> UncleanElection:
+    return UncleanElection(("t", partition, 0), leader, 7, isr, Fact(at(partition)), (line("elected"),))
+
+
+def cost(*partitions: str, ending: Ending = Ending.MOVED) -> Cost:
+    return Cost(partitions, Fact(timedelta(seconds=4)), ending, (2,), 0, at(0), (line("led"),))
+
+
+def test_unclean_elections_are_named_with_what_they_may_have_lost() -> None:
+    assert told(IncidentKind.UNCLEAN, unclean=(unclean(0, 3, (1, 2)),)) == (
+        "Leaders were elected that were not in sync; broker 3, which was not in sync, was elected leader of "
+        "t-0 at 10:00:00.000: acknowledged records may be lost; no line shows a partition without a leader."
+    )
+    several = told(IncidentKind.UNCLEAN, unclean=tuple(unclean(number, 3, ()) for number in range(6)))
+    assert (
+        "6 leaders that were not in sync were elected of t-0, t-1, t-2, t-3 and 2 more, the first at "
+        "10:00:00.000: acknowledged records may be lost"
+    ) in several
+
+
+@pytest.mark.parametrize(
+    ("ending", "said"),
+    [
+        (Ending.MOVED, "t-0 had no leader for 4.0 s, until broker 2 led it"),
+        (Ending.RETURNED, "t-0 had no leader for 4.0 s, until it returned"),
+        (Ending.DELETED, "t-0 had no leader for 4.0 s, until the topic was deleted"),
+        (Ending.NOT_SHOWN, "t-0 had no leader at 10:00:00.000, and no line shows who led next"),
+    ],
+)
+def test_a_cost_says_how_it_ended(ending: Ending, said: str) -> None:
+    assert told(IncidentKind.NO_LEADER, costs=(cost("t-0", ending=ending),)) == (
+        f"At 10:00:00.000 or before partitions lost their leaders; no line shows why; {said}."
+    )
+
+
+def test_a_log_directory_that_failed_is_the_reason_for_lost_leaders() -> None:
+    failed = broker_line(1, BrokerKind.DIRECTORY_FAILED, error="/data")
+    text = told(IncidentKind.NO_LEADER, failures=(failed,), costs=(cost("t-0", "t-1"),))
+    assert text.startswith(
+        "At 10:00:00.000 or before partitions lost their leaders: a log directory of broker 1 had failed at "
+        "10:00:01.000 (/data); 2 partitions had no leader for 4.0 s"
+    )
+
+
+@pytest.mark.parametrize("has_resigned", [True, False])
+def test_another_controller_is_named_with_what_is_known_of_the_former(has_resigned: bool) -> None:
+    resigned = broker_line(2, BrokerKind.CONTROLLER_RESIGNED) if has_resigned else None
+    change = ControllerChange(Controller(2, 6, at(3)), 1, 0, resigned)
+    why = (
+        "that one had resigned at 10:00:02.000; why is unknown"
+        if has_resigned
+        else "why that one ceased to be controller is unknown"
+    )
+    assert told(IncidentKind.CONTROLLER, changes=(change,)) == (
+        f"Broker 2 was elected controller in epoch 6 by 10:00:03.000, after broker 1; {why}; "
+        "nothing shows that it cost anything."
+    )
+
+
+@pytest.mark.parametrize(
+    ("until", "said"),
+    [
+        (None, "From 10:00:00.000 on no line shows an active controller"),
+        (at(9), "No line shows an active controller between 10:00:00.000 and 10:00:09.000"),
+    ],
+)
+def test_a_time_without_a_controller_costs_elections(until: object, said: str) -> None:
+    vacancy = Vacancy(at(0), until, 3, (line("lost"),))  # type: ignore[arg-type]
+    text = told(IncidentKind.NO_CONTROLLER, vacancies=(vacancy,), only_controllers=frozenset({3}))
+    assert text == (
+        f"{said}: controller 3 had lost the majority of the voters; without one no partition gets another "
+        "leader."
+    )
+
+
+def test_a_majority_that_is_lost_for_good_is_a_vacancy_without_an_end() -> None:
+    lines = [
+        broker_line(0, BrokerKind.CONTROLLER_KNOWN),
+        broker_line(5, BrokerKind.NO_CONTROLLER, controller_epoch=4),
+        broker_line(7, BrokerKind.NO_CONTROLLER),
+    ]
+    assert list(vacancies(lines)) == [Vacancy(at(5), None, 1, (lines[1].line, lines[2].line))]
+    # An election that is still going on at the end of the logs is none.
+    assert list(vacancies(lines[:2])) == []
+
+
+def test_a_setting_of_a_topic_counts_before_that_of_the_brokers_and_others_do_not() -> None:
+    def configured(topic: str | None, *settings: str) -> object:
+        return broker_line(0, BrokerKind.CONFIGURED, topic=topic, settings=settings)
+
+    found = minimums_of(
+        Observed(
+            brokers=[
+                configured(None, "broker.rack=a", "min.insync.replicas=2"),  # type: ignore[list-item]
+                configured("own", "min.insync.replicas=3"),  # type: ignore[list-item]
+                configured("other", "retention.ms=1"),  # type: ignore[list-item]
+            ]
+        )
+    )
+    assert (found.default, found.of("own"), found.of("other")) == (2, 3, 2)
