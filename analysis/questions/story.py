@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -62,7 +62,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         brokers=[broker_line(row) for row in lines],
         states=[state(row) for row in (*states, *decisions)],
         marks=[_mark(row) for row in marks],
-        led=[_led_again(row) for row in led],
+        led=_led_again(led),
         controllers=[
             Controller(
                 row["controller"],
@@ -162,21 +162,37 @@ def _marks(events: DataFrame, lives: DataFrame) -> DataFrame:
 
 
 def _led(events: DataFrame, lives: DataFrame, marked: DataFrame) -> DataFrame:
-    few = events.where(is_kind(Kind.LEADER_STARTS) & sf.col("broker").isNotNull()).join(
-        marked.select(*PARTITION).distinct(), list(PARTITION), "left_semi"
-    )
+    """Select the leaders' own lines: that they lead, or at TRACE a request that made them leaders."""
+    is_request = is_kind(Kind.LEADER_AND_ISR_RECEIVED) & (sf.col("leader") == sf.col("broker"))
+    is_done = is_kind(Kind.TRANSITION_COMPLETED) & (sf.col("transition") == "become-leader")
+    own = (is_kind(Kind.LEADER_STARTS) | is_request | is_done) & sf.col("broker").isNotNull()
+    few = events.where(own).join(marked.select(*PARTITION).distinct(), list(PARTITION), "left_semi")
     return (
         with_life(few, lives)
-        .select(*LIFE, "time", "leader_epoch", "broker", "source", "block", "line", "raw")
+        .select(
+            *LIFE, "time", "kind", "leader_epoch", "broker", "controller_epoch", "correlation_id", "source",
+            "block", "line", "raw",
+        )
         .orderBy("time", "source", "block", "line")
-    )
-
-
-def _led_again(row: Mapping[str, Any]) -> LedAgain:
-    return LedAgain(
-        row["topic"], row["partition"], row["life"], row["time"], row["leader_epoch"], row["broker"],
-        line_of(row),
     )  # fmt: skip
+
+
+def _led_again(rows: Iterable[Mapping[str, Any]]) -> list[LedAgain]:
+    """Convert the rows of ``_led``: a completed request has the leader epoch of the line that it came."""
+    epochs: dict[tuple[Any, ...], int | None] = {}
+    found = []
+    for row in rows:
+        life = (row["topic"], row["partition"], row["life"])
+        request = (*life, row["broker"], row["controller_epoch"], row["correlation_id"])
+        epoch = row["leader_epoch"]
+        if row["kind"] == Kind.LEADER_AND_ISR_RECEIVED:
+            epochs[request] = epoch
+            continue
+        if row["kind"] == Kind.TRANSITION_COMPLETED:
+            epoch = epochs.get(request)
+        if epoch is not None:
+            found.append(LedAgain(*life, row["time"], epoch, row["broker"], line_of(row)))
+    return found
 
 
 def _mark(row: Mapping[str, Any]) -> Mark:

@@ -114,4 +114,7 @@ def _is_during(incident: Incident, time: datetime) -> bool:
         return False
     begins = [each.stopping or earliest(each.gone) or incident.since for each in incident.absences]
     since = min(begins, default=incident.since)
-    return since - CLOCKS <= time <= (incident.until or incident.since) + TOGETHER
+    # Of an incident whose end is not known, the last moment that is.
+    known = (latest(each.returned) or begin_of(each) for each in incident.absences)
+    last = incident.until or max(known, default=incident.since)
+    return since - CLOCKS <= time <= last + TOGETHER

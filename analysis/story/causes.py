@@ -62,17 +62,18 @@ def lives_on(
         return None
     own_again = [line for line in run.kinds(BrokerKind.REGISTERED) if line.broker == broker]
     fenced, unfenced = run.kinds(BrokerKind.BROKER_FENCED), run.kinds(BrokerKind.BROKER_UNFENCED)
-    if fenced and unfenced and _epoch_at(broker, fenced[0], observed) == unfenced[0].broker_epoch:
+    if fenced and unfenced and unfenced[0].broker_epoch in _epochs_at(broker, fenced[0], observed):
         return unfenced[0].line
     # Without the broker's own starts, a registration may be that of a new process.
     starts = any(each.kind in STARTS and each.subject == broker for each in observed.brokers)
     return own_again[0].line if own_again and noticed is not None and starts else None
 
 
-def _epoch_at(broker: int, fenced: BrokerLine, observed: Observed) -> int:
-    """Return the epoch of a broker that is fenced: from the line itself, else from the last one before.
+def _epochs_at(broker: int, fenced: BrokerLine, observed: Observed) -> set[int]:
+    """Return the epochs of a broker that is fenced: of the line itself, and of the last one before.
 
-    A broker epoch is the offset of the record of a registration, and each process registers again.
+    A broker epoch is an offset in the metadata log, and each process registers again. From 4.1 on that of the
+    record of the registration, which the line about an unfenced broker gives, may be higher.
     """
     epochs = [
         (line.time, line.broker_epoch)
@@ -80,8 +81,7 @@ def _epoch_at(broker: int, fenced: BrokerLine, observed: Observed) -> int:
         if line.subject == broker and line.broker_epoch is not None and line.kind in _WITH_EPOCH
         and line.time <= fenced.time
     ]  # fmt: skip
-    last = max(epochs, default=(fenced.time, _NO_EPOCH))[1]
-    return last if fenced.broker_epoch is None else fenced.broker_epoch
+    return {max(epochs, default=(fenced.time, _NO_EPOCH))[1], fenced.broker_epoch or _NO_EPOCH}
 
 
 def when_gone(
@@ -114,7 +114,11 @@ def when_gone(
     others = [line for what, line in run.marks if what in (What.GONE, What.START) and line not in stops]
     lines = tuple(each.line for each in (*stops[-1:], *asked[:1], *contacts[:1], *others[:1]))
     if is_alive is not None:
-        return moment(None, first, lines, "no line shows when it lost contact"), (*lines, is_alive)
+        silence = _silence(broker, first, observed)
+        contact = None if silence is None else _last_contact(silence)
+        said = () if silence is None else (silence.line,)
+        lines = (*lines, *said)
+        return moment(contact, first, lines, "no line shows when it lost contact"), (*lines, is_alive)
     before = contacts[0].time if contacts else None
     at_most = min((each.time for each in (*contacts[:1], *others[:1])), default=None)
     if before is not None and contacts[0].contact == Contact.DISCONNECTED:
@@ -123,6 +127,22 @@ def when_gone(
     if at_most is None:
         return moment(last, None, lines, "no line shows when it ended"), lines
     return moment(last, at_most, lines, ""), lines
+
+
+def _silence(broker: int, first: datetime, observed: Observed) -> BrokerLine | None:
+    """Return the broker's own line that ZooKeeper was silent while, or until, the cluster gave it up."""
+    silences = (
+        line
+        for line in observed.brokers
+        if line.kind == BrokerKind.SESSION_SILENT and line.subject == broker and line.duration_ms is not None
+        and _last_contact(line) <= first <= line.time + CONTACT_WINDOW
+    )  # fmt: skip
+    return max(silences, key=_last_contact, default=None)
+
+
+def _last_contact(line: BrokerLine) -> datetime:
+    """Return the last contact with ZooKeeper, by a broker's line about the silence after it."""
+    return line.time - timedelta(milliseconds=line.duration_ms or 0)
 
 
 def _contacts(broker: int, last: datetime | None, first: datetime, observed: Observed) -> list[BrokerLine]:
@@ -155,7 +175,11 @@ def why_gone(
     if stopped:
         return Cause.STOPPED, None, (stopped[-1].line,)
     if is_alive is not None:
-        return Cause.LOST_SESSION, None, (is_alive,)
+        silence = _silence(broker, first, observed)
+        if silence is None:
+            return Cause.LOST_SESSION, None, (is_alive,)
+        seconds = (silence.time - _last_contact(silence)).total_seconds()
+        return Cause.LOST_SESSION, f"ZooKeeper was silent for {seconds:.1f} s", (is_alive, silence.line)
     unclean = run.kinds(BrokerKind.PREVIOUS_STOP_UNCLEAN)
     if unclean:
         return Cause.DIED, None, (unclean[0].line,)

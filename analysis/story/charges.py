@@ -13,6 +13,9 @@ from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
 from barnabas.analysis.story.partitions import Outage
 from barnabas.cluster.model.statechange import Kind
 
+_LATE = timedelta(seconds=10)
+"""The longest time after a broker's return in which brokers of KRaft log the loss of its leaders."""
+
 
 def shown_by(outage: Outage, observed: Observed) -> list[BrokerLine]:
     """Return the facts about brokers in an outage: its leader was gone, and is back if it leads again.
@@ -44,7 +47,7 @@ def charged_to(outage: Outage, found: Sequence[Absence]) -> int | None:
         if absence.broker == outage.leader_before
     ]
     nearest = min(distances, default=None)
-    return None if nearest is None or nearest[0] > CLOCKS else -nearest[1]
+    return None if nearest is None or nearest[0] > (_LATE if outage.is_late else CLOCKS) else -nearest[1]
 
 
 def _distance(absence: Absence, time: datetime) -> timedelta:

@@ -32,6 +32,7 @@ class Cost:
         failed: The number of failed elections.
         begin: The latest moment by which the first of them had lost its leader.
         lines: Lines that prove it, of one partition.
+        times: How often they had no leader, in total.
     """
 
     partitions: tuple[str, ...]
@@ -41,6 +42,7 @@ class Cost:
     failed: int
     begin: datetime | None
     lines: Lines
+    times: int = 1
 
 
 def costs_of(outages: Iterable[tuple[int | None, Outage]]) -> tuple[Cost, ...]:
@@ -76,6 +78,7 @@ def _cost(ending: Ending, outages: Sequence[Outage]) -> Cost:
         failed=sum(each.failed for each in outages),
         begin=min(begins, default=None),
         lines=tuple(dict.fromkeys((*outages[worst].lines, *durations[worst].lines))),
+        times=len(outages),
     )
 
 

@@ -126,7 +126,7 @@ class Observed:
         brokers: The lines about brokers, by time.
         states: The states of partitions.
         marks: The lines that show a partition without a leader.
-        led: The lines of leaders that they lead, of partitions that ``marks`` concern.
+        led: The lines of leaders that they lead, of partitions that ``marks`` concern, by time.
         controllers: The controllers, by the time of their elections.
         spoken: The times of each broker's own lines, sorted. Within a second the first and the last suffice.
         as_brokers: Those of whose lines some are a broker's; a process of KRaft may be a controller only.

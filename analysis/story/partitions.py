@@ -76,6 +76,7 @@ class Outage:
         shown: When the next state was decided, or the first line about it; None if no line shows one.
         failed: The number of elections that failed meanwhile, as far as they are logged.
         deleted: Whether the topic was deleted meanwhile.
+        is_late: Whether only lines of brokers show it; of KRaft a broker logs what it reads much later.
         lines: The lines that prove it.
     """
 
@@ -87,6 +88,7 @@ class Outage:
     shown: datetime | None = None
     failed: int = 0
     deleted: bool = False
+    is_late: bool = False
     lines: Lines = ()
 
 
@@ -178,9 +180,13 @@ def _history(
     life: Life, states: Sequence[State], marks: Sequence[Mark], led_again: Sequence[LedAgain],
     deleted: datetime | None,
 ) -> History:  # fmt: skip
-    found = leaderships(states)
+    found = [_with_own_line(each, led_again) for each in leaderships(states)]
     gaps = [gap for before, after in pairwise(found) for gap in _gap(life, before, after)]
-    outages = [outage for index in range(len(found)) for outage in _ended(life, found, index, marks)]
+    outages = [
+        _led_before(outage, found[index - 1 : index + 1], led_again)
+        for index in range(len(found))
+        for outage in _ended(life, found, index, marks)
+    ]
     returned = _returned(life, found, marks, led_again)
     over = max((each.shown for each in returned if each.shown is not None), default=None)
     outages.extend(returned)
@@ -192,6 +198,17 @@ def _history(
     return History(
         life, found, outages, gaps, _isr(states), max(replicas) if replicas else max(sizes, default=None)
     )
+
+
+def _with_own_line(leadership: Leadership, led_again: Iterable[LedAgain]) -> Leadership:
+    if leadership.led_at is not None:
+        return leadership
+    own = (
+        each.time
+        for each in led_again
+        if (each.leader, each.leader_epoch) == (leadership.leader, leadership.epoch)
+    )
+    return leadership._replace(led_at=next(own, None))
 
 
 def leaderships(states: Sequence[State]) -> list[Leadership]:
@@ -296,6 +313,18 @@ def _ended(life: Life, found: Sequence[Leadership], index: int, marks: Sequence[
     ]
 
 
+def _led_before(outage: Outage, pair: Sequence[Leadership], led_again: Iterable[LedAgain]) -> Outage:
+    """End an outage where its leader says that it leads in its old leader epoch, before its election."""
+    begin, end = latest(outage.begin), latest(outage.end)
+    if len(pair) < 2 or pair[0].leader != pair[1].leader or begin is None or end is None:
+        return outage
+    for each in led_again:
+        own = (each.leader, each.leader_epoch) == (pair[0].leader, pair[0].epoch)
+        if own and begin < each.time < end:
+            return replace(outage, end=Fact(each.time, (each.line,)))
+    return outage
+
+
 def _without(
     life: Life, found: Sequence[Leadership], index: int, shown: datetime | None, marks: Sequence[Mark]
 ) -> Outage:
@@ -313,9 +342,9 @@ def _without(
     ]
     lines = (none.line, *(mark.line for mark in failed[:1]))
     end = Unknown("no line shows a later leader")
-    return Outage(
-        life, moment(None, none.since, (none.line,), ""), end, lost, None, shown, len(failed), lines=lines
-    )
+    begin = moment(None, none.since, (none.line,), "")
+    is_late = none.decided is None
+    return Outage(life, begin, end, lost, None, shown, len(failed), is_late=is_late, lines=lines)
 
 
 def _lasting(life: Life, found: Sequence[Leadership], marks: Sequence[Mark]) -> list[Outage]:

@@ -309,7 +309,8 @@ def _left(absence: Absence, day: date | None, only: Collection[int]) -> str:
         case Cause.DIED:
             return f"{who} died {when} ({absence.reason or 'no shutdown logged'})"
         case Cause.LOST_SESSION:
-            return f"{who} was given up by the cluster {when}, although its process lived on"
+            why = f" ({absence.reason})" if absence.reason else ""
+            return f"{who} was given up by the cluster {when}{why}, although its process lived on"
     why = "no shutdown logged" if absence.has_own_log else "why is unknown without its server.log"
     return f"{who} was lost {when} ({why})"
 
@@ -346,6 +347,9 @@ def _cost(cost: Cost, day: date | None) -> str:
     number = len(cost.partitions)
     who = cost.partitions[0] if number == 1 else count(number, "partition")
     had = f"{who} had no leader {lasted(cost.duration)}"
+    if cost.times > number:
+        how_often = f"{cost.times} times{'' if number == 1 else ' in total'}"
+        had = f"{who} had no leader {how_often}, each {lasted(cost.duration)}"
     match cost.ending:
         case Ending.RETURNED:
             return f"{had}, until it returned"
