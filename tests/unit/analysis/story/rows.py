@@ -33,9 +33,10 @@ def state(
         "controller_epoch": 1,
         "was": None,
         "removed": None,
+        "replicas": None,
     } | more
     return State(
-        topic="t", partition=0, life=0, leader_epoch=epoch, leader=leader, isr=isr, replicas=None,
+        topic="t", partition=0, life=0, leader_epoch=epoch, leader=leader, isr=isr,
         line=line(f"{leader} in {epoch}"), **known,
     )  # fmt: skip
 
