@@ -414,6 +414,16 @@ def _is_of_deletion(outage: Outage, deleted: datetime) -> bool:
     return begin is not None and begin >= deleted - CLOCKS
 
 
+def _since(state: State) -> datetime:
+    """Return when a state was written: at the decision, or before the first line about it.
+
+    A controller that makes a replica offline says the present state again if it need not change it.
+    """
+    if state.decided is None or state.first_logged < state.decided - CLOCKS:
+        return state.first_logged
+    return state.decided
+
+
 def _isr(states: Sequence[State]) -> list[IsrStep]:
     """Return the ISRs by version; lines without a version count only where no line of the epoch has one."""
     versioned = {each.leader_epoch for each in states if each.version is not None and each.isr is not None}
@@ -429,7 +439,7 @@ def _isr(states: Sequence[State]) -> list[IsrStep]:
     last: int | None = None
     is_sure = True
     for each in known:
-        since = each.first_logged if each.decided is None else each.decided
+        since = _since(each)
         is_next = last is not None and each.version is not None and each.version - last <= 1
         last = each.version
         if steps and steps[-1].size == len(each.isr or ()):
