@@ -21,7 +21,7 @@ from queue import Empty, Queue
 from confluent_kafka import KafkaException
 
 from barnabas.bench.truth.measured import truth_of
-from barnabas.bench.truth.play import Stage, StalledError
+from barnabas.bench.truth.play import DIRECTORIES, Stage, StalledError
 from barnabas.bench.truth.recordings import judged, keep, sentences
 from barnabas.bench.truth.scenarios import draw
 from barnabas.local.cluster import LocalCluster
@@ -76,6 +76,9 @@ def _play_some(seeds: Queue[int], directory: Path, number: int) -> None:
         "zookeeper.session.timeout.ms": str(round(SESSION_S * 1000)),
         "min.insync.replicas": str(MIN_INSYNC),
         "replica.lag.time.max.ms": "4000",
+        "log.dirs": ",".join(f"data/{name}" for name in DIRECTORIES),
+        # A directory that is gone is noticed by the next write to one of its own files.
+        "replica.high.watermark.checkpoint.interval.ms": "1000",
         "state.change.log.level": "TRACE" if number % 2 else "INFO",
     }
     while not seeds.empty():

@@ -162,8 +162,13 @@ def _kind(incident: Incident, truth: Truth) -> Iterator[str]:
     if incident.kind is IncidentKind.NO_LEADER:
         named = {name for cost in incident.costs for name in cost.partitions}
         names = sorted(name for name in named if _has_cause(name, incident.since, truth))
-        if names:
+        if names and not incident.failures:
             yield f"no cause is named why {', '.join(names)} had no leader"
+    for line in incident.failures:
+        if not any(
+            each.broker == line.subject and _is_within(line.time, each.failed) for each in truth.disks
+        ):
+            yield f"broker {line.subject} is claimed to have lost a log directory; truly {truth.disks}"
     if incident.kind is IncidentKind.WHOLE_CLUSTER and not any(
         _all_gone(truth, each.gone.high) for each in truth.departures
     ):
@@ -199,10 +204,17 @@ def _together(
 
 
 def _has_cause(name: str, time: datetime, truth: Truth) -> bool:
-    """Return whether the leader that a partition had lost by a moment had gone."""
+    """Return whether the leader that a partition had lost by a moment had gone, or its log directory."""
     lost = [each for each in truth.leaderless if each.partition == name and each.begin.low <= time + ROUNDING]
     last = max(lost, key=lambda each: each.begin.low, default=None)
-    return last is None or any(
+    if last is None:
+        return True
+    is_dark = any(
+        each.broker == last.leader_before and name in each.partitions and each.failed.low <= last.begin.high
+        and last.begin.low <= each.failed.high
+        for each in truth.disks
+    )  # fmt: skip
+    return is_dark or any(
         each.broker == last.leader_before
         and each.gone.low <= last.begin.high
         and (each.returned is None or last.begin.low <= each.returned.high)
@@ -268,7 +280,7 @@ def _handover(
 
 
 def _costs(truth: Truth, story: Sequence[Incident]) -> Iterator[str]:
-    left = [each for each in truth.leaderless if each.least >= NOTABLE]
+    left = [each for each in truth.leaderless if each.is_due and each.least >= NOTABLE]
     for incident in story:
         brokers = {each.broker for each in incident.absences}
         for cost in incident.costs:

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import dropwhile, pairwise
 
 from barnabas.bench.truth.probe import Answers
 from barnabas.bench.truth.scenarios import SILENT, Action
-from barnabas.bench.truth.truths import Departure, InSync, Leaderless, Span, Tenure, Truth
+from barnabas.bench.truth.truths import Departure, FailedDisk, InSync, Leaderless, Span, Tenure, Truth
 from barnabas.bench.truth.znodes import Registration, Written, Znodes
 from barnabas.cluster.model.ids import NO_LEADER
 
@@ -54,6 +55,7 @@ class Measured:
         partitions: The partitions of the scenario's topics.
         session: The ZooKeeper session timeout.
         min_insync: min.insync.replicas of all topics.
+        disks: The log directories that were gone, by time.
     """
 
     window: Span
@@ -63,6 +65,7 @@ class Measured:
     partitions: Sequence[str] = ()
     session: timedelta = timedelta(0)
     min_insync: int = 1
+    disks: Sequence[FailedDisk] = ()
 
 
 def truth_of(measured: Measured) -> Truth:
@@ -70,11 +73,16 @@ def truth_of(measured: Measured) -> Truth:
     deeds = sorted((*measured.deeds, *_unscripted(measured)), key=lambda each: each.gone)
     departures = [_departure(deed, measured) for deed in deeds]
     window = measured.window
+    dark = [outage for disk in measured.disks for outage in _without_disk(disk, departures, measured)]
     lost = [
-        _leaderless(departure, name, departures, measured)
-        for departure in departures
-        for name in departure.kept
-        if departure.action not in _SERVES_ON or _is_taken_away(departure, name, measured.znodes)
+        *dark,
+        *(
+            _leaderless(departure, name, departures, measured)
+            for departure in departures
+            for name in departure.kept
+            if not any(each.partition == name and _spans(each, departure.gone.high) for each in dark)
+            if departure.action not in _SERVES_ON or _is_taken_away(departure, name, measured.znodes)
+        ),
     ]
     elected = [each for each in measured.znodes.controllers if window.low <= each.since <= window.high]
     return Truth(
@@ -83,6 +91,7 @@ def truth_of(measured: Measured) -> Truth:
         controllers=(*_former(measured.znodes, window.low), *elected),
         in_sync={name: sizes for name in measured.partitions if (sizes := tuple(_in_sync(name, measured)))},
         min_insync=measured.min_insync,
+        disks=tuple(measured.disks),
     )
 
 
@@ -181,7 +190,61 @@ def _leaderless(
     if departure.action is Action.CUT:
         taken = (each.time for each in measured.znodes.states[name] if each.epoch > max(kept))
         begin = Span(begin.low, max(begin.high, next(taken, begin.high)))
-    return Leaderless(name, departure.broker, begin, first.leader, end)
+    return Leaderless(
+        name, departure.broker, begin, first.leader, end, _is_noticed(departure, max(kept), name, measured)
+    )
+
+
+def _is_noticed(departure: Departure, epoch: int, name: str, measured: Measured) -> bool:
+    """Return whether anybody took a leader for gone before another one was elected.
+
+    A controller may move a leader away from a broker that was paused a moment before, of which it does not
+    know. Then no line tells that the partition had no leader meanwhile.
+    """
+    moved = next((each.time for each in measured.znodes.states[name] if each.epoch > epoch), None)
+    ended = (
+        each.until
+        for each in measured.znodes.registrations
+        if each.broker == departure.broker and each.until is not None and each.until >= departure.gone.low
+    )
+    return departure.action is not Action.PAUSE or moved is None or min(ended, default=moved) <= moved
+
+
+def _without_disk(
+    disk: FailedDisk, departures: Sequence[Departure], measured: Measured
+) -> Iterable[Leaderless]:
+    """Yield the times without a leader of partitions whose leaders' log directory was gone.
+
+    The broker led until it noticed; from then on until another broker led, or until its directory was back.
+    """
+    for name in disk.partitions:
+        states = [each for each in measured.znodes.states.get(name, ()) if each.time <= measured.window.high]
+        known = [each for each in states if each.time <= disk.failed.low]
+        if not known or known[-1].leader != disk.broker:
+            continue
+        # A follower that leaves the ISR raises the leader epoch, too.
+        after = (each for each in states if each.epoch > known[-1].epoch)
+        later = list(dropwhile(lambda each: each.leader == disk.broker, after))
+        first = next(
+            (
+                each
+                for each in later
+                if each.leader != NO_LEADER and not _is_gone(each, departures, measured.znodes.registrations)
+            ),
+            None,
+        )
+        noticed = later[0].time if later else disk.failed.high
+        begin = Span(disk.failed.low, max(disk.failed.low, noticed))
+        if first is not None:
+            led = _led(measured.answers, first.leader, name, first.time) or measured.window.high
+            end = Span(first.time, max(first.time, led))
+            yield Leaderless(name, disk.broker, begin, first.leader, end)
+            continue
+        again = _led(measured.answers, disk.broker, name, disk.failed.high)
+        if again is not None:
+            yield Leaderless(name, disk.broker, begin, disk.broker, Span(disk.failed.high, again))
+        elif later:
+            yield Leaderless(name, disk.broker, begin, None, None)
 
 
 def _taken(measured: Measured, lost: Sequence[Leaderless]) -> Iterable[Leaderless]:
@@ -203,19 +266,28 @@ def _taken(measured: Measured, lost: Sequence[Leaderless]) -> Iterable[Leaderles
 def _elected_in_vain(
     measured: Measured, departures: Sequence[Departure], lost: Sequence[Leaderless]
 ) -> Iterable[Leaderless]:
-    """Yield the times without a leader that begin with the election of a broker that was gone, unnoticed."""
+    """Yield the times without a leader that begin with the election of a broker that was gone, unnoticed.
+
+    Such an election during a longer time without a leader may be told as a part of it, or for itself.
+    """
     for name in measured.partitions:
         states = [each for each in measured.znodes.states.get(name, ()) if each.time <= measured.window.high]
-        for before, vain, after in zip(states, states[1:], states[2:], strict=False):
-            leaders = (before.leader, vain.leader, after.leader)
-            if NO_LEADER in leaders or vain.leader in (before.leader, after.leader):
+        for index, (before, vain) in enumerate(pairwise(states), start=2):
+            later = states[index:]
+            after = next((each for each in later if each.leader != NO_LEADER), None)
+            if after is None or vain.leader in (NO_LEADER, before.leader):
                 continue
-            if any(each.partition == name and _spans(each, vain.time) for each in lost):
+            is_part = any(each.partition == name and _spans(each, vain.time) for each in lost)
+            is_same = after.leader == vain.leader
+            if (is_same and later[0] is after) or (
+                not is_part and NO_LEADER in (before.leader, later[0].leader)
+            ):
                 continue
             if _is_gone(vain, departures, measured.znodes.registrations):
                 led = _led(measured.answers, after.leader, name, after.time) or measured.window.high
                 end = Span(after.time, max(after.time, led))
-                yield Leaderless(name, vain.leader, Span(vain.time, vain.time), after.leader, end)
+                begin = Span(vain.time, vain.time)
+                yield Leaderless(name, vain.leader, begin, after.leader, end, is_due=not is_part)
 
 
 def _spans(outage: Leaderless, time: datetime) -> bool:

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -16,10 +16,10 @@ from typing import Self
 
 import confluent_kafka
 
-from barnabas.bench.truth.measured import Deed, Measured, names_of, span
+from barnabas.bench.truth.measured import Deed, Measured, at, names_of, span
 from barnabas.bench.truth.probe import Probe
 from barnabas.bench.truth.scenarios import SILENT, Action, Scenario, Step, resolved
-from barnabas.bench.truth.truths import Span
+from barnabas.bench.truth.truths import FailedDisk, Span
 from barnabas.bench.truth.znodes import Znodes, znodes
 from barnabas.chaos.checker.txn_log import read_txns
 from barnabas.chaos.nemeses.expiry import expire_owner
@@ -43,6 +43,9 @@ _POLL_S = 0.02
 _WAIT_S = 60.0
 _SETTLE_S = 1.0
 _PRODUCE_S = 0.2
+DIRECTORIES = ("one", "two")
+"""The log directories of each broker; the first one fails."""
+
 _STAMP = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\]", re.ASCII)
 
 
@@ -100,6 +103,7 @@ class Stage:
     _away: dict[int, Deed] = field(default_factory=dict)
     _owners: dict[int, int] = field(default_factory=dict)
     _deeds: list[Deed] = field(default_factory=list)
+    _disks: list[FailedDisk] = field(default_factory=list)
 
     def play(self, scenario: Scenario) -> tuple[Measured, dict[str, str]]:
         """Play a scenario, and return its measurements and the logs; the cluster is whole again afterwards.
@@ -108,7 +112,7 @@ class Stage:
             ClusterError: A broker did not do as it should.
             StalledError: The machine stood still.
         """
-        self._away, self._deeds = {}, []
+        self._away, self._deeds, self._disks = {}, [], []
         begin = time.time()
         topics = {f"s{scenario.seed}-{end}": count for end, (count, _) in TOPICS.items()}
         observer = Observer(self.cluster.bootstrap)
@@ -132,14 +136,16 @@ class Stage:
         end_at = time.time()
         if heartbeat.longest_s > MOST_STALLED_S:
             raise StalledError(f"this machine stood still for {heartbeat.longest_s:.1f} s")
+        self._end_disks(self._disks, at(end_at))
         measured = Measured(
             window=span(begin, end_at),
-            deeds=[*self._deeds, *self._away.values()],
+            deeds=[*self._deeds, *(deed for deed in self._away.values() if deed.action is not Action.DISK)],
             znodes=self._znodes(),
             answers=probe.answers,
             partitions=names_of(topics),
             session=timedelta(seconds=self.session_s),
             min_insync=self.min_insync,
+            disks=list(self._disks),
         )
         logs = logs_between(self.cluster.directory, measured.window)
         self._restore(observer, topics)
@@ -166,6 +172,8 @@ class Stage:
                 expire_owner(self.cluster.zookeeper_connect, paths.broker(BrokerId(victim)))
             elif action is Action.CUT:
                 self._network().cut(BrokerId(victim))
+            elif action is Action.DISK:
+                self._fail_disk(victim)
             else:
                 self.cluster.broker(victim).signal(number[action])
         for victim in victims:
@@ -176,6 +184,8 @@ class Stage:
     def _bring_back(self, victims: Sequence[int]) -> None:
         begins: dict[int, float] = {}
         for victim in victims:
+            if self._away[victim].action is Action.DISK:
+                self._repair_disk(victim)
             begins[victim] = time.time()
             match self._away[victim].action:
                 case Action.PAUSE:
@@ -188,6 +198,36 @@ class Stage:
             self._await_return(victim)
             deed = self._away.pop(victim)
             self._deeds.append(Deed(victim, deed.action, deed.gone, span(begins[victim], time.time())))
+
+    def _fail_disk(self, victim: int) -> None:
+        directory, aside = self._directory(victim)
+        names = tuple(each.name for each in directory.iterdir() if each.is_dir())
+        begin = time.time()
+        directory.rename(aside)
+        self._disks.append(FailedDisk(victim, span(begin, begin), names))
+
+    def _repair_disk(self, victim: int) -> None:
+        """Stop a broker, bring its directory back, and let the stop be what returns."""
+        begin = time.time()
+        self.cluster.broker(victim).signal(signal.SIGTERM)
+        if not self.cluster.broker(victim).wait(self.wait_s):
+            raise ClusterError(f"broker {victim} did not end")
+        gone = span(begin, time.time())
+        directory, aside = self._directory(victim)
+        aside.rename(directory)
+        self._end_disks([each for each in self._disks if each.broker == victim], gone.high)
+        self._away[victim] = Deed(victim, Action.STOP, gone, None)
+
+    def _end_disks(self, disks: Iterable[FailedDisk], time: datetime) -> None:
+        """Note that a broker could notice until a moment that its log directory was gone."""
+        for each in list(disks):
+            if each.failed.low == each.failed.high:
+                ended = replace(each, failed=Span(each.failed.low, time))
+                self._disks[self._disks.index(each)] = ended
+
+    def _directory(self, broker: int) -> tuple[Path, Path]:
+        data = self.cluster.directory / f"broker-{broker}" / "data"
+        return data / DIRECTORIES[0], data / "failed"
 
     def _await_return(self, victim: int) -> None:
         broker, deadline = self.cluster.broker(victim), time.monotonic() + self.wait_s

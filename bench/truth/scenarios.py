@@ -26,6 +26,8 @@ class Action(StrEnum):
     """The ZooKeeper session ends while the process keeps running."""
     CUT = "cut"
     """ZooKeeper and the other brokers do not hear of it until after its session has ended; clients do."""
+    DISK = "disk"
+    """One of its log directories is gone; it comes back while the broker is restarted by SIGTERM."""
 
 
 SILENT = (Action.PAUSE, Action.CUT)
@@ -40,7 +42,7 @@ class Step:
         action: What is done.
         victims: The brokers, which may be ``CONTROLLER``.
         is_rolling: Whether each victim is back before the next one is taken; otherwise all at once.
-        away_s: Seconds from the fault to the start, SIGCONT or the end of the cut.
+        away_s: Seconds from the fault to the start, SIGCONT, the end of the cut or the repair.
         stays_away: Whether the victims return only at the end of the next step, or not at all after the last.
         rest_s: Seconds from the return to the next step.
     """

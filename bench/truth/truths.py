@@ -48,6 +48,21 @@ class Departure:
 
 
 @dataclass(frozen=True, slots=True)
+class FailedDisk:
+    """A log directory of a broker that was gone, while the broker stayed.
+
+    Attributes:
+        broker: The broker.
+        failed: From its end until it was back, which is when the broker may have noticed.
+        partitions: The partitions whose replicas lay there.
+    """
+
+    broker: int
+    failed: Span
+    partitions: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Leaderless:
     """A time in which no broker led a partition.
 
@@ -57,6 +72,7 @@ class Leaderless:
         begin: When it was lost.
         leader_after: The next leader; None if there was none.
         end: When the next leader led; None if there was none.
+        is_due: Whether a story that does not tell of it is incomplete; not if no line can show it.
     """
 
     partition: str
@@ -64,6 +80,7 @@ class Leaderless:
     begin: Span
     leader_after: int | None
     end: Span | None
+    is_due: bool = True
 
     @property
     def least(self) -> timedelta:
@@ -112,6 +129,7 @@ class Truth:
         controllers: The controllers, by time; empty if they were not watched.
         in_sync: The ISRs of each partition, by time; empty if they were not watched.
         min_insync: min.insync.replicas of all topics.
+        disks: The log directories that were gone, by time.
     """
 
     departures: tuple[Departure, ...]
@@ -119,6 +137,7 @@ class Truth:
     controllers: tuple[Tenure, ...] = ()
     in_sync: Mapping[str, tuple[InSync, ...]] = field(default_factory=dict)
     min_insync: int = 1
+    disks: tuple[FailedDisk, ...] = ()
 
 
 def as_json(truth: Truth) -> dict[str, Any]:
@@ -142,6 +161,7 @@ def as_json(truth: Truth) -> dict[str, Any]:
                 "begin": _as_text(each.begin),
                 "leader_after": each.leader_after,
                 "end": _as_text(each.end),
+                "is_due": each.is_due,
             }
             for each in truth.leaderless
         ],
@@ -151,6 +171,10 @@ def as_json(truth: Truth) -> dict[str, Any]:
             for name, steps in truth.in_sync.items()
         },
         "min_insync": truth.min_insync,
+        "disks": [
+            {"broker": each.broker, "failed": _as_text(each.failed), "partitions": list(each.partitions)}
+            for each in truth.disks
+        ],
     }
 
 
@@ -172,7 +196,7 @@ def from_json(content: Mapping[str, Any]) -> Truth:
         leaderless=tuple(
             Leaderless(
                 each["partition"], each["leader_before"], _span(each["begin"]), each["leader_after"],
-                _maybe(each["end"]),
+                _maybe(each["end"]), each.get("is_due", True),
             )
             for each in content["leaderless"]
         ),
@@ -185,6 +209,10 @@ def from_json(content: Mapping[str, Any]) -> Truth:
             for name, steps in content["in_sync"].items()
         },
         min_insync=content["min_insync"],
+        disks=tuple(
+            FailedDisk(each["broker"], _span(each["failed"]), tuple(each["partitions"]))
+            for each in content.get("disks", ())
+        ),
     )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from barnabas.bench.truth.measured import Deed, Measured, at, span, truth_of
 from barnabas.bench.truth.probe import Answer
 from barnabas.bench.truth.scenarios import Action
-from barnabas.bench.truth.truths import Leaderless, Span, Tenure, as_json, from_json
+from barnabas.bench.truth.truths import FailedDisk, Leaderless, Span, Tenure, as_json, from_json
 from barnabas.bench.truth.znodes import Registration, Written, Znodes
 
 WINDOW = span(0, 100)
@@ -94,12 +94,40 @@ def test_the_election_of_a_broker_that_is_gone_begins_an_outage() -> None:
     assert found == (Leaderless("a-0", 1, span(11, 11), 2, span(12.5, 12.7)),)
 
 
-def test_an_outage_in_which_a_broker_is_elected_in_vain_is_one() -> None:
+def test_an_outage_in_which_a_broker_is_elected_in_vain_is_one_and_may_be_told_as_two() -> None:
     both = [KILL, Deed(2, Action.KILL, span(10, 10.1), span(30, 31))]
     known = znodes((1, 1, 0, (1, 2, 3)), (12.5, 2, 1, (2, 3)), (13, 3, 2, (3,)), ends=(12.0,))
     answers = {(3, "a-0"): [Answer(13.1, 13.2, led=True)]}
     found = truth_of(Measured(WINDOW, both, known, answers, ["a-0"], SESSION, 2)).leaderless
-    assert [(each.leader_before, each.leader_after) for each in found] == [(1, 3)]
+    assert [(each.leader_before, each.leader_after, each.is_due) for each in found] == [
+        (1, 3, True),
+        (2, 3, False),
+    ]
+
+
+def test_a_broker_that_was_elected_while_it_was_cut_off_may_be_told_to_have_returned() -> None:
+    both = [Deed(broker, Action.CUT, span(10, 10.1), span(20, 21)) for broker in (1, 2)]
+    states = (1, 1, 0, (1, 2)), (13, 2, 1, (2,)), (14, -1, 2, (2,)), (20.5, 2, 3, (2,))
+    answers = {(2, "a-0"): [Answer(20.6, 20.7, led=True)]}
+    known = znodes(*states, ends=(13.0,))
+    found = truth_of(Measured(WINDOW, both, known, answers, ["a-0"], SESSION, 2)).leaderless
+    assert found == (
+        Leaderless("a-0", 1, span(10, 13), 2, span(20.5, 20.7)),
+        Leaderless("a-0", 2, span(13, 13), 2, span(20.5, 20.7), is_due=False),
+    )
+
+
+def test_a_leader_that_was_moved_from_a_paused_broker_before_anybody_noticed_need_not_be_told() -> None:
+    pause = Deed(1, Action.PAUSE, span(10, 10.1), span(20, 21))
+    known = znodes((1, 1, 0, (1, 2)), (12, 2, 1, (1, 2)), ends=(13.0,))
+    (outage,) = truth_of(measured(pause, known, b2=Answer(12.1, 12.2, led=True))).leaderless
+    assert (outage.leader_after, outage.is_due) == (2, False)
+
+
+def test_a_follower_that_leaves_the_isr_is_no_election_of_a_leader_whose_directory_is_gone() -> None:
+    known = znodes((1, 1, 0, (1, 2, 3)), (12, 1, 1, (1, 2)), (13, 2, 2, (2,)))
+    (outage,) = truth_of(dark(known, b2=Answer(13.1, 13.2, led=True))).leaderless
+    assert (outage.begin, outage.leader_after) == (span(10, 13), 2)
 
 
 def test_a_session_that_ended_without_a_deed_is_a_departure_too() -> None:
@@ -139,3 +167,37 @@ def test_a_leader_that_is_cut_off_serves_its_clients_until_another_one_is_electe
 def test_a_leader_that_is_cut_off_and_keeps_its_partition_costs_nothing() -> None:
     cut = Deed(1, Action.CUT, span(10, 10.1), span(20, 21))
     assert truth_of(measured(cut, znodes((1, 1, 0, (1,)), ends=(13.0,)))).leaderless == ()
+
+
+def dark(known: Znodes, *deeds: Deed, **answers: Answer) -> Measured:
+    led = {(int(name[1:]), "a-0"): [answer] for name, answer in answers.items()}
+    disk = FailedDisk(1, span(10, 20), ("a-0", "__consumer_offsets-0"))
+    return Measured(WINDOW, deeds, known, led, ["a-0"], SESSION, 2, [disk])
+
+
+def test_a_leader_whose_directory_is_gone_leads_until_it_notices() -> None:
+    truth = truth_of(dark(znodes((1, 1, 0, (1, 2)), (13, 2, 1, (2,))), b2=Answer(13.1, 13.2, led=True)))
+    assert truth.leaderless == (Leaderless("a-0", 1, span(10, 13), 2, span(13, 13.2)),)
+    assert truth.departures == ()
+    assert from_json(as_json(truth)) == truth
+
+
+def test_a_directory_without_a_leader_costs_nothing() -> None:
+    assert truth_of(dark(znodes((1, 2, 0, (1, 2)), (13, 2, 1, (2,))))).leaderless == ()
+
+
+def test_the_only_replica_leads_again_once_its_directory_is_back() -> None:
+    stop = Deed(1, Action.STOP, span(19, 20), span(20, 22))
+    known = znodes((1, 1, 0, (1,)), (13, -1, 1, (1,)), (21, 1, 2, (1,)), ends=(19.5,))
+    truth = truth_of(dark(known, stop, b1=Answer(21.1, 21.2, led=True)))
+    assert truth.leaderless == (Leaderless("a-0", 1, span(10, 13), 1, span(21, 21.2)),)
+
+
+def test_nobody_leads_until_the_end_if_the_directory_stays_away() -> None:
+    known = znodes((1, 1, 0, (1,)), (13, -1, 1, (1,)))
+    assert truth_of(dark(known)).leaderless == (Leaderless("a-0", 1, span(10, 13), None, None),)
+
+
+def test_the_only_replica_may_lead_again_in_its_old_leader_epoch() -> None:
+    truth = truth_of(dark(znodes((1, 1, 0, (1,))), b1=Answer(21.1, 21.2, led=True)))
+    assert truth.leaderless == (Leaderless("a-0", 1, span(10, 20), 1, span(20, 21.2)),)
