@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.causes import STARTUP, Cause, lives_on, when_gone, why_gone
@@ -79,7 +80,7 @@ def absences(observed: Observed) -> list[Absence]:
         _absence(broker, run, observed)
         for broker, lines in lines_about(observed.brokers).items()
         for since, part in parts_of(lines, begins.get(broker, ()))
-        for run in runs_of(part)
+        for run in runs_of(part, partial(_is_of_directory, broker, observed))
         if not _is_first_start(broker, run, part, observed, since) and not _is_present(broker, run, observed)
     ]
     return sorted(found, key=lambda each: (begin_of(each), each.broker))
@@ -158,17 +159,31 @@ def _is_present(broker: int, run: Run, observed: Observed) -> bool:
     return first.broker == broker or (after is not None and after > first.time)
 
 
+def _is_of_directory(broker: int, observed: Observed, line: BrokerLine) -> bool:
+    return line.kind in OFFLINE and failed_directory(broker, line.time, observed) is not None
+
+
 def failed_directory(broker: int, time: datetime, observed: Observed) -> BrokerLine | None:
     """Return the line which shows that a log directory of a broker failed, shortly before ``time``.
 
-    The broker's own line names the directory, so it comes before a controller's.
+    The broker's own line names the directory, so it comes before a controller's. What happens after the
+    broker's next start is not because of the failure.
     """
-    failures = (
+    failures = [
         line
         for line in observed.failed_directories.get(broker, ())
         if time - _OF_DIRECTORY <= line.time <= time + CLOCKS
+    ]
+    if not failures:
+        return None
+    starts = (
+        line.time
+        for line in observed.brokers
+        if line.kind == BrokerKind.STARTING and line.subject == broker and line.time <= time
     )
-    return min(failures, key=lambda line: (line.role == "controller", line.time), default=None)
+    started = max(starts, default=failures[0].time)
+    left = (line for line in failures if line.time >= started)
+    return min(left, key=lambda line: (line.role == "controller", line.time), default=None)
 
 
 def _back(run: Run, since: BrokerLine) -> BrokerLine | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -128,11 +128,21 @@ def parts_of(
         )
 
 
-def runs_of(marks: Sequence[tuple[What, BrokerLine]]) -> list[Run]:
-    """Cut a broker's lines into absences; a line of its presence in between closes one."""
+def runs_of(
+    marks: Sequence[tuple[What, BrokerLine]], is_of_directory: Callable[[BrokerLine], bool]
+) -> list[Run]:
+    """Cut a broker's lines into absences; a line of its presence in between closes one.
+
+    Args:
+        marks: The lines about the broker, by time.
+        is_of_directory: Whether a controller took replicas of the broker offline because a log directory
+            failed; what happens to the broker itself later is another absence.
+    """
     runs: list[Run] = []
     is_gone = False
     for index, (what, line) in enumerate(marks):
+        if is_gone and what is not What.BACK and line.kind not in OFFLINE:
+            is_gone = not all(of is What.BACK or is_of_directory(each) for of, each in runs[-1].marks)
         if is_gone:
             runs[-1].marks.append((what, line))
             has_returned = what is What.BACK and is_return(runs[-1], line)

@@ -166,7 +166,10 @@ def _kind(incident: Incident, truth: Truth) -> Iterator[str]:
             yield f"no cause is named why {', '.join(names)} had no leader"
     for line in incident.failures:
         if not any(
-            each.broker == line.subject and _is_within(line.time, each.failed) for each in truth.disks
+            each.broker == line.subject
+            and _is_within(line.time, each.failed)
+            and incident.since <= each.failed.high + WRITTEN
+            for each in truth.disks
         ):
             yield f"broker {line.subject} is claimed to have lost a log directory; truly {truth.disks}"
     if incident.kind is IncidentKind.WHOLE_CLUSTER and not any(

@@ -196,18 +196,21 @@ def _leaderless(
 
 
 def _is_noticed(departure: Departure, epoch: int, name: str, measured: Measured) -> bool:
-    """Return whether anybody took a leader for gone before another one was elected.
+    """Return whether anybody took a paused leader for gone before another one was elected, or it led on.
 
     A controller may move a leader away from a broker that was paused a moment before, of which it does not
-    know. Then no line tells that the partition had no leader meanwhile.
+    know; and if all brokers are paused, nobody takes a partition from its leader. Then no line tells that the
+    partition had no leader meanwhile.
     """
-    moved = next((each.time for each in measured.znodes.states[name] if each.epoch > epoch), None)
+    moved = next((each for each in measured.znodes.states[name] if each.epoch > epoch), None)
+    if departure.action is not Action.PAUSE or moved is None:
+        return True
     ended = (
         each.until
         for each in measured.znodes.registrations
         if each.broker == departure.broker and each.until is not None and each.until >= departure.gone.low
     )
-    return departure.action is not Action.PAUSE or moved is None or min(ended, default=moved) <= moved
+    return moved.leader != departure.broker and min(ended, default=moved.time) <= moved.time
 
 
 def _without_disk(
@@ -274,7 +277,12 @@ def _elected_in_vain(
         states = [each for each in measured.znodes.states.get(name, ()) if each.time <= measured.window.high]
         for index, (before, vain) in enumerate(pairwise(states), start=2):
             later = states[index:]
-            after = next((each for each in later if each.leader != NO_LEADER), None)
+            leading = (
+                each
+                for each in later
+                if each.leader != NO_LEADER and not _is_gone(each, departures, measured.znodes.registrations)
+            )
+            after = next(leading, None)
             if after is None or vain.leader in (NO_LEADER, before.leader):
                 continue
             is_part = any(each.partition == name and _spans(each, vain.time) for each in lost)

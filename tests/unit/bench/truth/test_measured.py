@@ -124,6 +124,19 @@ def test_a_leader_that_was_moved_from_a_paused_broker_before_anybody_noticed_nee
     assert (outage.leader_after, outage.is_due) == (2, False)
 
 
+def test_a_paused_leader_that_nobody_replaced_need_not_be_told() -> None:
+    pause = Deed(1, Action.PAUSE, span(10, 10.1), span(20, 21))
+    known = znodes((1, 1, 0, (1, 2)), (20.5, 1, 1, (1, 2)), ends=(13.0,))
+    (outage,) = truth_of(measured(pause, known)).leaderless
+    assert (outage.leader_after, outage.is_due) == (1, False)
+
+
+def test_a_follower_that_leaves_the_isr_does_not_end_an_election_in_vain() -> None:
+    known = znodes((1, 2, 0, (2, 1, 3)), (11, 1, 1, (2, 1, 3)), (12, 1, 2, (2, 1)), (12.5, 2, 3, (2,)))
+    found = truth_of(measured(KILL, known, b2=Answer(12.6, 12.7, led=True))).leaderless
+    assert found == (Leaderless("a-0", 1, span(11, 11), 2, span(12.5, 12.7)),)
+
+
 def test_a_follower_that_leaves_the_isr_is_no_election_of_a_leader_whose_directory_is_gone() -> None:
     known = znodes((1, 1, 0, (1, 2, 3)), (12, 1, 1, (1, 2)), (13, 2, 2, (2,)))
     (outage,) = truth_of(dark(known, b2=Answer(13.1, 13.2, led=True))).leaderless

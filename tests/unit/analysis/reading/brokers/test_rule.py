@@ -38,6 +38,9 @@ def test_a_prefix_names_its_writer(prefix: str, broker: int | None, peer: int | 
         ("java.net.ConnectException: Connexion refusée", Contact.REFUSED),
         ("java.net.NoRouteToHostException: No route to host", Contact.UNREACHABLE),
         ("java.io.EOFException", Contact.DISCONNECTED),
+        ("UNAVAILABLE: Stream removed (Socket closed)", Contact.DISCONNECTED),
+        ("UNAVAILABLE: failed to connect to all addresses; last error: Socket closed", Contact.UNKNOWN),
+        ("UNAVAILABLE: failed to connect to all addresses; last error: Connection refused", Contact.REFUSED),
         ("", Contact.UNKNOWN),
     ],
 )
