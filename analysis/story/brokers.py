@@ -181,7 +181,7 @@ def failed_directory(broker: int, time: datetime, observed: Observed) -> BrokerL
         for line in observed.brokers
         if line.kind == BrokerKind.STARTING and line.subject == broker and line.time <= time
     )
-    started = max(starts, default=failures[0].time)
+    started = max(starts, default=time - _OF_DIRECTORY)
     left = (line for line in failures if line.time >= started)
     return min(left, key=lambda line: (line.role == "controller", line.time), default=None)
 

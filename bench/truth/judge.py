@@ -256,7 +256,9 @@ def _change(change: ControllerChange, truth: Truth) -> Iterator[str]:
         for each in of_epoch
     ):
         yield f"controller {new.broker} in epoch {new.epoch} since {new.since}; truly {of_epoch}"
-    before = [each.broker for each in truth.controllers if each.epoch == new.epoch - 1]
+    # Controllers in between that no line names are told as unseen.
+    known = new.epoch - 1 - change.unseen
+    before = [each.broker for each in truth.controllers if each.epoch == known]
     if before and change.former not in before:
         yield f"controller epoch {new.epoch} follows {change.former}; truly {before}"
 

@@ -164,12 +164,19 @@ def _leaderless(
         for each in measured.znodes.states[name]
         if each.time <= last and each.leader == departure.broker
     ]
-    later = [
+    after = [
         each
         for each in measured.znodes.states[name]
-        if each.time > departure.gone.low and each.epoch > max(kept) and each.leader != NO_LEADER
+        if each.time > departure.gone.low and each.epoch > max(kept)
+    ]
+    if departure.action in _SERVES_ON:
+        after = list(dropwhile(lambda each: each.leader == departure.broker, after))
+    later = [
+        each
+        for each in after
+        if each.leader != NO_LEADER
         and each.time <= measured.window.high
-        and not _is_gone(each, departures, measured.znodes.registrations)
+        and not _is_lost(each, name, departures, measured)
         and (departure.action is not Action.STOP or each.leader != departure.broker or each.time > last)
     ]  # fmt: skip
     if not later:
@@ -188,8 +195,7 @@ def _leaderless(
     end = Span(first.time, max(learned, led or measured.window.high))
     begin = departure.gone
     if departure.action is Action.CUT:
-        taken = (each.time for each in measured.znodes.states[name] if each.epoch > max(kept))
-        begin = Span(begin.low, max(begin.high, next(taken, begin.high)))
+        begin = Span(begin.low, max(begin.high, after[0].time))
     return Leaderless(
         name, departure.broker, begin, first.leader, end, _is_noticed(departure, max(kept), name, measured)
     )
@@ -232,7 +238,7 @@ def _without_disk(
             (
                 each
                 for each in later
-                if each.leader != NO_LEADER and not _is_gone(each, departures, measured.znodes.registrations)
+                if each.leader != NO_LEADER and not _is_lost(each, name, departures, measured)
             ),
             None,
         )
@@ -271,7 +277,8 @@ def _elected_in_vain(
 ) -> Iterable[Leaderless]:
     """Yield the times without a leader that begin with the election of a broker that was gone, unnoticed.
 
-    Such an election during a longer time without a leader may be told as a part of it, or for itself.
+    Such an election during a longer time without a leader may be told as a part of it, or for itself. So may
+    that of a broker whose log directory is gone, which leads until it notices.
     """
     for name in measured.partitions:
         states = [each for each in measured.znodes.states.get(name, ()) if each.time <= measured.window.high]
@@ -280,22 +287,22 @@ def _elected_in_vain(
             leading = (
                 each
                 for each in later
-                if each.leader != NO_LEADER and not _is_gone(each, departures, measured.znodes.registrations)
+                if each.leader != NO_LEADER and not _is_lost(each, name, departures, measured)
             )
             after = next(leading, None)
             if after is None or vain.leader in (NO_LEADER, before.leader):
                 continue
-            is_part = any(each.partition == name and _spans(each, vain.time) for each in lost)
-            is_same = after.leader == vain.leader
-            if (is_same and later[0] is after) or (
-                not is_part and NO_LEADER in (before.leader, later[0].leader)
-            ):
+            if not _is_lost(vain, name, departures, measured):
                 continue
-            if _is_gone(vain, departures, measured.znodes.registrations):
-                led = _led(measured.answers, after.leader, name, after.time) or measured.window.high
-                end = Span(after.time, max(after.time, led))
-                begin = Span(vain.time, vain.time)
-                yield Leaderless(name, vain.leader, begin, after.leader, end, is_due=not is_part)
+            is_dark = _is_dark(vain, name, measured)
+            is_part = is_dark or any(each.partition == name and _spans(each, vain.time) for each in lost)
+            is_same = after.leader == vain.leader and later[0] is after
+            if is_same or (not is_part and NO_LEADER in (before.leader, later[0].leader)):
+                continue
+            led = _led(measured.answers, after.leader, name, after.time) or measured.window.high
+            begin = Span(vain.time, later[0].time if is_dark else vain.time)
+            end = Span(after.time, max(after.time, led))
+            yield Leaderless(name, vain.leader, begin, after.leader, end, is_due=not is_part)
 
 
 def _spans(outage: Leaderless, time: datetime) -> bool:
@@ -308,8 +315,24 @@ def _is_taken_away(departure: Departure, name: str, znodes: Znodes) -> bool:
     epoch = max(
         each.epoch for each in states if each.time <= departure.gone.high and each.leader == departure.broker
     )
-    later = [each.leader for each in states if each.epoch > epoch]
-    return bool(later) and later[0] != departure.broker
+    taken = next(
+        (each.time for each in states if each.epoch > epoch and each.leader != departure.broker), None
+    )
+    back = departure.returned
+    return taken is not None and (back is None or taken <= back.high + _LEARNED)
+
+
+def _is_lost(written: Written, name: str, departures: Sequence[Departure], measured: Measured) -> bool:
+    """Return whether a state names a leader that could not lead: it was gone, or its log directory."""
+    return _is_gone(written, departures, measured.znodes.registrations) or _is_dark(written, name, measured)
+
+
+def _is_dark(written: Written, name: str, measured: Measured) -> bool:
+    return any(
+        each.broker == written.leader and name in each.partitions
+        and each.failed.low <= written.time <= each.failed.high
+        for each in measured.disks
+    )  # fmt: skip
 
 
 def _is_gone(
