@@ -52,9 +52,11 @@ def fill(bootstrap: str) -> None:
     producer = confluent_kafka.Producer({"bootstrap.servers": bootstrap, "linger.ms": 20, "log_level": 2})
     value = os.urandom(SIZE)
     for number in range(RECORDS):
+        # A prime spreads the keys, so that each segment has nearly all of them.
+        key = b"key-%d" % (number * 7919 % KEYS)
         while True:
             try:
-                producer.produce(TOPIC, value, b"key-%d" % (number * 7919 % KEYS))
+                producer.produce(TOPIC, value, key)
                 break
             except BufferError:
                 producer.poll(0.01)
@@ -78,6 +80,7 @@ def clean_beside_traffic(cluster: LocalCluster, broker: BrokerProcess) -> tuple[
     )
     log, process = broker.dir / "logs" / "server.log", psutil.Process(broker.pid)
     most_mb, times_ms, begin = 0.0, [], time.monotonic()
+    # The log cleaner logs a cleaning in eight lines and more.
     while (said := log.read_text().partition("Log cleaner thread 0 cleaned log")[2]).count("\n") < 8:
         if time.monotonic() - begin > DEADLINE_S:
             raise TimeoutError(f"the log was not compacted in {DEADLINE_S:g} s")

@@ -250,6 +250,7 @@ class AclAuthorizer:
             raise UpdateFailedError(f"The ACLs of {resource} are not updated: {error}") from error
 
     async def _updated(self, resource: ResourcePattern, change: _Change) -> None:
+        # The write depends on the version that was read: another broker may write in between.
         for _ in range(1 + MAX_UPDATE_RETRIES):
             stored = (await self._store().read((resource,)))[resource]
             self._apply(resource, stored)

@@ -84,8 +84,8 @@ class PeerAccess:
 
     Args:
         certificates: The certificates of the connections; None if these have no TLS.
-        authorizer: Decides who is a broker; None if everybody is who may connect, and whose trusted
-            certificate names a broker's host.
+        authorizer: Decides who is a broker; without one every caller is that has a trusted certificate for
+            a broker's host, or any caller if connections have no TLS.
     """
 
     def __init__(self, certificates: Certificates | None, authorizer: AclAuthorizer | None) -> None:

@@ -36,6 +36,7 @@ def withdraw(context: ControllerContext, goes: Withdraws) -> Decision[None]:
 
     A leftover entry would prevent old tools from requesting anything again (KAFKA-9478).
     """
+    # The write depends on the version that was read: after a write of a tool in between, read again.
     while (asked := (yield from read_requests())) is not None:
         left = {tp: target for tp, target in asked.targets.items() if not goes(tp, target)}
         if left and len(left) == len(asked.targets):

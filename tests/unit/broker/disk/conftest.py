@@ -128,3 +128,8 @@ def failure(request: pytest.FixtureRequest) -> Fault:
 def short_writes() -> Fault:
     """The fault that none must notice."""
     return Fault.SHORT
+
+
+@pytest.fixture
+def paths(tmp_path):
+    return tmp_path / "one", tmp_path / "two"

@@ -21,11 +21,6 @@ EPOCH = LeaderEpoch(0)
 CONFIG = LogConfig(segment_bytes=1024, segment_index_bytes=1024)
 
 
-@pytest.fixture
-def paths(tmp_path):
-    return tmp_path / "one", tmp_path / "two"
-
-
 def everything(log):
     read, offset = b"", log.log_start_offset
     while offset < log.log_end_offset:
