@@ -153,8 +153,8 @@ def _run(
                 if is_followed and isinstance(target, LocalOutput):
                     return _follow(active, paths, target.place, form, reading=reading, alerting=alerting)
                 return _analyze(active, sources, target, form, reading, early=early)
-    except SparkStartError as error:
-        return _fail(3, str(error))
+    except (SparkStartError, NothingToReadError) as error:
+        return _fail(3 if isinstance(error, SparkStartError) else 2, str(error))
     except OSError as error:
         return _fail(2, f"cannot write to {str(error.filename or out)!r}: {error.strerror}")
     except PySparkException as error:

@@ -33,7 +33,8 @@ from barnabas.analysis.reading.metadata.history import read_log
 from barnabas.analysis.reading.metadata.segments import is_segment
 from barnabas.analysis.reading.splits import BLOCK_BYTES, Split, blocks, plan
 from barnabas.analysis.reading.times import Clock
-from barnabas.analysis.sources import LOG_NAMES, Sources, broker_of
+from barnabas.analysis.remote import remote_logs
+from barnabas.analysis.sources import Sources, broker_of
 
 SPLIT_BYTES_MAX = 64 * 1024 * 1024
 SPLIT_BYTES_MIN = 2 * 1024 * 1024
@@ -277,12 +278,9 @@ def _run(
         frames.append(_run_splits(spark, splits, _contents, work, schema))
     if sources.remote_files:
         frames.append(_remote(spark, sources.remote_files, work, schema))
-    if sources.remote_folders:
-        options: dict[str, str | bool] = {
-            "pathGlobFilter": f"{{{','.join(LOG_NAMES)}}}",
-            "recursiveFileLookup": True,
-        }
-        frames.append(_remote(spark, sources.remote_folders, work, schema, **options))
+    frames.extend(
+        _remote(spark, remote_logs(spark, folder), work, schema) for folder in sources.remote_folders
+    )
     return functools.reduce(DataFrame.union, frames)
 
 
@@ -313,17 +311,10 @@ def _pieces_of(splits: Sequence[Split], blocks_of: Callable[[Split], Iterator[Bl
         yield Path(split.path).as_uri(), split.start, blocks_of(split)
 
 
-def _remote(
-    spark: SparkSession,
-    paths: tuple[str, ...],
-    work: Work,
-    schema: st.StructType,
-    **options: str | bool,
-) -> DataFrame:
+def _remote(spark: SparkSession, paths: Sequence[str], work: Work, schema: st.StructType) -> DataFrame:
     # Read bytes instead of text: a log may hold bytes that are not UTF-8, which ``blocks.clean`` counts.
     records = (
-        spark.read.options(**options)
-        .option("lineSep", _RECORD_SEPARATOR)
+        spark.read.option("lineSep", _RECORD_SEPARATOR)
         .text(list(paths))
         .select(
             sf.col("value").cast("binary").alias("record"),

@@ -6,9 +6,10 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
@@ -17,10 +18,7 @@ from barnabas.analysis.reading.metadata.segments import alone_from, chosen, is_s
 from barnabas.analysis.reading.splits import next_head
 
 LOG_NAMES = ("sta[tg]e-change.log*", "controller.log*", "server.log*")
-"""Kafka's names of the logs, rolled ones too (Kafka 4.0.0 rolls to ``stage-change.log``).
-
-Of a folder with a scheme only these files are read; of a local folder all files that look like logs.
-"""
+"""Kafka's names of the logs, rolled ones too (Kafka 4.0.0 rolls to ``stage-change.log``)."""
 
 STDIN = "-"
 """The path that stands for the standard input."""
@@ -33,7 +31,9 @@ _REPEATING = "kafkaServer*.out*"
 # Files of a log directory: what clients produced, and its indexes.
 _DATA = re.compile(r"\d{20}\.\w+|.*\.(?:parquet|crc|html|checkpoint|properties|lock)")
 _EARLIER_RUN = ("events", "report.json")
-_LOOKED_AT_BYTES = 64 * 1024
+LOOKED_AT_BYTES = 64 * 1024
+"""The bytes of a file that show whether it is a log."""
+
 _KINDS = {
     stat.S_IFIFO: "a pipe",
     stat.S_IFCHR: "a device",
@@ -168,6 +168,39 @@ def logs_in(folder: Path, closed: list[str] | None = None) -> list[Path]:
     return sorted(found)
 
 
+def logs_among(paths: Sequence[str], head: Callable[[str], bytes]) -> list[str]:
+    """Return the logs among the files in a folder with a scheme and all folders below it, as ``logs_in``.
+
+    Segments of ``__cluster_metadata`` are not among them.
+
+    Args:
+        paths: The files.
+        head: A function that returns the first ``LOOKED_AT_BYTES`` of a file.
+    """
+    by_folder: dict[str, set[str]] = {}
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        by_folder.setdefault(folder, set()).add(name)
+    earlier = [
+        folder
+        for folder, names in by_folder.items()
+        if _EARLIER_RUN[1] in names
+        and any(each.startswith(f"{folder}/{_EARLIER_RUN[0]}") for each in by_folder)
+    ]
+    found = []
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        has_server_log = any(fnmatch(each, LOG_NAMES[-1]) for each in by_folder[folder])
+        if any(f"{folder}/".startswith(f"{each}/") for each in earlier) or (
+            has_server_log and fnmatch(name, _REPEATING)
+        ):
+            continue
+        is_named = any(fnmatch(name, pattern) for pattern in LOG_NAMES)
+        if is_named or (not _is_other(name) and _begins_an_entry(BytesIO(head(path)))):
+            found.append(path)
+    return sorted(found)
+
+
 def _is_other(name: str) -> bool:
     return bool(_DATA.fullmatch(name)) or any(fnmatch(name, pattern) for pattern in _OTHER_NAMES)
 
@@ -175,7 +208,14 @@ def _is_other(name: str) -> bool:
 def _looks_like_a_log(path: Path) -> bool:
     try:
         with path.open("rb") as file:
-            text = next(decoded(file, _LOOKED_AT_BYTES), b"")[:_LOOKED_AT_BYTES]
+            return _begins_an_entry(file)
+    except OSError:
+        return False
+
+
+def _begins_an_entry(file: BinaryIO) -> bool:
+    try:
+        text = next(decoded(file, LOOKED_AT_BYTES), b"")[:LOOKED_AT_BYTES]
     except (OSError, DamagedError):
         return False
     return next_head(text + b"\n", 0) is not None
@@ -209,6 +249,14 @@ def _is_file(path: str) -> bool:
     return fnmatch(path.rstrip("/").rpartition("/")[2], "*[.*]*")
 
 
+def nothing_in(folder: str) -> str:
+    """Return the message about a folder without logs."""
+    return (
+        f"nothing to read in the folder {folder!r}: expected state-change.log*, controller.log*, server.log* "
+        "or other files in which an entry begins with a time and a level"
+    )
+
+
 def named(path: str) -> list[Path]:
     """Return the path itself if it exists, else the paths that match it as a glob."""
     pattern = Path(path)
@@ -234,10 +282,7 @@ def _look_up(path: str, closed: list[str]) -> list[Path]:
         refused = len(closed)
         inside = logs_in(each, closed) if each.is_dir() else [each]
         if not inside and len(closed) == refused:
-            raise NothingToReadError(
-                f"nothing to read in the folder {str(each)!r}: expected state-change.log*, controller.log*, "
-                "server.log* or other files in which an entry begins with a time and a level"
-            )
+            raise NothingToReadError(nothing_in(str(each)))
         logs.extend(log.absolute() for log in inside)
     return logs
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import lzma
@@ -12,7 +13,16 @@ from pathlib import Path
 import pytest
 
 from barnabas.analysis.reading.splits import plan
-from barnabas.analysis.sources import STDIN, NothingToReadError, broker_of, find, logs_in, spooled
+from barnabas.analysis.sources import (
+    LOOKED_AT_BYTES,
+    STDIN,
+    NothingToReadError,
+    broker_of,
+    find,
+    logs_among,
+    logs_in,
+    spooled,
+)  # fmt: skip
 
 
 def test_files_folders_and_globs(tmp_path: Path) -> None:
@@ -171,3 +181,32 @@ def test_the_standard_input_is_copied_because_tasks_read_files(tmp_path: Path) -
     assert paths == ["a", tmp_path / "stdin"]
     assert (tmp_path / "stdin").read_bytes() == ENTRY
     assert spooled(["a"], io.BytesIO(ENTRY), tmp_path / "gone") == ["a"]
+
+
+def test_of_a_remote_folder_all_logs_are_chosen_whatever_their_names() -> None:
+    entry = b"[2026-11-21 03:12:00,000] INFO started (kafka.server.KafkaServer)\n"
+    files = {
+        "hdfs://nn/l/b1/server.log": b"",
+        "hdfs://nn/l/b1/kafkaServer.out": entry,
+        "hdfs://nn/l/b1/broker.txt": entry,
+        "hdfs://nn/l/b2/kafkaServer.out": entry,
+        "hdfs://nn/l/b2/old.gz": gzip.compress(entry),
+        "hdfs://nn/l/b2/notes.txt": b"nothing of a broker\n",
+        "hdfs://nn/l/b2/log-cleaner.log": entry,
+        "hdfs://nn/l/b2/t-0/00000000000000000000.log": entry,
+        "hdfs://nn/l/out/report.json": b"{}",
+        "hdfs://nn/l/out/events/part-0.txt": entry,
+    }
+    opened: list[str] = []
+
+    def head(path: str) -> bytes:
+        opened.append(path)
+        return files[path][:LOOKED_AT_BYTES]
+
+    assert logs_among(list(files), head) == [
+        "hdfs://nn/l/b1/broker.txt",
+        "hdfs://nn/l/b1/server.log",
+        "hdfs://nn/l/b2/kafkaServer.out",
+        "hdfs://nn/l/b2/old.gz",
+    ]
+    assert "hdfs://nn/l/b1/server.log" not in opened, "its name says that it is a log"
