@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import dropwhile, pairwise
 
 from barnabas.bench.truth.probe import Answers
-from barnabas.bench.truth.scenarios import SILENT, Action
+from barnabas.bench.truth.scenarios import Action
 from barnabas.bench.truth.truths import Departure, FailedDisk, InSync, Leaderless, Span, Tenure, Truth
 from barnabas.bench.truth.znodes import Registration, Written, Znodes
 from barnabas.cluster.model.ids import NO_LEADER
@@ -348,8 +348,6 @@ def _is_gone(
 
 def _present(departure: Departure, registrations: Sequence[Registration]) -> datetime:
     back = departure.gone.high if departure.returned is None else departure.returned.low
-    if departure.action is Action.EXPIRE or departure.action in SILENT:
-        return back
     own = (each.since for each in registrations if each.broker == departure.broker and each.since >= back)
     return min(own, default=back)
 
