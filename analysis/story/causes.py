@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind, Contact
 from barnabas.analysis.story.certainty import Fact, Instant, Line, Lines, moment
-from barnabas.analysis.story.observed import BrokerLine, Observed
+from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
 from barnabas.analysis.story.runs import ASKED, ENDS, STARTS, STOP, Run, What
 
 
@@ -121,12 +121,23 @@ def when_gone(
         return moment(contact, first, lines, "no line shows when it lost contact"), (*lines, is_alive)
     before = contacts[0].time if contacts else None
     at_most = min((each.time for each in (*contacts[:1], *others[:1])), default=None)
-    if before is not None and contacts[0].contact == Contact.DISCONNECTED:
+    is_witnessed = bool(contacts) and not _stood_still(contacts[0], observed)
+    if before is not None and is_witnessed and contacts[0].contact == Contact.DISCONNECTED:
         still = before - _CONNECTION_DELAY
         last = still if last is None else max(last, still)
     if at_most is None:
         return moment(last, None, lines, "no line shows when it ended"), lines
     return moment(last, at_most, lines, ""), lines
+
+
+def _stood_still(contact: BrokerLine, observed: Observed) -> bool:
+    """Return whether a survivor was cut off or stood still itself, so that it may have noticed late."""
+    return any(
+        line.kind in (BrokerKind.SESSION_SILENT, BrokerKind.SESSION_EXPIRED)
+        and line.broker == contact.broker and line.subject == line.broker
+        and contact.time - CONTACT_WINDOW <= line.time <= contact.time + CLOCKS
+        for line in observed.brokers
+    )  # fmt: skip
 
 
 def _silence(broker: int, first: datetime, observed: Observed) -> BrokerLine | None:

@@ -7,18 +7,19 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.brokers import Absence
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound, Fact, Line, Unknown
 from barnabas.analysis.story.controllers import ControllerChange
 from barnabas.analysis.story.costs import Cost, Ending
 from barnabas.analysis.story.incident import Incident, IncidentKind
-from barnabas.analysis.story.observed import Controller
+from barnabas.analysis.story.observed import BrokerLine, Controller
 from barnabas.analysis.story.partitions import IsrStep
 from barnabas.analysis.story.shortages import Shortage
 from barnabas.bench.truth.judge import contains, falsehoods, holds
 from barnabas.bench.truth.scenarios import Action
-from barnabas.bench.truth.truths import Departure, InSync, Leaderless, Span, Tenure, Truth
+from barnabas.bench.truth.truths import Departure, FailedDisk, InSync, Leaderless, Span, Tenure, Truth
 
 START = datetime(2026, 11, 23, 14)  # noqa: DTZ001  (the logs' times have no zone)
 LINE = Line("broker-2/server.log", 0, 1, "a line")
@@ -227,3 +228,77 @@ def test_an_unknown_is_never_false() -> None:
     assert holds(Unknown("no line"), seconds(1), None)
     assert holds(Bound(seconds(1), None), seconds(0), None)
     assert not holds(Bound(None, seconds(9)), seconds(0), None)
+
+
+DARK = Truth(
+    departures=(),
+    leaderless=(Leaderless("a-0", 1, span(30, 31), 2, span(31, 31.1)),),
+    min_insync=2,
+    disks=(FailedDisk(1, span(30, 40), ("a-0",)),),
+)
+FAILURE = BrokerLine(at(30.9), BrokerKind.DIRECTORY_FAILED, "broker", 1, 1, LINE)
+MOVED = Cost(("a-0",), Bound(seconds(0.05), None), Ending.MOVED, (2,), 0, at(31), ())
+DISK_INCIDENT = Incident(IncidentKind.NO_LEADER, at(31), at(31.1), costs=(MOVED,), failures=(FAILURE,))
+
+
+def test_a_directory_that_failed_is_the_cause() -> None:
+    assert falsehoods(DARK, [DISK_INCIDENT]) == []
+
+
+def test_a_lost_directory_must_be_named() -> None:
+    (found,) = falsehoods(DARK, [replace(DISK_INCIDENT, failures=())])
+    assert found == "no cause is named why a-0 had no leader"
+
+
+@pytest.mark.parametrize("line", [FAILURE._replace(subject=2), FAILURE._replace(time=at(45))])
+def test_a_directory_that_did_not_fail_is_no_cause(line: BrokerLine) -> None:
+    (found,) = falsehoods(DARK, [replace(DISK_INCIDENT, failures=(line,))])
+    assert "claimed to have lost a log directory" in found
+
+
+def test_a_directory_that_is_back_is_no_cause_of_a_later_loss() -> None:
+    late = replace(DARK, leaderless=(Leaderless("a-0", 1, span(50, 51), 2, span(51, 51.1)),))
+    (found,) = falsehoods(late, [replace(DISK_INCIDENT, since=at(51), costs=(replace(MOVED, begin=at(51)),))])
+    assert "claimed to have lost a log directory" in found
+
+
+def test_what_no_line_shows_need_not_be_told() -> None:
+    unseen = Leaderless("b-0", 1, span(50, 50.1), 2, span(53, 53.1), is_due=False)
+    truth = replace(DARK, leaderless=(*DARK.leaderless, unseen))
+    assert falsehoods(truth, [DISK_INCIDENT]) == []
+    (found,) = falsehoods(replace(truth, leaderless=(replace(unseen, is_due=True),)), [])
+    assert found.startswith("missed: b-0")
+
+
+def test_an_outage_may_be_told_from_an_election_in_vain_at_its_begin() -> None:
+    whole = Leaderless("a-0", 3, span(30, 30.9), 2, span(35, 35.1))
+    part = Leaderless("a-0", 1, span(30.9, 31), 2, span(35, 35.1), is_due=False)
+    told = replace(DISK_INCIDENT, until=at(35), costs=(replace(MOVED, duration=Bound(seconds(4), None)),))
+    assert falsehoods(replace(DARK, leaderless=(whole, part)), [told]) == []
+    early = replace(whole, begin=span(29, 30))
+    exact = replace(told, costs=(replace(told.costs[0], duration=Bound(seconds(4), seconds(4.3))),))
+    (found,) = falsehoods(replace(DARK, leaderless=(early, part)), [exact])
+    assert found.startswith("missed: a-0 without leader after 3")
+
+
+@pytest.mark.parametrize(
+    ("cause", "is_true"), [(Cause.LOST_SESSION, True), (Cause.UNKNOWN, True), (Cause.DIED, False)]
+)
+def test_who_is_silent_for_good_may_be_lost_for_unknown_reasons_but_has_not_died(
+    cause: Cause, is_true: bool
+) -> None:
+    pause = Departure(1, Action.PAUSE, span(10, 10.01), None, was_controller=True)
+    absence = replace(DIED, cause=cause, started=None, returned=Unknown("no line"))
+    found = falsehoods(Truth((pause,)), [Incident(IncidentKind.DEPARTURE, at(10.02), None, (absence,))])
+    assert (found == []) is is_true
+
+
+def test_a_controller_that_no_line_names_is_unseen() -> None:
+    truth = replace(TRUTH, controllers=(Tenure(1, 4, at(0)), Tenure(3, 5, at(13)), Tenure(2, 6, at(13.9))))
+    change = ControllerChange(Controller(2, 6, at(13.95)), 1)
+    rest = replace(FIRST, changes=(change._replace(unseen=1),))
+    story = [rest, *STORY[1:]]
+    assert falsehoods(truth, story) == []
+    assert any(
+        "follows 1" in each for each in falsehoods(truth, [replace(rest, changes=(change,)), *STORY[1:]])
+    )
