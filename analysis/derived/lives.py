@@ -13,7 +13,7 @@ from enum import StrEnum
 from pyspark.sql import Column, DataFrame
 
 from barnabas.analysis.reading.events.kinds import OtherKind
-from barnabas.analysis.runtime.engine import sf
+from barnabas.analysis.runtime.engine import Window, sf
 from barnabas.cluster.model.statechange import Kind
 
 PARTITION = ("topic", "partition")
@@ -26,6 +26,9 @@ _NONEXISTENT = ("NonExistentPartition", "NotExists")
 CLOCKS = timedelta(seconds=2)
 """The largest difference of clocks, and the largest time between a deletion's steps, that is assumed."""
 
+_LATEST = timedelta(minutes=1)
+"""The longest time after which a broker still logs a leader epoch that is over."""
+
 
 def is_kind(*kinds: StrEnum) -> Column:
     """Return a condition: the line of ``events`` is of one of these kinds."""
@@ -35,19 +38,24 @@ def is_kind(*kinds: StrEnum) -> Column:
 def lives(events: DataFrame) -> DataFrame:
     """Compute one row for each incarnation of a partition whose creation or deletion is in the logs.
 
-    Columns: ``topic``, ``partition``, ``life``, ``born`` (null if the topic was created before the logs
-    begin), ``deleted`` (null if it was not deleted), ``replicas`` (assigned at creation).
+    Columns: ``topic``, ``partition``, ``life``, ``born`` (the creation, or the first line where no line names
+    it; null if the topic was created before the logs begin), ``deleted`` (null if it was not deleted),
+    ``replicas`` (assigned at creation).
 
     At TRACE the log names a deletion. At INFO (the default from 2.6) only its effects show: the controller
     removes the last replica from the ISR and at once sends StopReplica to that replica's broker. A dead
     broker is sent nothing, and a broker in controlled shutdown first moves its leaderships. A broker that
     loses its session just before it stops looks the same, but then the partition's leader epoch rises later.
+
+    Where no line says that a partition was created, another topic id begins an incarnation, and so does a
+    leader in epoch 0 long after a leader in a higher one.
     """
-    births = (
+    created = (
         events.where(is_kind(Kind.PARTITION_NEW) & sf.col("from").isin(*_NONEXISTENT))
         .groupBy(*PARTITION, sf.col("time").alias("born"))
         .agg(sf.max("replicas").alias("replicas"))
     )
+    births = created.unionByName(_remade(events, created))
     born = _numbered(births, births, sf.col("born"), sf.lit(col=False))
     ends = is_kind(Kind.PARTITION_DOWN) & sf.col("to").isin(*_NONEXISTENT)
     ends = ends | (is_kind(*_MARKED) & (sf.col("leader") == DELETING))
@@ -55,6 +63,37 @@ def lives(events: DataFrame) -> DataFrame:
     stopped = _last(with_life(_stopped(events), births), events, births)
     deleted = with_life(said, births).unionByName(stopped).groupBy(*LIFE).agg(sf.min("time").alias("deleted"))
     return born.join(deleted, list(LIFE), "full").select(*LIFE, "born", "deleted", "replicas")
+
+
+def _remade(events: DataFrame, created: DataFrame) -> DataFrame:
+    """Find the begins of incarnations without a line about their creation, as brokers of KRaft have none."""
+    starts = (
+        events.where(is_kind(Kind.LEADER_STARTS, Kind.FOLLOWER_STARTS) & sf.col("topic").isNotNull())
+        .select(*PARTITION, "time", "kind", "leader_epoch", "topic_id")
+        .join(created.select(*PARTITION).distinct(), list(PARTITION), "left_anti")
+    )
+    by_id = Window.partitionBy(*PARTITION).orderBy("born")
+    other_id = (
+        starts.where("topic_id is not null")
+        .groupBy(*PARTITION, "topic_id")
+        .agg(sf.min("time").alias("born"))
+        .withColumn("before", sf.lag("born").over(by_id))
+        .where("before is not null")
+    )
+    by_time = Window.partitionBy(*PARTITION).orderBy("time", "leader_epoch")
+    first_epoch = (
+        starts.where(is_kind(Kind.LEADER_STARTS) & sf.col("topic_id").isNull())
+        .withColumns({"epoch": sf.lag("leader_epoch").over(by_time), "before": sf.lag("time").over(by_time)})
+        .where((sf.col("leader_epoch") == 0) & (sf.col("epoch") > 0))
+        .where(sf.col("time") > sf.col("before") + sf.lit(_LATEST))
+        .withColumn("born", sf.col("time"))
+    )
+    none = sf.lit(None).cast("array<int>")
+    return (
+        other_id.select(*PARTITION, "born")
+        .unionByName(first_epoch.select(*PARTITION, "born"))
+        .withColumn("replicas", none)
+    )
 
 
 _ENDING = (*PARTITION, "time", "role", "leader_epoch")

@@ -118,3 +118,38 @@ def test_equal_leader_epochs_of_two_incarnations_are_two_leaderships(
     first, second = leaders(settle(states(twice, born)), born).orderBy("life").collect()
     assert (first["leader"], first["until"].minute, first["ended"]) == (1, 5, DELETED)
     assert (second["leader"], second["led_at"].second, second["until"]) == (2, 59, None)
+
+
+def leads(time: str, epoch: int, topic_id: str = "") -> str:
+    named = f" with topic id Some({topic_id})" if topic_id else ""
+    state = (
+        f" with partition epoch {epoch}, high watermark 0, ISR [1], "
+        if topic_id
+        else " with high watermark 0 ISR [1] "
+    )
+    assigned = (
+        "adding replicas [] and removing replicas [] ."
+        if topic_id
+        else "addingReplicas [] removingReplicas []."
+    )
+    return (
+        f"[2026-11-21 {time}] INFO [Broker id=1] Leader again-0{named} starts at leader epoch {epoch} from offset 0"
+        f"{state}{assigned} Previous leader epoch was -1. (state.change.logger)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("log", "born"),
+    [
+        (leads("10:00:00,000", 6, "A" * 22) + leads("10:00:30,000", 0, "B" * 22), ["10:00:30"]),
+        (leads("10:00:00,000", 6, "A" * 22) + leads("10:30:00,000", 7, "A" * 22), []),
+        (leads("10:00:00,000", 6) + leads("10:30:00,000", 0) + leads("10:31:00,000", 1), ["10:30:00"]),
+        (leads("10:00:00,000", 6) + leads("10:00:30,000", 0), []),
+        (leads("10:00:00,000", 0) + leads("10:30:00,000", 0), []),
+    ],
+    ids=["another id", "the same id", "epoch 0 long after 6", "epoch 0 soon after 6", "a restart in epoch 0"],
+)
+def test_without_a_line_about_its_creation_a_topic_is_known_by_its_id_or_epoch(
+    log: str, born: list[str], read: Callable[..., DataFrame]
+) -> None:
+    assert [str(row["born"].time()) for row in lives(read(log)).orderBy("born").collect()] == born
