@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -18,7 +19,7 @@ from barnabas.analysis.questions.catalog import QUESTIONS
 from barnabas.analysis.questions.story import observed
 from barnabas.analysis.report.incidents import plain
 from barnabas.analysis.report.strips import Stretch, cells, millis
-from barnabas.analysis.runtime.engine import matching, rows_of, sf
+from barnabas.analysis.runtime.engine import first_of, held, matching, rows_of, sf
 from barnabas.analysis.runtime.threads import threads
 from barnabas.analysis.story.incidents import incidents
 from barnabas.analysis.story.observed import Observed
@@ -30,6 +31,9 @@ PICTURED = 200
 
 ROWS = 500
 """The most rows of an answer in the report; the tables hold all of them."""
+
+COUNTED = 50_000
+"""The most rows of an answer that one query finds and counts."""
 
 DRAWN = 5_000
 """The most leaderships, ISRs and stalls of the drawn partitions, of each kind."""
@@ -123,9 +127,12 @@ def gather(
 
     def answer(question: Table) -> tuple[DataFrame, list[Row], int]:
         frame = question.of(tables)
-        return frame, *_collected(frame)
+        if question.name == "write_stalls":
+            stack.enter_context(held(frame))
+        return frame, *first_of(frame, ROWS, COUNTED)
 
-    with threads(_AT_ONCE) as pool:
+    # The pool ends first, when nothing needs what is held.
+    with ExitStack() as stack, threads(_AT_ONCE) as pool:
         story = pool.submit(lambda: incidents(observed(tables, min_insync) if seen is None else seen))
         named = dict(zip((each.name for each in QUESTIONS), pool.map(answer, QUESTIONS), strict=True))
         frames = {name: frame for name, (frame, _, _) in named.items()}
@@ -192,11 +199,6 @@ def _logs(rows: Sequence[Row]) -> list[Row]:
         for column in ("lines", "understood", "others"):
             log[column] += row[column]
     return sorted(added.values(), key=lambda log: (log["name"] == "other files", log["name"]))
-
-
-def _collected(frame: DataFrame) -> tuple[list[Row], int]:
-    rows = [row.asDict(recursive=True) for row in frame.limit(ROWS + 1).collect()]
-    return rows[:ROWS], len(rows) if len(rows) <= ROWS else frame.count()
 
 
 def _pictured(stalls: DataFrame, leaders: DataFrame) -> tuple[list[tuple[str, int]], int]:

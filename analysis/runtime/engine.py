@@ -34,7 +34,7 @@ else:
     sf = _Either(spark_functions, local_functions)
     Window = _Either(SparkWindow, LocalWindow)
 
-__all__ = ["Window", "framed", "in_this_process", "matching", "rows_of", "sf"]
+__all__ = ["Window", "first_of", "framed", "held", "in_this_process", "matching", "rows_of", "sf"]
 
 
 class _Engine:
@@ -67,6 +67,36 @@ def rows_of(frame: DataFrame) -> list[dict[str, Any]]:
         return local.rows()
     rows: list[dict[str, Any]] = frame.toArrow().to_pylist()
     return rows
+
+
+def first_of(frame: DataFrame, rows: int, counted: int) -> tuple[list[dict[str, Any]], int]:
+    """Return the first rows of a frame of either engine, and the number of all.
+
+    Args:
+        frame: The frame.
+        rows: The most rows to return.
+        counted: The number of rows up to which one query gives both. It brings so many rows here, which
+            costs less than to compute them again for their number.
+    """
+    local: Any = frame
+    if isinstance(local, Frame):
+        return local.limit(rows).rows(), local.count()
+    found = frame.limit(counted + 1).toArrow()
+    return found.slice(0, rows).to_pylist(), found.num_rows if found.num_rows <= counted else frame.count()
+
+
+@contextmanager
+def held(frame: DataFrame) -> Iterator[DataFrame]:
+    """Keep the rows of a frame of either engine, once computed, until the end of the block."""
+    local: Any = frame
+    if isinstance(local, Frame):
+        yield frame
+        return
+    frame.persist()
+    try:
+        yield frame
+    finally:
+        frame.unpersist()
 
 
 def matching(frame: DataFrame, keys: pa.Table) -> DataFrame:

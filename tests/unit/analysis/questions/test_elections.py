@@ -42,13 +42,13 @@ def test_a_leader_that_was_not_in_sync_is_unclean(
     seen = lost.entry("2026-11-21 10:00:01,000")
     elected = controller.partition_online(tp, "OfflinePartition", dirty).entry("2026-11-21 10:00:02,000")
     events = read(born + seen + elected)
-    born = settle(lives(events))
-    (row,) = unclean_elections(leaders(settle(states(events, born)), born)).collect()
+    made = settle(lives(events))
+    (row,) = unclean_elections(leaders(settle(states(events, made)), made)).collect()
     assert (row["leader"], row["previous_isr"], row["isr"]) == (2, [1], [2])
     # Without the line of zkVersion 1, the ISR may have been another by then.
     events = read(born + elected)
-    born = settle(lives(events))
-    assert unclean_elections(leaders(settle(states(events, born)), born)).count() == 0
+    made = settle(lives(events))
+    assert unclean_elections(leaders(settle(states(events, made)), made)).count() == 0
 
 
 def test_imbalance_is_shown_for_each_minute_in_which_it_changes(story: Mapping[str, DataFrame]) -> None:

@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 from barnabas.analysis.derived.catalog import DERIVED
 from barnabas.analysis.questions.availability import OFFLINE, UNDER_REPLICATED
 from barnabas.analysis.questions.catalog import QUESTIONS
+from barnabas.analysis.questions.churn import under_replicated
 from barnabas.analysis.questions.stalls import write_stalls
 from barnabas.analysis.report import document as under_test
 from barnabas.analysis.report.document import CELLS, gather
@@ -36,12 +37,13 @@ def test_few_rows_are_shown_and_all_are_counted(
 ) -> None:
     for limit in ("ROWS", "PICTURED", "DRAWN"):
         monkeypatch.setattr(under_test, limit, 1)
-    rows, number = under_test._collected(story["isr"])
-    assert (len(rows), number) == (1, story["isr"].count())
     stalls = write_stalls(story["unavailability"], story["isr"])
     pictured, number = under_test._pictured(stalls, story["leaders"])
     assert len(pictured) == len(under_test._drawn(story["leaders"], pictured)) == 1
     assert number == len({(row["topic"], row["partition"]) for row in story["leaders"].collect()}) > 1
+    whole = under_test.gather(story)
+    assert len(whole.answers["under_replicated"]) == 1
+    assert whole.counts["under_replicated"] == under_replicated(story["isr"]).count() > 1
 
 
 def test_lines_without_a_time_are_not_reported_and_there_is_a_last_time(

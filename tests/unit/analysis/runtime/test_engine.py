@@ -20,7 +20,16 @@ from barnabas.analysis.local import functions as local_functions
 from barnabas.analysis.local.windows import Window as LocalWindow
 from barnabas.analysis.questions.catalog import QUESTIONS
 from barnabas.analysis.report.document import Document, gather
-from barnabas.analysis.runtime.engine import Window, framed, in_this_process, matching, rows_of, sf
+from barnabas.analysis.runtime.engine import (
+    Window,
+    first_of,
+    framed,
+    held,
+    in_this_process,
+    matching,
+    rows_of,
+    sf,
+)
 from barnabas.analysis.scan import write_few_events
 from barnabas.analysis.sources import find
 from barnabas.bench.logs.state_change_logs import write_logs
@@ -92,6 +101,25 @@ def test_the_engine_is_that_of_the_block() -> None:
         assert sf.lit is local_functions.lit
         assert Window.orderBy("a").__class__ is LocalWindow
     assert sf.lit is spark_functions.lit
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("counted", [1, 3, 10])
+def test_first_rows_come_with_the_number_of_all(spark: SparkSession, counted: int) -> None:
+    table = pa.table({"a": [3, 1, 2]})
+    for frame in (spark.createDataFrame(table).orderBy("a"), framed(table).orderBy("a")):
+        assert first_of(frame, 2, counted) == ([{"a": 1}, {"a": 2}], 3)
+
+
+@pytest.mark.spark
+def test_a_frame_is_held_until_the_end_of_the_block(spark: SparkSession) -> None:
+    frame = spark.createDataFrame(pa.table({"a": [1]}))
+    with held(frame):
+        assert frame.is_cached
+    assert not frame.is_cached
+    local = framed(pa.table({"a": [1]}))
+    with held(local) as kept:
+        assert kept is local
 
 
 def test_rows_of_either_engine_are_found_by_keys() -> None:
