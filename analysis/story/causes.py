@@ -13,7 +13,7 @@ from enum import StrEnum
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind, Contact
 from barnabas.analysis.story.certainty import Fact, Instant, Line, Lines, moment
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
-from barnabas.analysis.story.runs import ASKED, ENDS, STARTS, STOP, Run, What
+from barnabas.analysis.story.runs import ASKED, ENDS, HANDOVER, STARTS, STOP, Run, What
 
 
 class Cause(StrEnum):
@@ -100,7 +100,7 @@ def when_gone(
     ends = left.kinds(BrokerKind.STOPPED, BrokerKind.DIED) or left.kinds(BrokerKind.NODE_STOPPED)
     if ends:
         return Fact(ends[0].time, (ends[0].line,)), (ends[0].line,)
-    stops = [line for line in left.kinds(*STOP) if line.broker == broker]
+    stops = [line for line in left.kinds(*STOP, *HANDOVER) if line.broker == broker]
     asked = left.kinds(*ASKED)
     starts = run.first(What.START)
     is_start = starts is not None and starts.time <= first

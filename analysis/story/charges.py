@@ -82,7 +82,11 @@ def refined(outage: Outage, absence: Absence) -> Outage:
     else:
         since, most = earliest(absence.gone), latest(absence.gone) or known
     if most is not None and known is not None:
-        most = min(most, known)
+        # A new process of which no line shows that it served may have led until the outage was noticed.
+        is_unseen = (
+            absence.started is not None and absence.started < known and latest(absence.returned) is None
+        )
+        most = known if is_unseen else min(most, known)
     if since is not None and most is not None and since > most:
         since = None
     return replace(outage, begin=moment(since, most, (*outage.begin.lines, *absence.gone.lines), ""))

@@ -14,6 +14,7 @@ from barnabas.analysis.story.costs import Cost, least
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.observed import BrokerLine
 from barnabas.analysis.story.shortages import Shortage, refused
+from barnabas.analysis.story.troubles import Trouble
 
 
 class IncidentKind(StrEnum):
@@ -45,6 +46,7 @@ class Incident:
         shortage: The partitions that were short of replicas; None if none was.
         changes: The changes of the controller, in their order.
         vacancies: The times without an active controller.
+        troubles: The brokers' own lines about trouble around their absences.
         only_controllers: The nodes of KRaft that are controllers and no brokers.
         gaps: The number of unseen leader changes, at least, and the partitions they concern.
         failures: The lines about log directories that failed, because of which partitions had no leader.
@@ -61,6 +63,7 @@ class Incident:
     shortage: Shortage | None = None
     changes: tuple[ControllerChange, ...] = ()
     vacancies: tuple[Vacancy, ...] = ()
+    troubles: tuple[Trouble, ...] = ()
     only_controllers: frozenset[int] = frozenset()
     gaps: tuple[int, int] = (0, 0)
     failures: tuple[BrokerLine, ...] = ()

@@ -32,6 +32,7 @@ from barnabas.analysis.story.partitions import Gap, History, Outage, histories
 from barnabas.analysis.story.restarts import with_restarts, without_dead_leaders
 from barnabas.analysis.story.shortages import minimums_of
 from barnabas.analysis.story.tenures import with_controllers
+from barnabas.analysis.story.troubles import troubles_of
 
 
 def incidents(observed: Observed) -> list[Incident]:
@@ -59,7 +60,11 @@ def incidents(observed: Observed) -> list[Incident]:
     made.extend(_unseen(stories))
     made.extend(_other_clusters(beginnings(observed.brokers)))
     only = only_controllers(observed)
-    return sorted((replace(each, only_controllers=only) for each in made), key=_rank)
+    whole = (
+        replace(each, only_controllers=only, troubles=tuple(troubles_of(each.absences, observed)))
+        for each in made
+    )
+    return sorted(whole, key=_rank)
 
 
 def _rank(incident: Incident) -> tuple[int, timedelta, int, datetime]:

@@ -9,6 +9,7 @@ from enum import Enum
 from fractions import Fraction
 from typing import NamedTuple
 
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.brokers import Absence
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound, Duration, Fact, Instant, Lines, Unknown, earliest
@@ -19,6 +20,7 @@ from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.observed import BrokerLine
 from barnabas.analysis.story.shortages import Shortage
+from barnabas.analysis.story.troubles import Trouble
 
 _MICROSECOND = timedelta(microseconds=1)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -139,6 +141,7 @@ def details(incident: Incident, day: date | None = None) -> list[Sentence]:
             who = _node(absence.broker, only).lower()
             text = f"The cluster noticed the loss of {who} {at(absence.noticed, day)}."
             found.append(Sentence(text, absence.noticed.lines))
+    found.extend(Sentence(f"{_trouble(each, day, only)}.", (each.first.line,)) for each in incident.troubles)
     if incident.absences:
         found.extend(
             Sentence(f"{_elected(change, day, only)}.", change.new.lines) for change in incident.changes
@@ -152,6 +155,21 @@ def details(incident: Incident, day: date | None = None) -> list[Sentence]:
     if shortage is not None and incident.kind is not IncidentKind.UNDER_REPLICATED:
         found.append(Sentence(f"In sync: {_short(shortage)}.", _of_shortage(shortage)))
     return found
+
+
+def _trouble(trouble: Trouble, day: date | None, only: Collection[int]) -> str:
+    who, first = _node(trouble.broker, only), trouble.first
+    when = f"at {clock(first.time, day)}"
+    how_often = "" if trouble.times == 1 else f", the first of {trouble.times} times"
+    why = f": {first.error}" if first.error else ""
+    match first.kind:
+        case BrokerKind.THREAD_DIED:
+            return (
+                f"A thread of {who.lower()} had died {when}{how_often}{why}; whether that is why is unknown"
+            )
+        case BrokerKind.START_FAILED:
+            return f"A start of {who.lower()} failed {when}{how_often}{why}"
+    return f"{who} could not register {when}{how_often}{why}"
 
 
 def _elected(change: ControllerChange, day: date | None, only: Collection[int]) -> str:

@@ -133,8 +133,8 @@ def leads(time: str, epoch: int, topic_id: str = "") -> str:
         else "addingReplicas [] removingReplicas []."
     )
     return (
-        f"[2026-11-21 {time}] INFO [Broker id=1] Leader again-0{named} starts at leader epoch {epoch} from offset 0"
-        f"{state}{assigned} Previous leader epoch was -1. (state.change.logger)\n"
+        f"[2026-11-21 {time}] INFO [Broker id=1] Leader again-0{named} starts at leader epoch {epoch} from "
+        f"offset 0{state}{assigned} Previous leader epoch was -1. (state.change.logger)\n"
     )
 
 

@@ -1,0 +1,54 @@
+"""A broker's own lines about trouble around its absence: threads that died before, starts that failed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import NamedTuple
+
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind
+from barnabas.analysis.story.brokers import Absence, begin_of
+from barnabas.analysis.story.certainty import latest
+from barnabas.analysis.story.observed import BrokerLine, Observed
+
+_BEFORE = timedelta(minutes=1)
+"""The longest time from the death of a thread to the loss of its broker in which the two may be connected."""
+
+_STARTS = (BrokerKind.START_FAILED, BrokerKind.REGISTRATION_REFUSED)
+
+
+class Trouble(NamedTuple):
+    """Lines of one kind about a broker and one of its absences.
+
+    Attributes:
+        broker: The broker.
+        first: The first of the lines.
+        times: The number of the lines.
+    """
+
+    broker: int
+    first: BrokerLine
+    times: int
+
+
+def troubles_of(absences: Sequence[Absence], observed: Observed) -> list[Trouble]:
+    """Return the troubles around each absence, in their order."""
+    found = []
+    for absence in absences:
+        own = [
+            line
+            for line in observed.brokers
+            if line.subject == absence.broker and line.broker in (absence.broker, None)
+        ]
+        for kind in (BrokerKind.THREAD_DIED, *_STARTS):
+            fitting = [line for line in own if line.kind == kind and _is_around(line, absence)]
+            if fitting:
+                found.append(Trouble(absence.broker, fitting[0], len(fitting)))
+    return found
+
+
+def _is_around(line: BrokerLine, absence: Absence) -> bool:
+    begin, back = begin_of(absence), latest(absence.returned)
+    if line.kind == BrokerKind.THREAD_DIED:
+        return begin - _BEFORE <= line.time <= begin
+    return begin <= line.time and (back is None or line.time <= back)

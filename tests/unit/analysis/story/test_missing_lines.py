@@ -1,0 +1,88 @@
+"""Golden incidents with lines left out: an unknown never becomes a claimed outage."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from barnabas.analysis.story.certainty import Bound, Fact
+from barnabas.analysis.story.costs import Cost, least
+from barnabas.analysis.story.incident import Incident
+from barnabas.analysis.story.incidents import incidents
+from barnabas.bench.truth.claims import observed, read
+
+GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.txt"))
+ENTRY = re.compile(r"^(?=\[)", re.MULTILINE)
+
+
+@cache
+def entries(path: Path) -> tuple[tuple[str, str], ...]:
+    """The entries of a golden file with the names of their logs."""
+    _, *parts = re.split(r"^== ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return tuple(
+        (name, entry)
+        for name, text in (part.split("\n", 1) for part in parts)
+        for entry in ENTRY.split(text)
+        if entry
+    )
+
+
+def story(kept: Sequence[tuple[str, str]]) -> list[Incident]:
+    logs: dict[str, str] = {}
+    for name, entry in kept:
+        logs[name] = logs.get(name, "") + entry
+    return incidents(observed(read(logs)))
+
+
+@cache
+def whole(path: Path) -> tuple[Cost, ...]:
+    """What all lines prove, or call an outage of unknown length."""
+    return tuple(cost for incident in story(entries(path)) for cost in incident.costs)
+
+
+def claims(found: Sequence[Incident], known: Sequence[Cost]) -> Iterator[str]:
+    """The outages of which ``found`` proves a length that ``known`` denies."""
+    for incident in found:
+        for cost in incident.costs:
+            for name in cost.partitions:
+                longest = max((most(each) for each in known if name in each.partitions), default=timedelta(0))
+                if least(cost.duration) > longest:
+                    yield f"{name} had no leader {cost.duration}; with all lines {longest} at most"
+
+
+def most(cost: Cost) -> timedelta:
+    match cost.duration:
+        case Fact(value=value):
+            return value
+        case Bound(at_most=value) if value is not None:
+            return value
+    return timedelta.max
+
+
+@settings(max_examples=300, deadline=None)
+@given(path=st.sampled_from(GOLDEN), data=st.data())
+def test_no_line_that_is_left_out_proves_an_outage(path: Path, data: st.DataObject) -> None:
+    lines = entries(path)
+    dropped = data.draw(st.sets(st.integers(0, len(lines) - 1)))
+    kept = [line for number, line in enumerate(lines) if number not in dropped]
+    assert list(claims(story(kept), whole(path))) == []
+
+
+def test_each_golden_incident_survives_the_loss_of_each_of_its_lines() -> None:
+    for path in GOLDEN:
+        lines = entries(path)
+        for number in range(len(lines)):
+            found = story([*lines[:number], *lines[number + 1 :]])
+            assert list(claims(found, whole(path))) == [], (path.stem, lines[number])
+
+
+def test_an_outage_that_all_lines_do_not_prove_is_found() -> None:
+    path = next(each for each in GOLDEN if each.stem == "2.8-leader-lost-no-server-log")
+    (planted,) = claims(story(entries(path)), ())
+    assert planted.startswith("orders-0 had no leader")
