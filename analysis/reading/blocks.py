@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from barnabas.analysis.reading.brokers.companions import companion_columns
 from barnabas.analysis.reading.brokers.life import LIFE_RULES
 from barnabas.analysis.reading.columns import Columns
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.reading.events.entries import Entry
 from barnabas.analysis.reading.events.tables import EVENTS_CODED
 from barnabas.analysis.reading.forms import Forms, read_heads
@@ -39,6 +40,7 @@ _TEXT_MAX = 256 * 1024
 _LAST_LOGGER = re.compile(r"(?:^|\n ?|\S )\([A-Za-z_][\w.$]*\)\s*\Z")
 
 _OWN_KINDS = {rule.kind.value for rule in LIFE_RULES}
+_OF_CONTROLLER = {BrokerKind.CONTROLLER_ACTIVE.value, BrokerKind.CONTROLLER_RESIGNED.value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +205,9 @@ def _name_subjects(columns: Columns) -> None:
     for row in columns.rows_with("kind", _OWN_KINDS):
         if columns.value("subject", row) is None and (broker := columns.value("broker", row)) is not None:
             columns.put_row(row, {"subject": broker})
+    for row in columns.rows_with("kind", _OF_CONTROLLER):
+        if columns.value("controller", row) is None and (broker := columns.value("broker", row)) is not None:
+            columns.put_row(row, {"subject": broker, "controller": broker})
 
 
 def _front(text: Text, heads: Heads, line: int) -> str:

@@ -110,6 +110,8 @@ def when_gone(
         last = max(line.time for line in stops)
     elif asked:
         last = max(each for each in (last, asked[-1].time) if each is not None)
+    elif starts is None:
+        last = _heard(broker, last, first, observed)
     contacts = _contacts(broker, last, first, observed)
     others = [line for what, line in run.marks if what in (What.GONE, What.START) and line not in stops]
     lines = tuple(each.line for each in (*stops[-1:], *asked[:1], *contacts[:1], *others[:1]))
@@ -128,6 +130,22 @@ def when_gone(
     if at_most is None:
         return moment(last, None, lines, "no line shows when it ended"), lines
     return moment(last, at_most, lines, ""), lines
+
+
+def _heard(broker: int, last: datetime | None, first: datetime, observed: Observed) -> datetime | None:
+    """Return when others surely heard of a broker whose process may live on unheard.
+
+    What it writes after it has lost ZooKeeper shows only that it lives.
+    """
+    silences = [
+        line.time if line.duration_ms is None else _last_contact(line)
+        for line in observed.brokers
+        if line.kind == BrokerKind.SESSION_SILENT and line.subject == broker
+        and first - CONTACT_WINDOW <= line.time <= first
+    ]  # fmt: skip
+    if last is None or not silences or min(silences) > last:
+        return last
+    return None
 
 
 def _stood_still(contact: BrokerLine, observed: Observed) -> bool:

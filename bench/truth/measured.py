@@ -80,7 +80,7 @@ def truth_of(measured: Measured) -> Truth:
             _leaderless(departure, name, departures, measured)
             for departure in departures
             for name in departure.kept
-            if not any(each.partition == name and _spans(each, departure.gone.high) for each in dark)
+            if not any(each.partition == name and _is_before_end(each, departure.gone.high) for each in dark)
             if departure.action not in _SERVES_ON or _is_taken_away(departure, name, measured.znodes)
         ),
     ]
@@ -303,6 +303,10 @@ def _elected_in_vain(
             begin = Span(vain.time, later[0].time if is_dark else vain.time)
             end = Span(after.time, max(after.time, led))
             yield Leaderless(name, vain.leader, begin, after.leader, end, is_due=not is_part)
+
+
+def _is_before_end(outage: Leaderless, time: datetime) -> bool:
+    return outage.begin.low <= time and (outage.end is None or time <= outage.end.low)
 
 
 def _spans(outage: Leaderless, time: datetime) -> bool:

@@ -157,6 +157,19 @@ _ZOOKEEPER = (
         BrokerKind.CONTROLLER_RESIGNED, r"Broker (?P<controller>\d+) resigned as the controller"
     ),
     _own_controller_rule(BrokerKind.CONTROLLER_RESIGNED, r"Resigned"),
+    # Ours, which name nobody.
+    _controller_rule(
+        _CHANGED,
+        rf"new brokers: (?:none|(?P<added_brokers>{_IDS})); bounced: (?:none|(?P<bounced_brokers>{_IDS})); "
+        rf"dead: (?:none|(?P<lost_brokers>{_IDS})); all live brokers: (?:none|(?P<live_brokers>{_IDS}))",
+    ),
+    _own_controller_rule(
+        BrokerKind.CONTROLLER_ACTIVE, r"elected controller with epoch (?P<controller_epoch>\d+)"
+    ),
+    _own_controller_rule(
+        BrokerKind.CONTROLLER_RESIGNED,
+        r"resigned as the controller with epoch (?P<controller_epoch>\d+), because .*",
+    ),
     _own_controller_rule(
         BrokerKind.CONTROLLER_RESIGNED, r"Controller moved to another broker when processing .*"
     ),
