@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -57,6 +57,18 @@ class CleanerOffsets:
         if log is not None and topic_partition not in self._rows:
             self.assign(topic_partition, log.log_start_offset)
 
+    def keep_loaded(self, topic_partitions: Iterable[TopicPartition]) -> None:
+        """Make sure that open logs have rows, and write them at once: the directory's thread is loading.
+
+        Raises:
+            OSError: The disk refused.
+        """
+        for topic_partition in topic_partitions:
+            self._rows.setdefault(topic_partition, self._logs[topic_partition].log_start_offset)
+        work = self._take_write()
+        if work is not None:
+            work()
+
     def truncated(self, topic_partition: TopicPartition, active_base_offset: Offset) -> None:
         """Lower the row of a truncated log: later appends there are dirty."""
         offset = self._rows.get(topic_partition)
@@ -69,7 +81,14 @@ class CleanerOffsets:
 
     def write(self) -> None:
         """Submit the write of the rows, if they changed; without any, there is no such file."""
+        work = self._take_write()
+        if work is not None:
+            self._submit(work)
+
+    def _take_write(self) -> Callable[[], None] | None:
+        """Return the write of the rows if they changed; it counts as done."""
         rows = {tp: offset for tp, offset in self._rows.items() if tp in self._logs}
-        if rows != self._written:
-            self._written = rows
-            self._submit(partial(write_offsets, self._path, rows))
+        if rows == self._written:
+            return None
+        self._written = rows
+        return partial(write_offsets, self._path, rows)

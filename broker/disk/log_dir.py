@@ -413,6 +413,10 @@ class LogDir:
                     state = LogState(clean, points.get(tp, NO_OFFSET), starts.get(tp, NO_OFFSET), cleaned)
                     opening.append(pool.submit(self._open_log, tp, directory, state))
             _first_failure_ends_all(opening)
+        # A log of Kafka may have gaps. It gets an identity soon, so from then on only a row tells of them.
+        self.cleaner_offsets.keep_loaded(
+            [tp for tp, log in self.logs.items() if log.topic is None and log.compaction.gaps_end]
+        )
         for tp in self._high_watermarks.keys() - self._open.keys():
             del self._high_watermarks[tp]
 

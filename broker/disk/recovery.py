@@ -67,7 +67,8 @@ class LoadedLog:
     """A log's content after loading.
 
     Attributes:
-        topic: The topic that the file in the log's directory names, or None.
+        topic: The topic that the file in the log's directory names, or None: Kafka has written the log, a
+            release without such files, or nobody yet.
         dropped_bytes: Bytes that were truncated as invalid, without preallocated ones.
         gaps_end: The offset below which compaction may have left gaps.
     """
@@ -260,8 +261,10 @@ class _Loading:
         segments.active.activate()
         epochs.truncate_from_start(start_offset)
         epochs.truncate_from_end(end_offset)
-        # Where the gaps end is not written down, and a Kafka broker that ran here may have added some.
-        gaps = self._config.is_compacted or self._state.was_compacted
+        # Where the gaps end is not written down, and a Kafka broker that ran here may have added some. A log
+        # that Kafka wrote may have been compacted whatever its policy is now: a follower has no row.
+        topic = read_identity(self._directory)
+        gaps = self._config.is_compacted or self._state.was_compacted or topic is None
         if not epochs_match(segments, epochs, start_offset, end_offset, may_have_gaps=gaps):
             epochs = rebuild_epochs(segments, start_offset)
         if epochs.entries != stored_epochs:
@@ -282,7 +285,7 @@ class _Loading:
             start_offset,
             end_offset,
             recovery_point,
-            read_identity(self._directory),
+            topic,
             self._dropped,
             end_offset if gaps else FIRST_OFFSET,
         )

@@ -24,9 +24,9 @@ def name() -> str:
     return "kcat " + " ".join(run("kcat", "-V").partition("Version ")[2].split()[:1])
 
 
-def write(bootstrap: str, topic: str, lines: list[str]) -> None:
-    """Write lines, each a record."""
-    run("kcat", "-b", bootstrap, "-P", "-t", topic, stdin="\n".join(lines) + "\n")
+def write(bootstrap: str, topic: str, lines: list[str], partition: int = -1) -> None:
+    """Write lines, each a record, to a partition; -1 leaves the choice to kcat."""
+    run("kcat", "-b", bootstrap, "-P", "-t", topic, "-p", str(partition), stdin="\n".join(lines) + "\n")
 
 
 def alone(bootstrap: str) -> Result:
@@ -102,9 +102,10 @@ def two_members(cluster: LocalCluster) -> Result:
             coordinator = admin.describe_consumer_groups([topic])[topic].result().coordinator.id
             cluster.kill(coordinator)
             more = [f"more-{line}" for line in LINES]
-            write(cluster.bootstrap, topic, more)
+            for partition in everything:  # librdkafka would send all that is written at once to one partition
+                write(cluster.bootstrap, topic, more[partition::PARTITIONS], partition)
             survived = _wait(lambda: {*LINES, *more} <= {*members[0].read(), *members[1].read()})
-            both = [each.read()[-1:] != [] for each in members]
+            both = [any(line.startswith("more-") for line in each.read()) for each in members]
             members.pop().end()
             left = _wait(lambda: members[0].assigned() == everything)
         finally:

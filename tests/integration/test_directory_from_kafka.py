@@ -14,6 +14,7 @@ from kafka.record.memory_records import MemoryRecords
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.waiting import wait_until
 from tests.batches import keyed_batch, whole_batches
+from tests.metadata import partitions_of
 
 FROM_KAFKA = Path(__file__).parents[1] / "data" / "kafka-3.9.1"
 END = 374
@@ -198,3 +199,26 @@ def test_the_cleaner_goes_on_where_kafkas_stopped(cluster):
     assert len(found) < len(stored("kept")) + 200
     new = {b"k0": b"new=198", b"k1": b"new=199", b"k8": None, b"k9": None}
     assert {key: value for _, key, value, _ in found} == LAST_VALUES | new
+
+
+def test_a_log_of_kafka_with_gaps_is_replicated_though_its_topic_is_not_compacted_any_more(tmp_path):
+    """Its replica was a follower at Kafka, so no row of the cleaner's checkpoint says that it has gaps."""
+    with LocalCluster(tmp_path / "cluster", brokers=2) as cluster:
+        admin = admin_of(cluster)
+        config = {"cleanup.policy": "delete", "retention.ms": "-1"}
+        new = confluent_kafka.admin.NewTopic("kept", 1, 2, config=config)
+        admin.create_topics([new])["kept"].result(PATIENCE_S)
+        logs = [broker.dir / "data" / "kept-0" for broker in cluster.brokers.values()]
+        wait_until(lambda: all(log.exists() for log in logs), "both replicas")
+        cluster.terminate(2)
+        wait_until(lambda: partitions_of(admin, "kept")[0].isrs == [1], "broker 2 out of the ISR")
+        cluster.terminate(1)
+        shutil.rmtree(logs[0])
+        shutil.copytree(FROM_KAFKA / "kept-0", logs[0])
+        cluster.restart(1)
+        cluster.terminate(1)  # the log has its identity now, and its gaps are still known
+        cluster.restart(1)
+        cluster.restart(2)
+        wait_until(lambda: sorted(partitions_of(admin, "kept")[0].isrs) == [1, 2], "broker 2 in the ISR")
+        cluster.kill(1)
+        assert consumed(cluster, "kept") == stored("kept")

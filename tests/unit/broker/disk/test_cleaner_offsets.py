@@ -44,6 +44,17 @@ def test_a_log_is_kept_as_one_that_is_dirty_from_its_start(offsets, written):
     assert OTHER not in offsets
 
 
+def test_the_rows_of_logs_that_are_loaded_are_written_at_once_and_together(tmp_path, written):
+    logs = {TP: SimpleNamespace(log_start_offset=4), OTHER: SimpleNamespace(log_start_offset=6)}
+    offsets = CleanerOffsets(tmp_path, logs, lambda _: pytest.fail("another thread is asked"))
+    offsets.load({TP: 3})
+    offsets.keep_loaded([TP, OTHER])
+    assert written() == {TP: 3, OTHER: 6}
+    (tmp_path / "cleaner-offset-checkpoint").unlink()
+    offsets.keep_loaded([TP])
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_truncation_lowers_a_row_and_makes_none(offsets, written, tmp_path):
     offsets.truncated(TP, 2)
     assert list(tmp_path.iterdir()) == []

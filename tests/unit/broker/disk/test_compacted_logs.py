@@ -8,8 +8,8 @@ from barnabas.broker.core.compaction import log_to_clean
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.disk.cleaning import NewSegment, clean
 from barnabas.broker.disk.compaction import CleanerMemory
-from barnabas.cluster.model.epochs import LeaderEpoch
-from barnabas.cluster.model.ids import Offset, TopicPartition
+from barnabas.cluster.model.epochs import LeaderEpoch, Zxid
+from barnabas.cluster.model.ids import Offset, TopicIdentity, TopicPartition
 from tests.batches import keyed_batch
 
 EPOCH = LeaderEpoch(0)
@@ -45,6 +45,24 @@ def test_the_cleaner_offset_survives_a_start_and_follows_truncation_and_deletion
     assert dirs.cleaner_offset(TopicPartition("kept", 0)) == base_offset < 8
     assert checkpoint.read_text() == f"0\n1\nkept 0 {base_offset}\n"
     dirs.checkpoint_cleaner_offset(TopicPartition("nowhere", 0), Offset(1))
+
+
+def test_a_log_that_kafka_wrote_is_known_for_good_as_one_that_may_have_gaps(tmp_path, open_dirs, batch):
+    """Its follower has no row, and its topic is not compacted any more; a log of ours gets no row."""
+    dirs = open_dirs(tmp_path)
+    kafkas, ours, empty = (TopicPartition(name, 0) for name in ("kafkas", "ours", "empty"))
+    dirs.get_or_create(kafkas).append_as_follower(batch(2, base_offset=3), Offset(3))
+    dirs.get_or_create(ours).append_as_follower(batch(5, base_offset=0))
+    dirs.get(ours).identify(TopicIdentity(1, Zxid(2)))
+    dirs.get_or_create(empty)
+    dirs.close()
+    (tmp_path / "cleaner-offset-checkpoint").unlink()
+    for _ in range(2):
+        dirs = open_dirs(tmp_path)
+        assert [dirs.get(tp).compaction.gaps_end for tp in (kafkas, ours, empty)] == [5, 0, 0]
+        dirs.get(kafkas).identify(TopicIdentity(1, Zxid(3)))
+        dirs.close()
+        assert (tmp_path / "cleaner-offset-checkpoint").read_text() == "0\n1\nkafkas 0 0\n"
 
 
 def test_a_segment_that_was_compacted_stays_open_for_its_readers_for_a_while(tmp_path, open_dirs, batch):
