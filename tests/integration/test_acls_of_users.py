@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+from pathlib import Path
+
 import confluent_kafka
 import pytest
 from confluent_kafka.admin import (
@@ -20,6 +23,7 @@ from barnabas.local.ports import any_free
 from barnabas.local.waiting import wait_until
 from tests.certificates import Authority
 
+SCRIPTS = Path(__file__).parents[2] / "scripts"
 ENTRY = (
     "org.apache.kafka.common.security.plain.PlainLoginModule required "
     'user_admin="admin-secret" user_alice="alice-secret" user_mallory="mallory-secret";'
@@ -110,3 +114,50 @@ def test_nobody_else_changes_acls_or_sees_topics(listener):
         with pytest.raises(confluent_kafka.KafkaException, match="CLUSTER_AUTHORIZATION_FAILED"):
             stranger.create_acls([grant])[grant].result(60)
         assert stranger.list_topics(timeout=60).topics == {}
+
+
+@pytest.mark.parametrize(("flags", "code"), [((), 0), (("--sync",), 1)])
+def test_the_console_producer_reports_at_once_that_it_may_see_a_topic_but_not_write(
+    listener, tmp_path, flags, code
+):
+    admin = AdminClient(as_user(listener["sasl"], "admin"))
+    topic = f"shown-{code}"
+    admin.create_topics([NewTopic(topic, 1, 1)])[topic].result(90)
+    grant = AclBinding(
+        ResourceType.TOPIC,
+        topic,
+        ResourcePatternType.LITERAL,
+        "User:alice",
+        "*",
+        AclOperation.DESCRIBE,
+        AclPermissionType.ALLOW,
+    )
+    admin.create_acls([grant])[grant].result(60)
+    alice = AdminClient(as_user(listener["sasl"], "alice"))
+    wait_until(lambda: topic in alice.list_topics(timeout=60).topics, "the grant in force")
+    module = "org.apache.kafka.common.security.plain.PlainLoginModule"
+    config = tmp_path / "alice.properties"
+    config.write_text(
+        "security.protocol=SASL_PLAINTEXT\nsasl.mechanism=PLAIN\n"
+        f'sasl.jaas.config={module} required username="alice" password="alice-secret";\n'
+    )
+    command = [
+        SCRIPTS / "kafka-console-producer.sh",
+        "--bootstrap-server",
+        listener["sasl"],
+        "--topic",
+        topic,
+    ]
+    done = subprocess.run(
+        [*command, "--producer.config", config, *flags],
+        input="one\ntwo\n",
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    said = done.stdout + done.stderr
+    error = f"errors.TopicAuthorizationException: Not authorized to access topics: [{topic}]"
+    assert done.returncode == code, said
+    assert said.count(error) == (1 if flags else 2), said
+    assert ("Error when sending message" in said) is (not flags)
