@@ -292,7 +292,8 @@ class LogFiles:
         Raises:
             CorruptLogError: There is no batch where that one should begin.
         """
-        start = self._after_damage(offset) or self.segments.locate(offset)
+        self._refuse_damaged(offset)
+        start = self.segments.locate(offset)
         end_offset, end = self._end_of_read(start, upper_bound)
         if end <= start.position:
             return FoundRecords(b"", offset)
@@ -312,21 +313,16 @@ class LogFiles:
         _check_first_batch(found.records, start, offset)
         return found
 
-    def _after_damage(self, offset: Offset) -> LogPosition | None:
-        """Return the position of ``offset`` if a range known to be damaged ends there.
-
-        The index may lead to a batch before the range, from which no header leads on.
+    def _refuse_damaged(self, offset: Offset) -> None:
+        """Check that ``offset`` does not lie in a range known to be damaged.
 
         Raises:
-            CorruptLogError: The offset lies in such a range.
+            CorruptLogError: It does.
         """
         segment = self.segments.from_offset(offset)[0]
         for damaged in segment.damaged:
             if damaged.first_offset <= offset < damaged.end_offset:
                 raise CorruptLogError(segment.path, damaged.position, damaged.first_offset, str(damaged))
-            if offset == damaged.end_offset and damaged.end_position < segment.size:
-                return LogPosition(segment, damaged.end_position, offset)
-        return None
 
     def _end_of_read(self, start: LogPosition, upper_bound: Offset) -> tuple[Offset, int]:
         """Return the offset and position up to which the segment of ``start`` may be read."""
@@ -336,12 +332,31 @@ class LogFiles:
             try:
                 stop = self.segments.locate(upper_bound)
             except CorruptLogError as error:
-                if error.path == segment.path:
+                if error.path != segment.path:
+                    return end_offset, end  # a gap leads to the next segment, which is damaged
+                if error.position > start.position:
                     return error.next_offset, error.position
-                raise
+                return self._end_from(start, upper_bound)
             if stop.segment is segment:
                 return stop.offset, stop.position
         return end_offset, end
+
+    def _end_from(self, start: LogPosition, upper_bound: Offset) -> tuple[Offset, int]:
+        """Return what ``_end_of_read`` does, by the headers from ``start`` on: there is damage before it.
+
+        Raises:
+            CorruptLogError: No valid batch begins at ``start``.
+        """
+        segment = start.segment
+        try:
+            for position, header in segment.headers(start.position):
+                if header.last_offset >= upper_bound:
+                    return Offset(header.base_offset), position
+        except CorruptLogError as error:
+            if error.position <= start.position:
+                raise
+            return error.next_offset, error.position
+        return self.segments.end_of(segment, self.log_end_offset), segment.size
 
     def _read_up_to(
         self, end_offset: Offset, end: int, start: LogPosition, max_bytes: int, *, min_one_batch: bool

@@ -6,14 +6,15 @@ here. Kafka has no such check: only a consumer's read finds a batch that the dis
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from barnabas.broker.core.record_batch import HEADER_SIZE, MAGIC, RecordBatch, parse_header
-from barnabas.broker.disk.files import close_file, open_to_read, read_exactly
+from barnabas.broker.core.record_batch import BatchHeader
+from barnabas.broker.disk.files import close_file, open_to_read
 from barnabas.broker.disk.index import OffsetIndex, OffsetPosition
 from barnabas.broker.disk.names import INDEX_SUFFIX
+from barnabas.broker.disk.salvage import Boundary, Salvage
 from barnabas.broker.disk.scan import whole_batches_of
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from barnabas.cluster.model.ids import Offset
@@ -40,6 +41,24 @@ class DamagedRange(NamedTuple):
     def __str__(self) -> str:
         lost = f"offsets {self.first_offset} to {self.end_offset - 1}"
         return f"byte {self.position} to {self.end_position}, {lost}"
+
+
+def end_of_damage(
+    damaged: Iterable[DamagedRange], entry: OffsetPosition, key: int, *, is_offset: bool
+) -> int | None:
+    """Return the position where the last damage between an index entry and ``key`` ends; None without any.
+
+    Headers do not lead over damage, and the next index entry may lie after ``key``.
+
+    Args:
+        damaged: The damage of the segment, in order.
+        entry: The last entry up to ``key``.
+        key: What is looked for: an offset or a position.
+        is_offset: Whether it is an offset.
+    """
+    ends = [each for each in damaged if each.end_position > entry.position]
+    passed = [each for each in ends if (each.end_offset if is_offset else each.end_position) <= key]
+    return passed[-1].end_position if passed else None
 
 
 class SegmentSpan(NamedTuple):
@@ -112,25 +131,29 @@ class SegmentCheck:
             self._fd = None
 
     def _run(self, fd: int) -> Iterator[int]:
-        """Yield the size of each checked batch, and of each damaged range."""
+        """Yield the size of each checked batch, and of what was read to get past damage."""
         span, position, expected = self._span, 0, self._span.base_offset
         epoch = UNKNOWN_LEADER_EPOCH
         while position < span.size:
+            before_gap = None
             for at, batch in whole_batches_of(fd, position, span.size):
                 header = batch.header
                 if not expected <= header.base_offset <= header.last_offset < span.end_offset:
+                    # The checksum does not cover the base offset: after a gap, the batch before may be wrong.
+                    if before_gap is not None and before_gap.offset <= header.base_offset < expected:
+                        position, expected = before_gap
                     break
-                # The checksum does not cover the leader epoch: a wrong one would mislead truncation.
+                # Nor does it cover the leader epoch: a wrong one would mislead truncation.
                 if not self._may_follow(epoch, header.partition_leader_epoch):
                     break
+                before_gap = Boundary(at, expected) if header.base_offset > expected else None
                 epoch = max(epoch, LeaderEpoch(header.partition_leader_epoch))
                 position, expected = at + header.size, Offset(header.next_offset)
                 yield header.size
             if position >= span.size:
                 return
-            end_position, end_offset = self._find_next(fd, position, expected)
+            end_position, end_offset = yield from self._find_next(fd, position, expected)
             self.damaged.append(DamagedRange(position, end_position, expected, end_offset))
-            yield end_position - position
             position, expected = end_position, end_offset
             epoch = UNKNOWN_LEADER_EPOCH  # the epoch before the damage may be damaged itself
 
@@ -140,30 +163,27 @@ class SegmentCheck:
         is_past = latest is None or epoch <= latest
         return epoch == UNKNOWN_LEADER_EPOCH or (before <= epoch and is_past)
 
-    def _find_next(self, fd: int, damaged: int, expected: Offset) -> tuple[int, Offset]:
-        """Return position and offset of the first valid batch in the index after ``damaged``.
+    def _find_next(self, fd: int, damaged: int, expected: Offset) -> Generator[int, None, Boundary]:
+        """Return the first valid batch after ``damaged``, or the segment's end.
 
-        Without one, these are the segment's end.
+        Yields the numbers of bytes that were read.
         """
-        span = self._span
-        for entry in self._index_entries():
-            if entry.position <= damaged:
-                continue
-            head = read_exactly(fd, HEADER_SIZE, entry.position)
-            if len(head) < HEADER_SIZE:
+        salvage, end = Salvage(fd, self._may_hold), Boundary(self._span.size, self._span.end_offset)
+        # The index may be damaged, too: an entry counts if a valid batch begins there.
+        for entry in self._entries_after(damaged):
+            header = salvage.is_valid(entry.position, end, expected)
+            if header is not None and header.base_offset <= entry.offset:
+                end = Boundary(entry.position, Offset(header.base_offset))
                 break
-            header = parse_header(head)
-            is_plausible = (
-                header.magic == MAGIC
-                and HEADER_SIZE <= header.size <= span.size - entry.position
-                and expected <= header.base_offset <= entry.offset
-            )
-            if is_plausible:
-                data = memoryview(read_exactly(fd, header.size, entry.position))
-                if RecordBatch(header, data).has_valid_crc:
-                    return entry.position, Offset(header.base_offset)
-        return span.size, span.end_offset
+        found = yield from salvage.find(damaged, expected, end)
+        yield 1  # at least one byte of progress is reported for each damaged range
+        return found
 
-    def _index_entries(self) -> Iterator[OffsetPosition]:
+    def _may_hold(self, header: BatchHeader, expected: Offset, end_offset: Offset) -> bool:
+        is_between = expected <= header.base_offset <= header.last_offset < end_offset
+        return is_between and self._may_follow(UNKNOWN_LEADER_EPOCH, header.partition_leader_epoch)
+
+    def _entries_after(self, position: int) -> list[OffsetPosition]:
         index = OffsetIndex(self._span.path.with_suffix(INDEX_SUFFIX), self._span.base_offset, UNBOUNDED)
-        return iter(index.all_entries() if index.load() else ())
+        entries = index.all_entries() if index.load() else ()
+        return sorted((each for each in entries if each.position > position), key=lambda each: each.position)

@@ -49,7 +49,7 @@ from barnabas.broker.disk.names import (
     segment_file,
 )
 from barnabas.broker.disk.scan import scan_headers
-from barnabas.broker.disk.scrub import DamagedRange
+from barnabas.broker.disk.scrub import DamagedRange, end_of_damage
 from barnabas.broker.disk.transaction_index import TransactionIndex
 from barnabas.cluster.model.ids import Offset
 
@@ -454,12 +454,13 @@ class LogSegment:
     ) -> Iterator[BatchPosition]:
         """Return the batches from the position of the index entry that ``look_up`` finds.
 
-        The entry is valid if a batch begins at its position, with a base offset up to the entry's. Otherwise
-        the index is rebuilt.
+        The entry is valid if a batch begins there, with a base offset up to the entry's; otherwise the index
+        is rebuilt. No header leads over known damage, so batches behind it are returned from its end on.
         """
         entry = look_up(self.offset_index, key)
-        found, first = self.headers(max(entry.position, 0)), None
-        if not entry.position:
+        past = end_of_damage(self.damaged, entry, key, is_offset=look_up is OffsetIndex.lookup)
+        found, first = self.headers(past or max(entry.position, 0)), None
+        if past or not entry.position:
             return found
         with contextlib.suppress(CorruptLogError):
             first = next(found, None)

@@ -253,7 +253,7 @@ class DamagedReplicas:
 def _sealed(partition: HostedPartition, span: SegmentSpan) -> SegmentSpan:
     """Roll the active segment if it is the one of ``span``, and return its span.
 
-    The valid batches after damage are found by the index, which a sealed segment has on the disk.
+    A sealed segment has its index on the disk, which shortens the search for the valid batches after damage.
 
     Raises:
         KafkaStorageError: The disk refused.

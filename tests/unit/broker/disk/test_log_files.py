@@ -13,6 +13,7 @@ from barnabas.broker.disk.flushing import Flushing
 from barnabas.broker.disk.log_files import LogFiles
 from barnabas.broker.disk.names import files_with, offset_of
 from barnabas.broker.disk.recovery import LogState, load_log
+from barnabas.broker.disk.scrub import DamagedRange
 from barnabas.cluster.model.epochs import LeaderEpoch
 from tests.batches import whole_batches
 
@@ -133,6 +134,72 @@ def test_what_cannot_be_read_goes_with_what_is_truncated(files, batch, to):
     assert [header.base_offset for _, header in segment.headers()] == [0, 2]
     put(files, batch(2, base_offset=4))
     assert files.bytes_between(0, 6) == files.segments.size
+
+
+def overwrite(segment, position, data=b"\0"):
+    with segment.path.open("r+b") as file:
+        file.seek(position)
+        file.write(data)
+
+
+def known_damage(files, segment, *numbers):
+    """Damage these batches of 12 of the segment, and note it."""
+    size = segment.size // 12
+    for number in numbers:
+        overwrite(segment, number * size, bytes(61))
+    ranges = [DamagedRange(n * size, (n + 1) * size, 2 * n, 2 * n + 2) for n in numbers]
+    assert files.note_damage(files.spans()[0], ranges)
+
+
+def test_what_lies_between_damage_and_the_next_index_entry_is_read(files, batch):
+    data = b"".join(batch(2, base_offset=2 * n) for n in range(12))
+    files.append([data], list(whole_batches(data)), LogConfig(index_interval_bytes=400))
+    segment = files.segments.active
+    assert [each.offset // 2 for each in segment.offset_index.all_entries()] == [5, 10]
+    known_damage(files, segment, 2, 6, 8)
+    files.segments.forget()
+    for number in range(12):
+        for offset in (2 * number, 2 * number + 1):
+            if number in (2, 6, 8):
+                with pytest.raises(CorruptLogError):
+                    files.read(offset, 1 << 20, 24, min_one_batch=True)
+            else:
+                records = bytes(files.read(offset, 1, 24, min_one_batch=True).records)
+                assert records == batch(2, base_offset=2 * number)
+                upper = files.read(offset, 1 << 20, 2 * number + 2, min_one_batch=True)
+                assert (bytes(upper.records), upper.next_offset) == (records, 2 * number + 2)
+
+
+def test_damage_before_a_read_does_not_end_it_early(files, batch):
+    """The start of the read is remembered; its end is looked up from an index entry before the damage."""
+    data = [batch(2, base_offset=2 * n) for n in range(12)]
+    files.append([b"".join(data)], list(whole_batches(b"".join(data))), LogConfig(index_interval_bytes=400))
+    segment = files.segments.active
+    first = segment.offset_index.all_entries()[0].offset // 2
+    assert segment.offset_index.all_entries()[1].offset // 2 > first + 4
+    overwrite(segment, (first + 1) * len(data[0]), bytes(61))
+    files.segments.forget()
+    files.segments.remember(2 * first + 4, segment, (first + 2) * len(data[0]))
+    found = files.read(2 * first + 4, 1 << 20, 2 * first + 6, min_one_batch=True)
+    assert (bytes(found.records), found.next_offset) == (data[first + 2], 2 * first + 6)
+    # Damage behind the start ends the read before it, and damage at the start fails it.
+    overwrite(segment, (first + 3) * len(data[0]), bytes(61))
+    found = files.read(2 * first + 4, 1 << 20, 2 * first + 8, min_one_batch=True)
+    assert (bytes(found.records), found.next_offset) == (data[first + 2], 2 * first + 6)
+    overwrite(segment, (first + 2) * len(data[0]), bytes(61))
+    with pytest.raises(CorruptLogError):
+        files.read(2 * first + 4, 1 << 20, 2 * first + 6, min_one_batch=True)
+
+
+def test_damage_of_the_next_segment_does_not_fail_a_read_that_ends_in_a_gap(files, batch):
+    put(files, batch(2))
+    files.roll(CONFIG, 0, 70)
+    put(files, batch(2, base_offset=70))
+    put(files, batch(2, base_offset=72))
+    overwrite(files.segments.active, 0, bytes(61))
+    files.segments.forget()
+    found = files.read(0, 1 << 20, 40, min_one_batch=True)
+    assert (bytes(found.records), found.next_offset) == (batch(2), 70)
 
 
 def test_a_batch_is_found_by_time_and_offset(files, batch):

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.record_batch import HEADER_SIZE
+from barnabas.broker.disk.index import OFFSET_ENTRY
 from barnabas.broker.disk.scrub import DamagedRange, SegmentCheck, SegmentSpan
 from barnabas.broker.disk.segment import LogSegment
+from tests.batches import keyed_batch
 
 BATCHES = 8
 CONFIG = LogConfig(index_interval_bytes=100)
@@ -52,11 +57,9 @@ def test_any_damaged_byte_under_the_checksum_or_of_the_frame_is_found(segment, n
     size = segment.size // BATCHES
     damage(segment, number * size + byte)
     found, _ = check(segment)
-    # The index leads to the next batch that has an entry: each that begins behind 100 bytes more.
-    entries = [each.position for each in segment.offset_index.all_entries()]
-    end = next((each for each in entries if each > number * size), segment.size)
-    assert found == [DamagedRange(number * size, end, 2 * number, 2 * end // size)]
-    assert str(found[0]).endswith(f"offsets {2 * number} to {2 * end // size - 1}")
+    end = (number + 1) * size  # the next batch, whether or not the index has an entry of it
+    assert found == [DamagedRange(number * size, end, 2 * number, 2 * number + 2)]
+    assert str(found[0]).endswith(f"offsets {2 * number} to {2 * number + 1}")
 
 
 def test_several_ranges_are_found(segment):
@@ -109,6 +112,12 @@ def test_an_epoch_below_that_of_the_batch_before_is_damage(segment):
     assert first_damaged(segment, latest_epoch=14) == [8]
 
 
+def test_a_base_offset_that_is_too_high_costs_the_next_batch_nothing(segment):
+    size = segment.size // BATCHES
+    damage(segment, 3 * size, (7).to_bytes(8, "big"))
+    assert check(segment)[0] == [DamagedRange(3 * size, 4 * size, 6, 8)]
+
+
 def test_batches_without_an_epoch_are_right_anywhere(segment):
     stamp_epochs(segment, -1, 3, -1, 3, 4, -1, 4, 4)
     assert check(segment, latest_epoch=4) == ([], 1)
@@ -119,7 +128,82 @@ def test_a_segment_that_has_gone_meanwhile_is_nothing(segment):
     assert check(segment) == ([], 0)
 
 
-def test_without_an_index_the_rest_counts_as_damaged(segment):
+def test_what_follows_the_damage_is_found_without_an_index(segment):
+    size = segment.size // BATCHES
     segment.offset_index.path.unlink()
     damage(segment, 30)
-    assert check(segment)[0] == [DamagedRange(0, segment.size, 0, 2 * BATCHES)]
+    damage(segment, 3 * size, bytes(size))
+    damage(segment, 5 * size, bytes(2 * size))
+    ranges = [(0, 1), (3, 4), (5, 7)]
+    assert check(segment)[0] == [DamagedRange(a * size, b * size, 2 * a, 2 * b) for a, b in ranges]
+    assert check(segment, piece=1)[0] == check(segment)[0]
+
+
+def test_an_index_that_leads_past_valid_batches_costs_none_of_them(segment):
+    """Its only entry is right but far from the damage, and those before it lead nowhere."""
+    size = segment.size // BATCHES
+    wrong = [(5, 2 * size + 7), (9, 3 * size + 1), (15, 7 * size)]
+    segment.offset_index.path.write_bytes(b"".join(OFFSET_ENTRY.pack(*each) for each in wrong))
+    damage(segment, 2 * size, bytes(size))
+    assert check(segment)[0] == [DamagedRange(2 * size, 3 * size, 4, 6)]
+
+
+def test_a_batch_in_a_record_of_the_damaged_batch_is_not_taken_for_one_of_the_log(tmp_path, batch):
+    """Its offset is too high for that place, though the segment has it."""
+    inner = batch(2, base_offset=4)
+    made = LogSegment(tmp_path, 0, CONFIG, 0)
+    for number, value in enumerate([inner, b"v", b"v", b"v"]):
+        data = keyed_batch([(b"k", value), (b"l", b"w")], base_offset=2 * number)
+        made.write([data], len(data))
+        if number == 0:
+            size = len(data)
+    made.close()
+    damage(made, 0, bytes(HEADER_SIZE))
+    assert check(made, end_offset=8)[0] == [DamagedRange(0, size, 0, 2)]
+    damage(made, size, bytes(HEADER_SIZE))
+    assert check(made, end_offset=8)[0][0].first_offset == 0
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data())
+def test_no_batch_that_is_intact_lies_in_a_damaged_range(tmp_path_factory, batch, data):
+    """Bytes are overwritten in a segment with gaps, or a base offset; the index may be wrong or missing."""
+    made = LogSegment(tmp_path_factory.mktemp("segment"), 0, CONFIG, 0)
+    places, offset = [], 0
+    for _ in range(data.draw(st.integers(1, 12))):
+        count = data.draw(st.integers(1, 3))
+        content = batch(count, base_offset=offset)
+        position = made.write([content], len(content))
+        made.note(position, len(content), offset + count - 1, position, CONFIG.index_interval_bytes)
+        places.append((position, len(content), offset))
+        offset += count + data.draw(st.sampled_from([0, 0, 0, 2]))
+    made.end()
+    made.store_indexes()
+    hurt = data.draw(
+        st.lists(st.tuples(st.integers(0, made.size - 1), st.binary(min_size=1, max_size=150)), max_size=4)
+    )
+    before = made.path.read_bytes()
+    for at, content in hurt:
+        damage(made, at, content[: made.size - at])
+    index = data.draw(st.sampled_from(["right", "missing", "wrong"]))
+    if index == "missing":
+        made.offset_index.path.unlink()
+    elif index == "wrong":
+        entries = st.tuples(st.integers(0, offset), st.integers(0, 2 * made.size))
+        packed = b"".join(OFFSET_ENTRY.pack(*each) for each in data.draw(st.lists(entries, max_size=6)))
+        made.offset_index.path.write_bytes(packed)
+    position, _, first = data.draw(st.sampled_from(places[:-1] or [(0, 0, 0)]))
+    # A base offset that is too high, though still in the segment: only the batch after it contradicts it.
+    if not hurt and data.draw(st.booleans()):
+        damage(made, position, min(first + data.draw(st.integers(1, 5)), offset).to_bytes(8, "big"))
+    after = made.path.read_bytes()
+    found, _ = check(made, end_offset=offset)
+    made.close()
+    for position, size, first in places:
+        is_intact = before[position : position + size] == after[position : position + size]
+        is_skipped = any(each.position <= position < each.end_position for each in found)
+        # The checksum covers neither the base offset nor the leader epoch: a wrong one may be possible there.
+        if is_intact:
+            assert not is_skipped, first
+        elif before[position + 16 : position + size] != after[position + 16 : position + size]:
+            assert is_skipped, first
