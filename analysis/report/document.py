@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -124,19 +125,14 @@ def gather(
         min_insync: min.insync.replicas of the topics; None to take it from the logs.
         seen: The input of the story, if it was read already; None to read it.
     """
-
-    def answer(question: Table) -> tuple[DataFrame, list[Row], int]:
-        frame = question.of(tables)
-        if question.name == "write_stalls":
-            stack.enter_context(held(frame))
-        return frame, *first_of(frame, ROWS, COUNTED)
-
-    # The pool ends first, when nothing needs what is held.
+    # The pool ends first, when nothing needs the frames that are held.
     with ExitStack() as stack, threads(_AT_ONCE) as pool:
         story = pool.submit(lambda: incidents(observed(tables, min_insync) if seen is None else seen))
-        named = dict(zip((each.name for each in QUESTIONS), pool.map(answer, QUESTIONS), strict=True))
+        found = pool.map(partial(_answered, tables, stack), QUESTIONS)
+        named = dict(zip((each.name for each in QUESTIONS), found, strict=True))
         frames = {name: frame for name, (frame, _, _) in named.items()}
-        pictured = pool.submit(lambda: _pictured(frames["write_stalls"], tables["leaders"]))
+        stalled = frames["write_stalls"]
+        pictured = pool.submit(lambda: _pictured(stalled, tables["leaders"]))
         answers = {name: rows for name, (_, rows, _) in named.items()}
         kinds = frames["coverage"].collect() if named["coverage"][2] > ROWS else answers["coverage"]
         is_cut = named["read_logs"][2] > ROWS
@@ -146,7 +142,7 @@ def gather(
         troubled = pool.submit(_troubled, frames, start, end)
         chosen, partitions = pictured.result()
         strips, stretches, lasting = troubled.result()
-        drawn = [tables["leaders"].drop("raw"), tables["isr"], frames["write_stalls"]]
+        drawn = [tables["leaders"].drop("raw"), tables["isr"], stalled]
         leaderships, isr, stalls = pool.map(lambda frame: _drawn(frame, chosen), drawn)
         happened = story.result()
     return Document(
@@ -171,6 +167,17 @@ def gather(
         stretches=stretches,
         unended=lasting,
     )
+
+
+def _answered(
+    tables: Mapping[str, DataFrame], stack: ExitStack, question: Table
+) -> tuple[DataFrame, list[Row], int]:
+    """Return an answer, its first rows and their number."""
+    frame = question.of(tables)
+    if question.name == "write_stalls":
+        # The pictures and the strips are made from it, too.
+        stack.enter_context(held(frame))
+    return frame, *first_of(frame, ROWS, COUNTED)
 
 
 def _span(kinds: Iterable[Mapping[str, Any] | SparkRow]) -> tuple[datetime, datetime] | tuple[None, None]:

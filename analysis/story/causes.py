@@ -111,7 +111,7 @@ def when_gone(
     elif asked:
         last = max(each for each in (last, asked[-1].time) if each is not None)
     elif starts is None:
-        last = _heard(broker, last, first, observed)
+        last = _in_contact(broker, last, first, observed)
     contacts = _contacts(broker, last, first, observed)
     others = [line for what, line in run.marks if what in (What.GONE, What.START) and line not in stops]
     lines = tuple(each.line for each in (*stops[-1:], *asked[:1], *contacts[:1], *others[:1]))
@@ -132,10 +132,10 @@ def when_gone(
     return moment(last, at_most, lines, ""), lines
 
 
-def _heard(broker: int, last: datetime | None, first: datetime, observed: Observed) -> datetime | None:
-    """Return when others surely heard of a broker whose process may live on unheard.
+def _in_contact(broker: int, last: datetime | None, first: datetime, observed: Observed) -> datetime | None:
+    """Return when a broker surely was in contact, which its process may outlive.
 
-    What it writes after it has lost ZooKeeper shows only that it lives.
+    What it writes after it has lost ZooKeeper shows only that the process runs.
     """
     silences = [
         line.time if line.duration_ms is None else _last_contact(line)

@@ -256,7 +256,7 @@ def _change(change: ControllerChange, truth: Truth) -> Iterator[str]:
         for each in of_epoch
     ):
         yield f"controller {new.broker} in epoch {new.epoch} since {new.since}; truly {of_epoch}"
-    # Controllers in between that no line names are told as unseen.
+    # Controllers in between that no line names are reported as unseen.
     known = new.epoch - 1 - change.unseen
     before = [each.broker for each in truth.controllers if each.epoch == known]
     if before and change.former not in before:
@@ -286,7 +286,7 @@ def _handover(
 
 def _costs(truth: Truth, story: Sequence[Incident]) -> Iterator[str]:
     left = [each for each in truth.leaderless if each.is_due and each.least >= NOTABLE]
-    told: list[Leaderless] = []
+    reported: list[Leaderless] = []
     for incident in story:
         brokers = {each.broker for each in incident.absences}
         for cost in incident.costs:
@@ -298,7 +298,7 @@ def _costs(truth: Truth, story: Sequence[Incident]) -> Iterator[str]:
                 ]  # fmt: skip
                 fitting = [each for each in of_it if _fits(cost, each)]
                 left = [each for each in left if each not in fitting]
-                told.extend(fitting)
+                reported.extend(fitting)
                 begins.extend(each.begin.low for each in fitting)
                 if not fitting:
                     yield f"{name} {cost.ending} {_lasted(cost.duration)}; truly {_outages(of_it)}"
@@ -307,14 +307,14 @@ def _costs(truth: Truth, story: Sequence[Incident]) -> Iterator[str]:
             if begin is not None and begins and begin < min(begins) - ROUNDING:
                 yield f"no leader is claimed at {begin}; truly from {min(begins)} on"
     for each in left:
-        if not any(_is_rest(of, each) for of in told):
+        if not any(_is_rest(of, each) for of in reported):
             yield f"missed: {_outages([each])}"
 
 
-def _is_rest(told: Leaderless, true: Leaderless) -> bool:
-    """Return whether what was told is a time without a leader but for a begin too short to be reported."""
-    is_end = (told.partition, told.end) == (true.partition, true.end)
-    return is_end and told.begin.high - true.begin.high < NOTABLE
+def _is_rest(reported: Leaderless, true: Leaderless) -> bool:
+    """Return whether one is the other but for its begin, which was too short to be reported."""
+    is_end = (reported.partition, reported.end) == (true.partition, true.end)
+    return is_end and reported.begin.high - true.begin.high < NOTABLE
 
 
 def _fits(cost: Cost, true: Leaderless) -> bool:

@@ -277,8 +277,8 @@ def _elected_in_vain(
 ) -> Iterable[Leaderless]:
     """Yield the times without a leader that begin with the election of a broker that was gone, unnoticed.
 
-    Such an election during a longer time without a leader may be told as a part of it, or for itself. So may
-    that of a broker whose log directory is gone, which leads until it notices.
+    Such an election during a longer time without a leader may be reported as a part of it, or for itself. So
+    may that of a broker whose log directory is gone, which leads until it notices.
     """
     for name in measured.partitions:
         states = [each for each in measured.znodes.states.get(name, ()) if each.time <= measured.window.high]

@@ -62,7 +62,7 @@ SCRIPTS = st.lists(
 
 
 @pytest.mark.parametrize("generation", [Cluster, KraftCluster])
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(script=SCRIPTS, dropped=st.sets(st.integers(0, 120)))
 def test_no_line_that_is_lost_makes_a_claim_false(
     generation: type[Cluster],

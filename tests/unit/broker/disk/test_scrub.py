@@ -174,7 +174,7 @@ def test_no_batch_that_is_intact_lies_in_a_damaged_range(tmp_path_factory, batch
         count = data.draw(st.integers(1, 3))
         content = batch(count, base_offset=offset)
         position = made.write([content], len(content))
-        made.note(position, len(content), offset + count - 1, position, CONFIG.index_interval_bytes)
+        made.index(position, len(content), offset + count - 1, position, CONFIG.index_interval_bytes)
         places.append((position, len(content), offset))
         offset += count + data.draw(st.sampled_from([0, 0, 0, 2]))
     made.end()
