@@ -77,8 +77,19 @@ def lines_about(lines: Iterable[BrokerLine]) -> dict[int, list[tuple[What, Broke
     about: dict[int, list[tuple[What, BrokerLine]]] = {}
     for line in sorted(lines, key=lambda each: (each.time, each.line)):
         for broker, what in _said(line):
-            about.setdefault(broker, []).append((what, line))
+            marks = about.setdefault(broker, [])
+            is_same = what is What.START and line.kind == BrokerKind.BROKERS_CHANGED and _lives_on(marks)
+            marks.append((What.BACK if is_same else what, line))
     return about
+
+
+def _lives_on(marks: Sequence[tuple[What, BrokerLine]]) -> bool:
+    """Return whether a broker that registered again is the process that was there before.
+
+    To a controller a broker whose session expired, and one that restarted, look alike.
+    """
+    last = next((line for what, line in reversed(marks) if what in (What.GONE, What.END, What.START)), None)
+    return last is not None and last.kind == BrokerKind.SESSION_EXPIRED
 
 
 def _said(line: BrokerLine) -> list[tuple[int, What]]:
