@@ -33,7 +33,7 @@ PICTURED = 200
 ROWS = 500
 """The most rows of an answer in the report; the tables hold all of them."""
 
-COUNTED = 50_000
+COUNTED = 5_000
 """The most rows of an answer that one query finds and counts."""
 
 DRAWN = 5_000
