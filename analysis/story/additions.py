@@ -45,13 +45,8 @@ def with_vacancies(made: Sequence[Incident], found: Iterable[Vacancy]) -> list[I
     """Add each time without an active controller to the incident during which it began, or as its own."""
     changed = list(made)
     for each in found:
-        fitting = [
-            (incident.since, index)
-            for index, incident in enumerate(changed)
-            if _is_during(incident, each.since)
-        ]
-        if fitting:
-            index = max(fitting)[1]
+        index = _latest_during(changed, each.since)
+        if index is not None:
             changed[index] = replace(changed[index], vacancies=(*changed[index].vacancies, each))
         else:
             kind = IncidentKind.NO_CONTROLLER
@@ -95,11 +90,9 @@ def with_unclean(made: Sequence[Incident], found: Sequence[UncleanElection]) -> 
     taken: dict[int, list[UncleanElection]] = {}
     free: list[UncleanElection] = []
     for each in sorted(found, key=lambda each: (each.time, each.life)):
-        fitting = [
-            (incident.since, index) for index, incident in enumerate(made) if _is_during(incident, each.time)
-        ]
-        if fitting:
-            taken.setdefault(max(fitting)[1], []).append(each)
+        index = _latest_during(made, each.time)
+        if index is not None:
+            taken.setdefault(index, []).append(each)
         else:
             free.append(each)
     changed = [replace(incident, unclean=tuple(taken.get(index, ()))) for index, incident in enumerate(made)]
@@ -107,6 +100,12 @@ def with_unclean(made: Sequence[Incident], found: Sequence[UncleanElection]) -> 
         since, until = free[0].time, free[-1].time
         changed.append(Incident(IncidentKind.UNCLEAN, since, until, unclean=tuple(free)))
     return changed
+
+
+def _latest_during(made: Sequence[Incident], time: datetime) -> int | None:
+    """Return the index of the incident to which what began at a time belongs, the latest of several."""
+    fitting = [(incident.since, index) for index, incident in enumerate(made) if _is_during(incident, time)]
+    return max(fitting)[1] if fitting else None
 
 
 def _is_during(incident: Incident, time: datetime) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.cluster.model.statechange.leadership import Leadership
+from barnabas.cluster.model.statechange.leadership import Leadership, ids_in, int_in
 
 LEADERSHIP_PATTERN = (
     r"LeaderAndIsr\(leader=.*?\)(?= |$)"
@@ -48,12 +48,12 @@ def read_leadership(text: str) -> Leadership:
     topic = _TOPIC.search(text)
     delete = _DELETE.search(text)
     return Leadership(
-        leader=_int(_LEADER, text),
-        leader_epoch=_int(_LEADER_EPOCH, text),
+        leader=int_in(_LEADER, text),
+        leader_epoch=int_in(_LEADER_EPOCH, text),
         isr=_isr(text),
-        version=_int(_VERSION, text),
-        controller_epoch=_int(_CONTROLLER_EPOCH, text),
-        replicas=_ids(_REPLICAS, text),
+        version=int_in(_VERSION, text),
+        controller_epoch=int_in(_CONTROLLER_EPOCH, text),
+        replicas=ids_in(_REPLICAS, text),
         topic_partition=TopicPartition(topic[1], int(topic[2])) if topic else None,
         delete=delete[1] == "true" if delete else None,
     )
@@ -75,16 +75,6 @@ def locate_leadership(text: str) -> dict[str, tuple[int, int]] | None:
     return spans
 
 
-def _int(pattern: re.Pattern[str], text: str) -> int | None:
-    found = pattern.search(text)
-    return int(found[1]) if found else None
-
-
-def _ids(pattern: re.Pattern[str], text: str) -> tuple[int, ...] | None:
-    found = pattern.search(text)
-    return tuple(int(part) for part in found[1].split(",") if part.strip()) if found else None
-
-
 def _isr(text: str) -> tuple[int, ...] | None:
     found = _ISR_WITH_BROKER_EPOCH.search(text)
-    return tuple(int(broker) for broker in _BROKER_ID.findall(found[1])) if found else _ids(_ISR, text)
+    return tuple(int(broker) for broker in _BROKER_ID.findall(found[1])) if found else ids_in(_ISR, text)

@@ -63,12 +63,12 @@ def read_leadership(text: str) -> Leadership:
     topic = _TOPIC.search(text)
     delete = _DELETE.search(text)
     return Leadership(
-        leader=_int(_LEADER, text),
-        leader_epoch=_int(_LEADER_EPOCH, text),
-        isr=_ids(_ISR, text),
-        version=_int(_VERSION, text),
-        controller_epoch=_int(_CONTROLLER_EPOCH, text),
-        replicas=_ids(_REPLICAS, text),
+        leader=int_in(_LEADER, text),
+        leader_epoch=int_in(_LEADER_EPOCH, text),
+        isr=ids_in(_ISR, text),
+        version=int_in(_VERSION, text),
+        controller_epoch=int_in(_CONTROLLER_EPOCH, text),
+        replicas=ids_in(_REPLICAS, text),
         topic_partition=TopicPartition(topic[1], int(topic[2])) if topic else None,
         delete=delete[1] == "true" if delete else None,
     )
@@ -131,11 +131,13 @@ def _join(values: Iterable[object], by: str = ",") -> str:
     return by.join(str(value) for value in values)
 
 
-def _int(pattern: re.Pattern[str], text: str) -> int | None:
+def int_in(pattern: re.Pattern[str], text: str) -> int | None:
+    """Return the number that the pattern's group finds; None if there is none."""
     found = pattern.search(text)
     return int(found[1]) if found else None
 
 
-def _ids(pattern: re.Pattern[str], text: str) -> tuple[int, ...] | None:
+def ids_in(pattern: re.Pattern[str], text: str) -> tuple[int, ...] | None:
+    """Return the ids between commas that the pattern's group finds; None if it finds nothing."""
     found = pattern.search(text)
     return tuple(int(part) for part in found[1].split(",") if part.strip()) if found else None

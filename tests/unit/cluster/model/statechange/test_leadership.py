@@ -18,6 +18,8 @@ from barnabas.cluster.model.requests import (
 from barnabas.cluster.model.statechange.leadership import (
     LEADERSHIP_PATTERN,
     Leadership,
+    ids_in,
+    int_in,
     read_leadership,
     write_leader_and_isr,
     write_leader_and_isr_partition,
@@ -77,3 +79,10 @@ def test_release_2_8_spells_them_so() -> None:
     assert write_stop_replica_partition(StopReplicaPartition(TP, LeaderEpoch(4), delete=True)) == (
         "StopReplicaPartitionState(partitionIndex=3, leaderEpoch=4, deletePartition=true)"
     )
+
+
+def test_a_field_that_is_not_there_is_no_value() -> None:
+    number, ids = re.compile(r"epoch=(-?\d+)"), re.compile(r"isr=\[([\d, ]*)")
+    text = "epoch=-1 isr=[3, 1,2]"
+    assert (int_in(number, text), ids_in(ids, text), ids_in(ids, "isr=[]")) == (-1, (3, 1, 2), ())
+    assert (int_in(number, "isr"), ids_in(ids, "epoch")) == (None, None)
