@@ -42,14 +42,11 @@ _NEUTRAL = ("SPARK_LOCAL_IP", "SPARK_LOCAL_DIRS", "SPARK_LOCAL_HOSTNAME", "SPARK
 """Variables of Spark that change nothing of the command; the Java process reads them itself."""
 
 
-_HEAP = "-Xmx"
-
-
 def start(options: Sequence[str], log4j: Path, words: IO[str]) -> JavaGateway:
     """Start Java with these options and connect to it.
 
     Args:
-        options: Options of Java. Where somebody has configured this Spark, its heap is theirs to choose.
+        options: Options of Java.
         log4j: The file with the properties of Log4j, which is read only at the start.
         words: The file for what the process writes.
 
@@ -60,14 +57,15 @@ def start(options: Sequence[str], log4j: Path, words: IO[str]) -> JavaGateway:
     java = shutil.which(_java(os.environ))
     logged = f"-Dlog4j2.configurationFile={log4j.as_uri()}"
     if java is None or not _is_plain(os.environ, home):
-        allowed = [each for each in options if not each.startswith(_HEAP)]
-        conf = SparkConf().set("spark.driver.extraJavaOptions", " ".join([logged, *allowed]))
+        conf = SparkConf().set("spark.driver.extraJavaOptions", " ".join([logged, *options]))
         connected = _LAUNCH(conf, {"stderr": words})
         _started.append(connected.proc)
         return connected
     kept = _kept(Path(java).resolve(), home)
     sharing = _sharing(kept, options)
-    return _connect(_with_options(_command(java, home, kept), [logged, *options, *sharing]), words)
+    command = _command(java, home, kept)
+    command[1:1] = [logged, *options, *sharing]
+    return _connect(command, words)
 
 
 def abandon() -> None:
@@ -87,13 +85,6 @@ def outlive() -> None:
     if is_abandoned():
         for process in _started:
             process.wait()
-
-
-def _with_options(command: Sequence[str], options: Sequence[str]) -> list[str]:
-    """Return the command with options that precede those of the launcher, but for the heap's size."""
-    is_given = any(each.startswith(_HEAP) for each in options)
-    java, *rest = (word for word in command if not (is_given and word.startswith(_HEAP)))
-    return [java, *options, *rest]
 
 
 def _sharing(kept: Path | None, options: Sequence[str]) -> list[str]:

@@ -83,8 +83,7 @@ _JAVA = {
     # Code that runs once is not worth optimizing: a run over 100 lines would take 40 s of CPU, not 18.
     Amount.SMALL: ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xms512m", "-Xmn256m", "-XX:-UsePerfData"),
     # A third of the CPU time would be the optimizing compiler's: 225 s for a million lines, not 165.
-    # Spark's 1 GB is not enough for 1,000,000 lines with much trouble: three of some fifteen runs ran out.
-    Amount.MEDIUM: ("-XX:TieredStopAtLevel=1", "-XX:+UseParallelGC", "-XX:-UsePerfData", "-Xmx1536m"),
+    Amount.MEDIUM: ("-XX:TieredStopAtLevel=1", "-XX:+UseParallelGC", "-XX:-UsePerfData"),
     Amount.LARGE: (),
 }
 """Java's options."""

@@ -66,12 +66,6 @@ def test_a_launcher_that_fails_is_an_error(home: Path, tmp_path: Path) -> None:
         gateway._command("false", home, tmp_path)
 
 
-def test_the_launchers_heap_gives_way_to_ours() -> None:
-    launcher = ["java", "-cp", "jars/*", "-Xmx1g", "-Da=b", "Main"]
-    assert gateway._with_options(launcher, ["-Xmx2g"]) == ["java", "-Xmx2g", "-cp", "jars/*", "-Da=b", "Main"]
-    assert gateway._with_options(launcher, ["-Dc=d"]) == ["java", "-Dc=d", *launcher[1:]]
-
-
 def test_only_a_whole_archive_is_used(tmp_path: Path) -> None:
     (tmp_path / "command.json").touch()
     made, *_ = gateway._sharing(tmp_path, ["-XX:+UseSerialGC"])
