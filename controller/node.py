@@ -35,6 +35,7 @@ from barnabas.cluster.model.requests import (
     StopReplicaResponse,
     UpdateMetadataResponse,
 )
+from barnabas.cluster.model.statechange import ControllerLines
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.statechange_log import StateChangeLog
 from barnabas.cluster.runtime.supervisor import Supervisor
@@ -202,7 +203,10 @@ class ControllerNode:
     def _on_response(
         self, broker: Broker, request: ControlRequest, response: ControlResponse, correlation_id: int
     ) -> None:
-        self._state_change_log.write(self._context.lines.received_response(response, correlation_id, broker))
+        # A decision on the controller's thread may be resigning right now. So the line names the epoch of the
+        # request, not the context's, which may be 0 already.
+        lines = ControllerLines(self._broker_id, request.controller_epoch)
+        self._state_change_log.write(lines.received_response(response, correlation_id, broker))
         match response:
             case LeaderAndIsrResponse() if isinstance(request, LeaderAndIsrRequest):
                 requested = tuple(each.topic_partition for each in request.partitions)

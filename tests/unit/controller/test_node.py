@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 import structlog
 
+from barnabas.cluster.model.brokers import GRPC_LISTENER, Broker, Endpoint
 from barnabas.cluster.model.commands.command import Refused
 from barnabas.cluster.model.commands.elections import ElectionType, ElectLeaders
 from barnabas.cluster.model.commands.shutdown import ControlledShutdown
@@ -14,7 +15,14 @@ from barnabas.cluster.model.controllership import Claim, Controllership, Owner
 from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch, EpochVersion, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
-from barnabas.cluster.model.requests import StopReplicaPartition, StopReplicaRequest, StopReplicaResponse
+from barnabas.cluster.model.requests import (
+    LeaderAndIsrRequest,
+    LeaderAndIsrResponse,
+    StopReplicaPartition,
+    StopReplicaRequest,
+    StopReplicaResponse,
+)
+from barnabas.cluster.model.statechange import Kind
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.supervisor import Supervisor
 from barnabas.cluster.zk.errors import SessionExpired, ZooKeeperTimeout
@@ -197,6 +205,26 @@ async def test_who_gets_no_answer_from_zookeeper_contests_again_in_the_same_sess
     await stage.until_learned(-1)
     await stage.until_learned(1)
     assert stage.race.epoch == 2
+
+
+async def test_a_response_during_a_resignation_is_logged_with_the_epoch_of_its_request(monkeypatch):
+    """The context may have lost its epoch, while the channels still deliver."""
+    deliver = []
+
+    def channels(_supervisor, _settings, on_response):
+        deliver.append(on_response)
+        return SimpleNamespace(close_all=lambda: None)
+
+    monkeypatch.setattr("barnabas.controller.node.BrokerChannels", channels)
+    lines = []
+    log = SimpleNamespace(write=lines.append)
+    ControllerNode(ControllerSettings(BrokerId(1)), Supervisor(lambda *_: None), log, Metrics())
+    (on_response,) = deliver
+    request = LeaderAndIsrRequest(BrokerId(1), ControllerEpoch(4), BrokerEpoch(7), ())
+    broker = Broker(BrokerId(2), BrokerEpoch(7), (Endpoint(GRPC_LISTENER, "127.0.0.1", 9),))
+    on_response(broker, request, LeaderAndIsrResponse(ErrorCode.NONE, {}), 3)
+    (line,) = lines
+    assert (line.kind, line.speaker_id, line.speaker_epoch) == (Kind.RESPONSE_RECEIVED, 1, 4)
 
 
 def test_a_replica_to_be_deleted_of_which_a_broker_says_nothing_was_not_deleted():
