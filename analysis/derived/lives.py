@@ -48,7 +48,8 @@ def lives(events: DataFrame) -> DataFrame:
     loses its session just before it stops looks the same, but then the partition's leader epoch rises later.
 
     Where no line says that a partition was created, another topic id begins an incarnation, and so does a
-    leader in epoch 0 long after a leader in a higher one.
+    leader in epoch 0 long after a leader in a higher one. So does, also after a creation in the logs, a
+    controller's decision with a lower leader epoch than its decision long before: the logs lack a creation.
     """
     created = (
         events.where(is_kind(Kind.PARTITION_NEW) & sf.col("from").isin(*_NONEXISTENT))
@@ -92,7 +93,34 @@ def _remade(events: DataFrame, created: DataFrame) -> DataFrame:
     return (
         other_id.select(*PARTITION, "born")
         .unionByName(first_epoch.select(*PARTITION, "born"))
+        .unionByName(_fallen(events, created))
         .withColumn("replicas", none)
+    )
+
+
+def _fallen(events: DataFrame, created: DataFrame) -> DataFrame:
+    """Find decisions of controllers whose leader epoch is lower than that of the decision before.
+
+    ZooKeeper never lets the leader epoch of a partition fall, so the partition was made in between. Where
+    a line says when, that line begins the incarnation.
+    """
+    named = created.groupBy(*PARTITION).agg(sf.collect_set("born").alias("named"))
+    by_time = Window.partitionBy(*PARTITION).orderBy("time", "leader_epoch")
+    return (
+        events.where((sf.col("role") == "controller") & is_kind(Kind.PARTITION_ONLINE, Kind.ISR_REMOVAL))
+        .where("leader_epoch is not null and topic is not null")
+        .select(*PARTITION, "time", "leader_epoch")
+        .withColumns({"epoch": sf.lag("leader_epoch").over(by_time), "before": sf.lag("time").over(by_time)})
+        .where("leader_epoch < epoch")
+        .where(sf.col("time") > sf.col("before") + sf.lit(_LATEST))
+        .join(named, list(PARTITION), "left")
+        .where(
+            ~sf.coalesce(
+                sf.exists("named", lambda birth: (birth > sf.col("before")) & (birth <= sf.col("time"))),
+                sf.lit(col=False),
+            )
+        )
+        .select(*PARTITION, sf.col("time").alias("born"))
     )
 
 

@@ -342,7 +342,8 @@ def _return(absence: Absence, day: date | None) -> str:
 
 def _costs(incident: Incident, day: date | None) -> str:
     if incident.costs:
-        return ", and ".join(_cost(cost, day) for cost in incident.costs)
+        is_named = len(incident.absences) == 1
+        return ", and ".join(_cost(cost, day, is_named=is_named) for cost in incident.costs)
     match incident.kind:
         case IncidentKind.UNDER_REPLICATED if incident.shortage is not None:
             return _short(incident.shortage)
@@ -361,7 +362,8 @@ def _costs(incident: Incident, day: date | None) -> str:
     return "no line shows a partition without a leader"
 
 
-def _cost(cost: Cost, day: date | None) -> str:
+def _cost(cost: Cost, day: date | None, *, is_named: bool = False) -> str:
+    """Return what partitions suffered; ``is_named`` says whether the words before name the only broker."""
     number = len(cost.partitions)
     who = cost.partitions[0] if number == 1 else count(number, "partition")
     had = f"{who} had no leader {lasted(cost.duration)}"
@@ -369,10 +371,11 @@ def _cost(cost: Cost, day: date | None) -> str:
         how_often = f"{cost.times} times{'' if number == 1 else ' in total'}"
         had = f"{who} had no leader {how_often}, each {lasted(cost.duration)}"
     match cost.ending:
-        case Ending.RETURNED:
+        case Ending.RETURNED if is_named:
             return f"{had}, until it returned"
-        case Ending.MOVED:
-            return f"{had}, until {_brokers(cost.leaders)} led {'it' if number == 1 else 'them'}"
+        case Ending.RETURNED | Ending.MOVED:
+            again = " again" if cost.ending is Ending.RETURNED else ""
+            return f"{had}, until {_brokers(cost.leaders)} led {'it' if number == 1 else 'them'}{again}"
         case Ending.DELETED:
             return f"{had}, until the topic was deleted"
     begin = "" if cost.begin is None else f" at {clock(cost.begin, day)}"

@@ -65,7 +65,11 @@ def test_every_sentence_has_lines_that_prove_it(path: Path, observe: Callable[..
             assert all(line.text for line in sentence.lines)
 
 
-THROUGH_SPARK = ("0.9-failover-at-trace", "2.8-three-partitions-two-endings")
+THROUGH_SPARK = (
+    "0.9-failover-at-trace",
+    "2.8-epochs-fall-without-their-first",
+    "2.8-three-partitions-two-endings",
+)
 
 
 @pytest.mark.spark
