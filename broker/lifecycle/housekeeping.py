@@ -24,7 +24,10 @@ LOG_DIRS_INTERVAL_MS = 500
 
 
 class NoLogDirectoryLeftError(Exception):
-    """Every log directory has failed. If the broker stayed, it would lead partitions that it cannot serve."""
+    """Every log directory has failed. If the broker stayed, it would lead partitions that it cannot serve.
+
+    The message is Kafka's line; the cause in each directory has its own.
+    """
 
 
 async def repeat(interval_ms: int, work: Callable[[], None]) -> None:
@@ -82,11 +85,14 @@ def check_directories(
 
 
 def require_a_directory(logs: LogDirs, config: BrokerConfig) -> None:
-    """Check that one of ``log.dirs`` is still in use. Without one the broker stops, as Kafka's does.
+    """Check that one of ``log.dirs`` is still in use; without one the broker stops.
+
+    Kafka's halts (``LogManager.handleLogDirFailure``). This one also closes its session, so that others lead
+    at once; it has nothing left to write.
 
     Raises:
         NoLogDirectoryLeftError: All have failed.
     """
     if logs.offline.keys() >= set(config.log_dirs):
-        causes = "; ".join(str(error) for error in logs.offline.values())
-        raise NoLogDirectoryLeftError(f"no directory of log.dirs is left: {causes}")
+        directories = ", ".join(str(path.absolute()) for path in config.log_dirs)
+        raise NoLogDirectoryLeftError(f"Shutdown broker because all log dirs in {directories} have failed")

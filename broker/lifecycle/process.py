@@ -16,6 +16,7 @@ from barnabas.broker.config.broker_config import BrokerConfig
 from barnabas.broker.config.start_error import StartError
 from barnabas.broker.disk.files import keep_spare_descriptors
 from barnabas.broker.lifecycle.descriptors import FOR_THE_DISK, first_kept_from_logs, raise_limit
+from barnabas.broker.lifecycle.housekeeping import NoLogDirectoryLeftError
 from barnabas.broker.lifecycle.pid_file import pid_file
 from barnabas.cluster.model.statechange.levels import Level
 from barnabas.cluster.runtime.failpoints import Action, Failpoint
@@ -27,6 +28,7 @@ from barnabas.cluster.runtime.supervisor import Supervisor
 from barnabas.cluster.runtime.watchdog import LongestTurns, Watchdog
 
 _log = structlog.get_logger("kafka.server.KafkaServer")
+_logs_log = structlog.get_logger("kafka.log.LogManager")
 
 STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 """The signals that stop a broker cleanly (``LoggingSignalHandler`` of Kafka); SIGHUP unless it is ignored."""
@@ -177,6 +179,9 @@ class BrokerProcess:
         self._stopping.set()
 
     def _died(self, name: str, error: BaseException) -> None:
-        _log.critical(f"The task {name} died; the broker stops", exc_info=error)
+        if isinstance(error, NoLogDirectoryLeftError):
+            _logs_log.critical(str(error))
+        else:
+            _log.critical(f"The task {name} died; the broker stops", exc_info=error)
         self.exit_status = 1
         self._stopping.set()

@@ -202,3 +202,35 @@ def test_a_directory_that_fails_under_load_costs_no_record(cluster, tmp_path):
     assert verdict.problems() == []
     assert verdict.unknown == verdict.failed == 0
     assert verdict.acknowledged == verdict.read == verdict.sent
+
+
+def test_a_broker_without_a_log_directory_stops_and_others_lead(cluster):
+    """It has served with one of the two; now that one fails, too."""
+    with Trial(cluster, topic="homeless", rate=300) as trial:
+        trial.workload.wait_for_progress(60)
+        leaders = [seen.leader for seen in trial.look().partitions.values()]
+        broker = cluster.brokers[max(set(leaders), key=leaders.count)]
+        directories = [broker.dir / "data" / name for name in ("one", "two")]
+        for directory in directories:
+            directory.rename(broker.dir / directory.name)
+        wait_until(lambda: broker.exit_status is not None, f"the end of broker {broker.id}")
+        assert broker.exit_status == 1
+        log = (broker.directory / "logs" / "server.log").read_text()
+        paths = ", ".join(map(str, directories))
+        line = f"FATAL Shutdown broker because all log dirs in {paths} have failed (kafka.log.LogManager)"
+        assert line in log
+        assert "Traceback" not in log[log.index(line) :]
+        trial.wait_for(
+            lambda view: all(broker.id not in seen.isr for seen in view.partitions.values()),
+            f"all partitions without broker {broker.id}",
+        )
+        trial.workload.wait_for_progress(60)
+
+        for directory in directories:
+            (broker.dir / directory.name).rename(directory)
+        cluster.restart(broker.id)
+        trial.wait_until_in_sync()
+        trial.workload.wait_for_progress(60)
+    verdict = trial.judge()
+    assert verdict.problems() == []
+    assert verdict.unknown == verdict.failed == 0

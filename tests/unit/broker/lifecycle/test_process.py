@@ -8,9 +8,11 @@ import urllib.error
 import urllib.request
 
 import pytest
+import structlog.testing
 
 from barnabas.broker.config.broker_config import parse
 from barnabas.broker.config.start_error import StartError
+from barnabas.broker.lifecycle.housekeeping import NoLogDirectoryLeftError
 from barnabas.broker.lifecycle.process import BrokerProcess
 from barnabas.cluster.runtime.failpoints import FOLLOWER_FETCH, Action
 from barnabas.cluster.runtime.metrics import BrokerState
@@ -167,6 +169,24 @@ async def test_the_death_of_a_task_stops_the_process_with_status_one(tmp_path):
     with entered(process):
         await process.until_stopped(start())
     assert process.exit_status == 1
+
+
+async def test_the_loss_of_all_log_directories_has_kafkas_line_and_no_traceback(tmp_path):
+    process = BrokerProcess(config(tmp_path))
+
+    async def die():
+        raise NoLogDirectoryLeftError("Shutdown broker because all log dirs in /a have failed")
+
+    async def start():
+        process.supervisor.spawn("log-directories", die())
+
+    with structlog.testing.capture_logs() as lines, entered(process):
+        await process.until_stopped(start())
+    assert process.exit_status == 1
+    assert {
+        "event": "Shutdown broker because all log dirs in /a have failed",
+        "log_level": "critical",
+    } in lines
 
 
 async def test_the_page_says_whether_it_serves_and_arms_failpoints(tmp_path, unused_tcp_port):
