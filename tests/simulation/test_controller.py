@@ -196,7 +196,20 @@ class Cluster(RuleBasedStateMachine):
         self.heard(PartitionReassignmentIsrChange((tp,)), IsrChangeNotification())
 
     @rule(broker=brokers)
-    def a_broker_is_about_to_stop(self, broker: int) -> None:
+    def a_broker_has_its_logs(self, broker: int) -> None:
+        """It answers all LeaderAndIsr requests that it was sent, unless a directory has failed."""
+        context, id_ = self.world.context, BrokerId(broker)
+        failed = context.offline_dirs.get(id_, set())
+        held = [tp for tp, _ in context.replicas_on((id_,)) if tp not in failed]
+        if broker in self.world.brokers:
+            response = LeaderAndIsrResponse(ErrorCode.NONE, dict.fromkeys(held, ErrorCode.NONE))
+            self.heard(LeaderAndIsrResponseReceived(id_, self.world.epoch_of(broker), response))
+
+    @rule(broker=brokers, others_have_their_logs=st.booleans())
+    def a_broker_is_about_to_stop(self, broker: int, others_have_their_logs: bool) -> None:
+        if others_have_their_logs:
+            for other in BROKERS:
+                self.a_broker_has_its_logs(other)
         if broker in self.world.brokers:
             command = ControlledShutdown(BrokerId(broker), self.world.epoch_of(broker))
             self.heard(CommandReceived(1, command))

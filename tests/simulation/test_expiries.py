@@ -95,6 +95,8 @@ def make_busy(world_module: Any) -> Any:
         world.write_topic("t", (2, 3, 1), (3, 1))
         world.write_topic("u", (2, 1))
         world.run(Startup())
+        created = LeaderAndIsrResponse(ErrorCode.NONE, dict.fromkeys((T0, T1, U0), ErrorCode.NONE))
+        world.run(LeaderAndIsrResponseReceived(BrokerId(1), world.epoch_of(1), created))
         world.remove(3)
         world.register(2)
         world.write_topic("made", (4, 1))

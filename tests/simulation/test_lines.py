@@ -85,7 +85,10 @@ def test_each_line_of_a_controller_comes_about(world_module: Any) -> None:
     world.run(TopicChange())
     t0, t1, t2 = (TopicPartition("t", number) for number in range(3))
     life = world.epoch_of(2)
-    # A directory of broker 2 fails; broker 3 stops; a partition moves, and one whose state is gone does not.
+    # Broker 4 creates its logs; a directory of broker 2 fails; broker 3 stops; a partition moves, and one
+    # whose state is gone does not.
+    created = LeaderAndIsrResponse(ErrorCode.NONE, dict.fromkeys((t1, t2), ErrorCode.NONE))
+    world.run(LeaderAndIsrResponseReceived(FOUR, world.epoch_of(4), created))
     errors = {t0: ErrorCode.KAFKA_STORAGE_ERROR}
     world.run(LeaderAndIsrResponseReceived(TWO, life, LeaderAndIsrResponse(ErrorCode.NONE, errors)))
     world.run(CommandReceived(1, ControlledShutdown(THREE, world.epoch_of(3))))

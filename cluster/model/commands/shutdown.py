@@ -19,7 +19,8 @@ class ControlledShutdownResult(CommandResult):
 
     Attributes:
         remaining: The partitions with more than one replica that the broker still leads, because no other
-            replica is in sync. If it is empty, the broker may stop.
+            replica is in sync, and those in which none is known to have its log yet. If it is empty, the
+            broker may stop.
     """
 
     remaining: tuple[TopicPartition, ...]

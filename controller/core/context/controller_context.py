@@ -265,6 +265,15 @@ class ControllerContext:
             and broker in self.assignment(partition).replicas
         )
 
+    def is_known_to_have_log(self, replica: BrokerId, partition: TopicPartition) -> bool:
+        """Return whether the present process of a registered broker has shown its log of the replica."""
+        return (
+            replica in self.brokers
+            and replica not in self.unproven
+            and partition not in self.offline_dirs.get(replica, ())
+            and self.new_replicas.is_confirmed(partition, replica)
+        )
+
     def kept_in_sync(self, partition: TopicPartition, isr: tuple[BrokerId, ...]) -> tuple[BrokerId, ...]:
         """Return the members of ``isr`` on dead brokers that stay in the ISR.
 

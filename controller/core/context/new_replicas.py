@@ -20,8 +20,9 @@ never changed since it was created. A member of its ISR that no controller has m
 the states. No other replica has ever been in sync.
 
 A replica stays refused only if its broker dies between the write of the first state and its answer, and so do
-the brokers of all other ISR members. Then the topic is deleted and created again, or, where another replica
-is live, an unclean election gives it a leader.
+the brokers of all other ISR members, or if the ISR has shrunk to such members and the controller ends before
+they answer. A controlled shutdown does not shrink it so (`brokers.controlled_shutdown`). Then the topic is
+deleted and created again, or, where another replica is live, an unclean election gives it a leader.
 """
 
 from __future__ import annotations
@@ -109,6 +110,10 @@ class NewReplicas:
                 )
             flagged.append(sent)
         return tuple(flagged)
+
+    def is_confirmed(self, tp: TopicPartition, broker: BrokerId) -> bool:
+        """Return whether the replica of ``tp`` on ``broker`` is neither unsent nor unconfirmed."""
+        return tp not in self._unsent.get(broker, ()) and tp not in self._unconfirmed.get(broker, ())
 
     def answered(self, broker: BrokerId, errors: Mapping[TopicPartition, ErrorCode]) -> None:
         """Forget the replicas that ``broker`` has confirmed."""

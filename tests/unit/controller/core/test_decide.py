@@ -265,8 +265,15 @@ def controlled_shutdown(world, transcript):
     def asks(token):
         return CommandReceived(token, ControlledShutdown(BrokerId(2), world.epoch_of(2)))
 
+    transcript.happens("broker 2 gets SIGTERM before the others have created their logs", asks(0))
+    for broker, numbers in ((BrokerId(3), (0, 1)), (BrokerId(1), (0,))):
+        created = {TopicPartition("orders", number): ErrorCode.NONE for number in numbers}
+        response = LeaderAndIsrResponse(ErrorCode.NONE, created)
+        world.run(LeaderAndIsrResponseReceived(broker, world.epoch_of(broker), response))
     world.meanwhile[TopicPartition("orders", 0)] = LeaderAndIsr(BrokerId(2), LeaderEpoch(0), (BrokerId(2),))
-    transcript.happens("broker 2 gets SIGTERM; just then its followers of orders-0 lag behind", asks(1))
+    transcript.happens(
+        "it asks again when they have; just then its followers of orders-0 lag behind", asks(1)
+    )
     world.write_state(TopicPartition("orders", 0), 2, (2, 3))
     transcript.happens("broker 3 has caught up, and broker 2 asks again", asks(2))
     world.remove(2)

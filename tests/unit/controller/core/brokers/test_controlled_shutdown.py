@@ -9,8 +9,21 @@ from barnabas.cluster.model.commands.shutdown import ControlledShutdown, Control
 from barnabas.cluster.model.epochs import BrokerEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
-from barnabas.controller.core.protocol.effects import Reply, SendLeaderAndIsr, SendStopReplica
-from barnabas.controller.core.protocol.inputs import BrokerChange, CommandReceived, TopicChange
+from barnabas.cluster.model.requests import LeaderAndIsrResponse
+from barnabas.controller.core.context.controller_context import ControllerContext, Facts
+from barnabas.controller.core.protocol.effects import (
+    NO_CONTROLLER,
+    Reply,
+    SendLeaderAndIsr,
+    SendStopReplica,
+)
+from barnabas.controller.core.protocol.inputs import (
+    BrokerChange,
+    CommandReceived,
+    LeaderAndIsrResponseReceived,
+    Startup,
+    TopicChange,
+)
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 TOKEN = 7
@@ -26,10 +39,26 @@ def ask(world, broker=2, *, epoch=None):
     return reply.result, done
 
 
-def led_world(make_world, *replicas, **facts):
+def created_world(make_world, *replicas, **facts):
+    """A world with a topic whose replicas have not answered yet: their logs may be absent."""
     world = make_world(**facts)
     world.write_topic("t", *replicas)
     world.run(TopicChange())
+    return world
+
+
+def answer(world, *brokers):
+    """Let ``brokers`` answer all that they were sent."""
+    for sent in world.sent(SendLeaderAndIsr):
+        if sent.broker_id in brokers:
+            errors = {each.topic_partition: ErrorCode.NONE for each in sent.request.partitions}
+            response = LeaderAndIsrResponse(ErrorCode.NONE, errors)
+            world.run(LeaderAndIsrResponseReceived(sent.broker_id, world.epoch_of(sent.broker_id), response))
+
+
+def led_world(make_world, *replicas, **facts):
+    world = created_world(make_world, *replicas, **facts)
+    answer(world, *world.brokers)
     world.effects.clear()
     return world
 
@@ -181,3 +210,82 @@ def test_the_leader_afterwards_is_the_twins(make_world, data):
             assert broker not in after.isr or after.isr == (broker,)
         assert after.leader in after.isr
         assert after.leader_epoch >= before.leader_epoch
+
+
+def succeed(world, broker):
+    """Broker 1, which was the controller, is gone with all that it knew; ``broker`` succeeds it."""
+    world.remove(1)
+    world.controller, world.owns_controller = NO_CONTROLLER, False
+    world.context = ControllerContext(Facts(BrokerId(broker)))
+    return world.run(Startup())
+
+
+def may_begin_empty(world, done, broker):
+    """Whether the latest request to ``broker`` allows that it has no log of t-0."""
+    (sent, *_) = [
+        each
+        for effect in reversed(world.sent(SendLeaderAndIsr, done))
+        if effect.broker_id == broker
+        for each in effect.request.partitions
+        if each.topic_partition == T0
+    ]
+    return sent.is_new or sent.is_unconfirmed
+
+
+@pytest.mark.parametrize("leads", [True, False], ids=["leads", "follows"])
+def test_a_partition_stays_as_long_as_no_other_member_is_known_to_have_its_log(make_world, leads):
+    """Otherwise the next controller could not tell a log that was never created from one that was lost."""
+    world = created_world(make_world, (1, 2, 3) if leads else (2, 1, 3))
+    leader = 1 if leads else 2
+    world.effects.clear()
+    result, done = ask(world, 1)
+    assert result == ControlledShutdownResult((T0,))
+    assert not world.sent((SendLeaderAndIsr, SendStopReplica), done)
+    assert (world.leadership(T0).leader, world.leadership(T0).isr) == (
+        leader,
+        (1, 2, 3) if leads else (2, 1, 3),
+    )
+
+    done = succeed(world, 2)
+    assert world.leadership(T0).leader == 2
+    assert may_begin_empty(world, done, 2)
+    assert may_begin_empty(world, done, 3)
+
+
+@pytest.mark.parametrize("leads", [True, False], ids=["leads", "follows"])
+def test_it_moves_once_another_member_has_answered(make_world, leads):
+    world = created_world(make_world, (1, 2, 3) if leads else (2, 1, 3))
+    assert ask(world, 1)[0] == ControlledShutdownResult((T0,))
+    answer(world, 1)
+    assert ask(world, 1)[0] == ControlledShutdownResult((T0,)), "its own log leaves with it"
+    answer(world, 3)
+    assert ask(world, 1)[0] == ControlledShutdownResult(())
+    assert (world.leadership(T0).leader, world.leadership(T0).isr) == (2, (2, 3))
+
+
+def test_a_member_that_leaves_too_does_not_count_for_a_leader(make_world):
+    world = created_world(make_world, (2, 3, 1))
+    answer(world, 2, 3)
+    assert ask(world, 3)[0] == ControlledShutdownResult(())
+    assert world.leadership(T0).isr == (2, 1)
+    world.write_state(T0, 2, (2, 3, 1), world.leadership(T0).leader_epoch)
+    world.context.leaderships[T0] = world.states[T0]
+    assert ask(world, 2)[0] == ControlledShutdownResult((T0,))
+    assert world.leadership(T0).isr == (2, 3, 1)
+
+
+def test_a_restarted_member_that_may_have_lost_its_log_is_not_relied_upon(make_world):
+    """All were down. Broker 3 has not reported yet whether it has its logs."""
+    world = led_world(make_world, (2, 3))
+    world.remove(2, 3)
+    world.run(BrokerChange())
+    world.register(2, 3)
+    world.run(BrokerChange())
+    world.write_state(T0, 2, (2, 3), world.leadership(T0).leader_epoch)
+    world.context.leaderships[T0] = world.states[T0]
+    answer(world, 2)
+    assert ask(world)[0] == ControlledShutdownResult((T0,))
+    assert world.leadership(T0).isr == (2, 3)
+    answer(world, 3)
+    assert ask(world)[0] == ControlledShutdownResult(())
+    assert (world.leadership(T0).leader, world.leadership(T0).isr) == (3, (3,))

@@ -86,6 +86,17 @@ def test_what_is_gone_is_forgotten():
     assert sent(new_replicas, THREE) == (False, False)
 
 
+def test_a_replica_is_confirmed_once_its_broker_has_answered():
+    new_replicas = NewReplicas()
+    assert new_replicas.is_confirmed(T0, ONE)
+    new_replicas.created(T0, (ONE,))
+    assert not new_replicas.is_confirmed(T0, ONE)
+    sent(new_replicas, ONE)
+    assert not new_replicas.is_confirmed(T0, ONE)
+    new_replicas.answered(ONE, {T0: ErrorCode.NONE})
+    assert new_replicas.is_confirmed(T0, ONE)
+
+
 # In the controller.
 
 
