@@ -58,19 +58,26 @@ def preferred_imbalance(leaders: DataFrame) -> DataFrame:
     (10) of a broker's partitions are led by others, Kafka's leader rebalance moves them back to it.
 
     Columns: ``minute``, ``broker``, ``preferred`` (partitions whose preferred leader it is), ``elsewhere``
-    (those of them led by another broker or by none), ``percent``. There is a row for each minute in which the
-    numbers changed.
+    (those of them led by another broker or by none), ``percent`` (null if it should
+    lead none). There is a row for each minute in which the numbers changed.
     """
     known = leaders.where("size(replicas) > 0").withColumn("broker", sf.element_at("replicas", 1))
     first = Window.partitionBy(*LIFE).orderBy("leader_epoch", "since")
-    away = (sf.col("leader") != sf.col("broker")).cast("int")
-    steps = known.select(
-        sf.col("broker"),
-        sf.date_trunc("minute", "since").cast("timestamp_ntz").alias("minute"),
-        sf.when(sf.row_number().over(first) == 1, 1).otherwise(0).alias("preferred"),
-        (away - sf.coalesce(sf.lag(away).over(first), sf.lit(0))).alias("elsewhere"),
+    # Where clocks differ, an epoch begins with the latest time before it.
+    begun = known.withColumns(
+        {
+            "away": (sf.col("leader") != sf.col("broker")).cast("int"),
+            "begun": sf.max("since").over(first),
+        }
     )
+    # A reassignment may make another broker the preferred leader, so each epoch counts only while it lasts.
+    ended = begun.withColumn("begun", sf.lead("begun").over(first)).where("begun is not null")
+    minute = sf.date_trunc("minute", "begun").cast("timestamp_ntz").alias("minute")
+    steps = begun.select(
+        "broker", minute, sf.lit(1).alias("preferred"), sf.col("away").alias("elsewhere")
+    ).union(ended.select("broker", minute, sf.lit(-1), -sf.col("away")))
     so_far = Window.partitionBy("broker").orderBy("minute")
+    share = sf.round(sf.col("elsewhere") * 100 / sf.col("preferred"), 1)
     return (
         steps.groupBy("broker", "minute")
         .agg(sf.sum("preferred").alias("preferred"), sf.sum("elsewhere").alias("elsewhere"))
@@ -81,6 +88,6 @@ def preferred_imbalance(leaders: DataFrame) -> DataFrame:
             sf.sum("preferred").over(so_far).alias("preferred"),
             sf.sum("elsewhere").over(so_far).alias("elsewhere"),
         )
-        .withColumn("percent", sf.round(sf.col("elsewhere") * 100 / sf.col("preferred"), 1))
+        .withColumn("percent", sf.when(sf.col("preferred") > 0, share))
         .orderBy("minute", "broker")
     )

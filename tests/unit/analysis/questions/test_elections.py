@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -58,6 +59,35 @@ def test_imbalance_is_shown_for_each_minute_in_which_it_changes(story: Mapping[s
         (12, 2, 2, 100.0),
         (14, 2, 1, 50.0),
     ]
+
+
+@pytest.mark.parametrize(
+    ("since", "shown"),
+    [
+        # At 10:02 broker 1 is nobody's preferred leader any more, so there is nothing to share.
+        ((1, 2, 3), [(1, 1, 1, 0, 0.0), (2, 1, 0, 0, None), (2, 2, 1, 1, 100.0), (3, 2, 1, 0, 0.0)]),
+        ((3, 2, 1), [(3, 2, 1, 0, 0.0)]),
+    ],
+    ids=["in order", "clocks are behind"],
+)
+def test_a_reassigned_partition_counts_for_its_new_preferred_leader(
+    spark: SparkSession, since: tuple[int, int, int], shown: list[tuple[object, ...]]
+) -> None:
+    columns = (
+        "topic string, partition int, life int, leader_epoch int, since timestamp_ntz, leader int, "
+        "replicas array<int>"
+    )
+    times = [datetime(2026, 11, 21, 10, minute) for minute in since]  # noqa: DTZ001  (as in the tables)
+    told = [
+        ("a", 0, 0, 0, times[0], 1, [1, 2]),
+        ("a", 0, 0, 1, times[1], 1, [2, 3]),
+        ("a", 0, 0, 2, times[2], 2, [2, 3]),
+    ]
+    rows = preferred_imbalance(spark.createDataFrame(told, columns)).collect()
+    assert [
+        (row["minute"].minute, row["broker"], row["preferred"], row["elsewhere"], row["percent"])
+        for row in rows
+    ] == shown
 
 
 @pytest.mark.parametrize(
