@@ -155,6 +155,10 @@ class BrokerChannel:
                 what=" of ".join([name, *(str(partition.topic_partition) for partition in blamed)]),
                 error=str(error),
             )
+            if is_partitions_fault and isinstance(request, LeaderAndIsrRequest) and request.is_full:
+                # The receiver waits for the last part, also if nothing of it is left.
+                empty = _some(request, slice(0))
+                yield self._encoder.encode(empty), empty
             return
         yield message, request
 

@@ -205,18 +205,25 @@ class ControllerNode:
     ) -> None:
         # A decision on the controller's thread may be resigning right now. So the line names the epoch of the
         # request, not the context's, which may be 0 already.
-        lines = ControllerLines(self._broker_id, request.controller_epoch)
+        epoch = request.controller_epoch
+        lines = ControllerLines(self._broker_id, epoch)
         self._state_change_log.write(lines.received_response(response, correlation_id, broker))
         match response:
             case LeaderAndIsrResponse() if isinstance(request, LeaderAndIsrRequest):
                 requested = tuple(each.topic_partition for each in request.partitions)
-                self._loop.put(LeaderAndIsrResponseReceived(broker.id, broker.epoch, response, requested))
+                self._loop.put(
+                    LeaderAndIsrResponseReceived(
+                        broker.id, broker.epoch, response, requested, epoch, request.parts_to_follow
+                    )
+                )
             case UpdateMetadataResponse():
-                self._loop.put(UpdateMetadataResponseReceived(broker.id, broker.epoch, response))
+                self._loop.put(UpdateMetadataResponseReceived(broker.id, broker.epoch, response, epoch))
             case StopReplicaResponse() if isinstance(request, StopReplicaRequest):
                 errors = deletion_answers(request, response)
                 if errors:
-                    self._loop.put(TopicDeletionStopReplicaResponseReceived(broker.id, broker.epoch, errors))
+                    self._loop.put(
+                        TopicDeletionStopReplicaResponseReceived(broker.id, broker.epoch, errors, epoch)
+                    )
 
 
 def deletion_answers(

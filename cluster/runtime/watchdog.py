@@ -58,8 +58,13 @@ class LongestTurns:
         self._current = max(self._current, turn_s)
 
     def recent(self, now_s: float) -> float:
-        """Return the longest turn in seconds of the current window and the one before."""
-        self._advance(now_s)
+        """Return the longest turn in seconds of the current window and the one before.
+
+        It changes nothing, because the metrics page calls it on another thread.
+        """
+        passed = int((now_s - self._window_began) // WINDOW_S)
+        if passed > 0:
+            return self._current if passed == 1 else 0.0
         return max(self._current, self._previous)
 
     def _advance(self, now_s: float) -> None:

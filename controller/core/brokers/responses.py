@@ -33,10 +33,7 @@ def process_leader_and_isr_response(
     if response.error is not ErrorCode.NONE:
         yield LogStateChange(context.lines.leader_and_isr_error(response.error, response, broker))
         yield LogInfo(f"broker {broker} answered LeaderAndIsr with {response.error.name}")
-    known = context.brokers.get(broker)
-    if known is None or known.epoch != received.broker_epoch:
-        # The response is from an earlier broker epoch; the next incarnation reports its log directories
-        # itself.
+    if not _is_current(context, received):
         return
     if response.error is ErrorCode.STALE_CONTROLLER_EPOCH:
         yield from _yield_to_a_later(context, broker)
@@ -64,12 +61,32 @@ def process_leader_and_isr_response(
         yield from on_replicas_become_offline(
             context, [one for one in lost if context.replica_states.get(one) != deleting]
         )
-    if broker in context.unproven and resends.UNFORESEEN not in response.partition_errors.values():
-        # The first request to a broker epoch names all replicas that the broker hosts, so its response covers
-        # all.
+    is_last = not received.parts_to_follow and broker not in context.failures.leaderships
+    if broker in context.unproven and is_last:
+        # The first request to a broker epoch names all replicas that the broker hosts, so the responses to
+        # all its parts cover all. Those that failed are sent again.
         context.unproven.discard(broker)
         yield from _lose_the_kept(context)
         yield from bounces.settle(context, (broker,))
+
+
+def _is_current(
+    context: ControllerContext,
+    received: LeaderAndIsrResponseReceived
+    | TopicDeletionStopReplicaResponseReceived
+    | UpdateMetadataResponseReceived,
+) -> bool:
+    """Return whether a response answers this controller, and is from the present incarnation of the broker.
+
+    The next incarnation reports its log directories itself, and gets failed deletions again. So does each
+    broker to a controller that was elected again while the response waited: its first request names all.
+    """
+    known = context.brokers.get(received.broker_id)
+    return (
+        known is not None
+        and known.epoch == received.broker_epoch
+        and received.controller_epoch in (None, context.epoch)
+    )
 
 
 def _lose_the_kept(context: ControllerContext) -> Decision[None]:
@@ -88,10 +105,7 @@ def process_stop_replica_response(
     context: ControllerContext, received: TopicDeletionStopReplicaResponseReceived
 ) -> Decision[None]:
     """Handle which replicas a broker has deleted, and which it could not delete."""
-    known = context.brokers.get(received.broker_id)
-    if known is None or known.epoch != received.broker_epoch:
-        # The response is from an earlier broker epoch, whose end failed these deletions; the next epoch
-        # gets them again.
+    if not _is_current(context, received):
         return
     yield from topic_deletion.process_deletions(context, received.broker_id, received.partition_errors)
     yield from resends.fail_deletions(context, received.broker_id, received.partition_errors)
@@ -105,8 +119,7 @@ def process_update_metadata_response(
     if error is not ErrorCode.NONE:
         yield LogStateChange(context.lines.update_metadata_error(error, received.response, broker))
         yield LogInfo(f"broker {broker} answered UpdateMetadata with {error.name}")
-    known = context.brokers.get(broker)
-    if known is not None and known.epoch == received.broker_epoch:
+    if _is_current(context, received):
         if error is ErrorCode.STALE_CONTROLLER_EPOCH:
             yield from _yield_to_a_later(context, broker)
         elif error is resends.UNFORESEEN:

@@ -11,7 +11,7 @@ from enum import IntEnum
 from typing import Any, Generic, TypeVar
 
 from barnabas.cluster.model.commands.command import Command
-from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
@@ -181,11 +181,13 @@ class TopicDeletionStopReplicaResponseReceived(Input):
     Attributes:
         broker_epoch: The incarnation of the broker that got the request.
         partition_errors: The answer for each replica that it was to delete.
+        controller_epoch: The controller epoch of the request; None for the present one.
     """
 
     broker_id: BrokerId
     broker_epoch: BrokerEpoch
     partition_errors: Mapping[TopicPartition, ErrorCode]
+    controller_epoch: ControllerEpoch | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,21 +197,30 @@ class LeaderAndIsrResponseReceived(Input):
     Attributes:
         broker_epoch: The incarnation of the broker that got the request.
         requested: The partitions of the request.
+        controller_epoch: The controller epoch of the request; None for the present one.
+        parts_to_follow: The number of further messages of the request.
     """
 
     broker_id: BrokerId
     broker_epoch: BrokerEpoch
     response: LeaderAndIsrResponse
     requested: tuple[TopicPartition, ...] = ()
+    controller_epoch: ControllerEpoch | None = None
+    parts_to_follow: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class UpdateMetadataResponseReceived(Input):
-    """A broker answered the UpdateMetadata request that its incarnation ``broker_epoch`` got."""
+    """A broker answered the UpdateMetadata request that its incarnation ``broker_epoch`` got.
+
+    Attributes:
+        controller_epoch: The controller epoch of the request; None for the present one.
+    """
 
     broker_id: BrokerId
     broker_epoch: BrokerEpoch
     response: UpdateMetadataResponse
+    controller_epoch: ControllerEpoch | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -212,6 +212,19 @@ async def test_what_cannot_be_encoded_is_named_and_left_out(stage, stub_brokers)
     assert error["broker"] == 2
 
 
+async def test_a_full_list_ends_though_its_last_partition_cannot_be_encoded(stage, stub_brokers):
+    (stub,) = await stub_brokers(2)
+    stage.channels.open(life(stub))
+    stage.channels.send(stub.id, replace(lisr(0, 99_999_999_999), is_full=True))
+    stage.channels.send(stub.id, stop(2))
+    await stub.until(lambda received: received[-1:] == [stop(2)])
+    assert stub.requests == [
+        replace(lisr(0), is_full=True, parts_to_follow=1),
+        replace(lisr(), is_full=True),
+        stop(2),
+    ]
+
+
 async def test_a_request_that_cannot_be_encoded_at_all_does_not_end_the_channel(stage, stub_brokers):
     (stub,) = await stub_brokers(2)
     stage.channels.open(life(stub))

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -21,6 +22,8 @@ from barnabas.cluster.model.requests import (
     StopReplicaPartition,
     StopReplicaRequest,
     StopReplicaResponse,
+    UpdateMetadataRequest,
+    UpdateMetadataResponse,
 )
 from barnabas.cluster.model.statechange import Kind
 from barnabas.cluster.runtime.metrics import Metrics
@@ -29,6 +32,7 @@ from barnabas.cluster.zk.errors import SessionExpired, ZooKeeperTimeout
 from barnabas.cluster.zk.fence import Fence
 from barnabas.cluster.zk.operations import Change, WatchEvent
 from barnabas.controller.core.election import controller_election
+from barnabas.controller.loop import ControllerLoop
 from barnabas.controller.node import ControllerNode, ControllerSettings, deletion_answers
 
 DEADLINE_S = 10
@@ -207,24 +211,41 @@ async def test_who_gets_no_answer_from_zookeeper_contests_again_in_the_same_sess
     assert stage.race.epoch == 2
 
 
-async def test_a_response_during_a_resignation_is_logged_with_the_epoch_of_its_request(monkeypatch):
-    """The context may have lost its epoch, while the channels still deliver."""
-    deliver = []
+@pytest.fixture
+def delivery(monkeypatch):
+    """A node whose channels the test is: it delivers responses; the lines and inputs that come of them."""
+    deliver, lines, inputs = [], [], []
 
     def channels(_supervisor, _settings, on_response):
         deliver.append(on_response)
         return SimpleNamespace(close_all=lambda: None)
 
     monkeypatch.setattr("barnabas.controller.node.BrokerChannels", channels)
-    lines = []
+    monkeypatch.setattr(ControllerLoop, "put", lambda _, happened: inputs.append(happened))
     log = SimpleNamespace(write=lines.append)
     ControllerNode(ControllerSettings(BrokerId(1)), Supervisor(lambda *_: None), log, Metrics())
-    (on_response,) = deliver
-    request = LeaderAndIsrRequest(BrokerId(1), ControllerEpoch(4), BrokerEpoch(7), ())
     broker = Broker(BrokerId(2), BrokerEpoch(7), (Endpoint(GRPC_LISTENER, "127.0.0.1", 9),))
-    on_response(broker, request, LeaderAndIsrResponse(ErrorCode.NONE, {}), 3)
-    (line,) = lines
+    on_response = partial(deliver[0], broker)
+    return SimpleNamespace(on_response=on_response, lines=lines, inputs=inputs)
+
+
+async def test_a_response_during_a_resignation_is_logged_with_the_epoch_of_its_request(delivery):
+    """The context may have lost its epoch, while the channels still deliver."""
+    request = LeaderAndIsrRequest(BrokerId(1), ControllerEpoch(4), BrokerEpoch(7), ())
+    delivery.on_response(request, LeaderAndIsrResponse(ErrorCode.NONE, {}), 3)
+    (line,) = delivery.lines
     assert (line.kind, line.speaker_id, line.speaker_epoch) == (Kind.RESPONSE_RECEIVED, 1, 4)
+
+
+async def test_a_response_says_which_controllership_asked_and_what_part_of_a_list_it_answers(delivery):
+    head = BrokerId(1), ControllerEpoch(4), BrokerEpoch(7)
+    part = LeaderAndIsrRequest(*head, (), is_full=True, parts_to_follow=2)
+    delivery.on_response(part, LeaderAndIsrResponse(ErrorCode.NONE, {}), 1)
+    delivery.on_response(UpdateMetadataRequest(*head, (), ()), UpdateMetadataResponse(ErrorCode.NONE), 2)
+    stopped = StopReplicaPartition(TopicPartition("t", 0), LeaderEpoch(0), delete=True)
+    delivery.on_response(StopReplicaRequest(*head, (stopped,)), StopReplicaResponse(ErrorCode.NONE, {}), 3)
+    assert [each.controller_epoch for each in delivery.inputs] == [4, 4, 4]
+    assert delivery.inputs[0].parts_to_follow == 2
 
 
 def test_a_replica_to_be_deleted_of_which_a_broker_says_nothing_was_not_deleted():

@@ -110,6 +110,7 @@ def test_an_old_turn_is_forgotten_though_no_other_came():
     longest = LongestTurns(0.0)
     longest.add(3.0, 1.0)
     assert [longest.recent(at) for at in (59.0, 119.0, 120.0)] == [3.0, 3.0, 0.0]
+    assert longest.recent(59.0) == 3.0, "the page that asks is another thread, and must change nothing"
     assert longest.ever == 3.0
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.cluster.model.epochs import BrokerEpoch
+from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
@@ -12,6 +12,7 @@ from barnabas.controller.core.protocol.inputs import (
     LeaderAndIsrResponseReceived,
     Reelect,
     TopicChange,
+    TopicDeletionStopReplicaResponseReceived,
     UpdateMetadataResponseReceived,
 )
 
@@ -101,3 +102,33 @@ def test_a_refused_update_metadata_is_logged(make_world):
     assert len(world.sent(LogStateChange)) == 1
     accepted = UpdateMetadataResponse(ErrorCode.NONE)
     assert world.run(UpdateMetadataResponseReceived(BrokerId(3), world.epoch_of(3), accepted)) == []
+
+
+@pytest.mark.parametrize("api", ["LeaderAndIsr", "UpdateMetadata", "StopReplica"])
+def test_a_response_to_an_earlier_controllership_of_this_broker_does_not_count(make_world, api):
+    """It waited in the mailbox while this broker resigned and was elected again."""
+    world = with_topic(make_world)
+    world.context.unproven.add(BrokerId(2))
+    former = ControllerEpoch(world.context.epoch - 1)
+    life = world.epoch_of(2)
+    stale = ErrorCode.STALE_CONTROLLER_EPOCH
+    received = {
+        "LeaderAndIsr": [
+            LeaderAndIsrResponseReceived(
+                BrokerId(2), life, LeaderAndIsrResponse(error), controller_epoch=former
+            )
+            for error in (ErrorCode.NONE, stale)
+        ],
+        "UpdateMetadata": [
+            UpdateMetadataResponseReceived(BrokerId(2), life, UpdateMetadataResponse(stale), former)
+        ],
+        "StopReplica": [
+            TopicDeletionStopReplicaResponseReceived(
+                BrokerId(2), life, {T0: ErrorCode.UNKNOWN_SERVER_ERROR}, former
+            )
+        ],
+    }
+    world.run(*received[api])
+    assert world.context.is_active
+    assert world.context.unproven == {2}
+    assert world.context.failures.is_empty

@@ -221,6 +221,27 @@ def test_a_broker_with_a_failed_request_does_not_count_as_having_its_log(make_wo
     assert stands(world) == (2, IDS)
 
 
+def test_a_broker_that_has_answered_a_part_of_its_list_does_not_count_as_having_its_logs(make_world):
+    """A request names 500 partitions. Those of the next part may be lost, though these are there."""
+    world = after_an_outage(make_world, IDS, 2)
+    failed = {TopicPartition("other", 0): ErrorCode.UNKNOWN_SERVER_ERROR}
+    part = LeaderAndIsrResponse(ErrorCode.NONE, failed)
+    heard = LeaderAndIsrResponseReceived(BrokerId(2), world.epoch_of(2), part, parts_to_follow=1)
+    world.run(replace(heard, response=LeaderAndIsrResponse(ErrorCode.NONE)))
+    assert stands(world) == (2, IDS)
+    world.run(heard)
+    answer(world, 2)
+    assert stands(world) == (2, IDS), "a partition of the first part is still to be sent again"
+    world.run(
+        replace(
+            heard,
+            response=LeaderAndIsrResponse(ErrorCode.NONE, dict.fromkeys(failed, ErrorCode.NONE)),
+            parts_to_follow=0,
+        )
+    )
+    assert stands(world) == (2, (2,))
+
+
 def test_a_controller_that_ends_before_an_answer_leaves_the_doubt_to_its_successor(make_world):
     world = after_an_outage(make_world, (1, 2), 2, 3)
     world.context.forget_cluster()
