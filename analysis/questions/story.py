@@ -17,6 +17,7 @@ from barnabas.analysis.story.observed import (
     LedAgain,
     Mark,
     Observed,
+    Refusal,
     broker_line,
     line_of,
     seconds,
@@ -29,6 +30,7 @@ _ROWS = 200_000
 
 _AT_ONCE = 4
 
+_REFUSED = (Kind.BECOME_LEADER_OFFLINE, Kind.LEADER_AND_ISR_OFFLINE_DIR)
 _OFFLINE = ("OfflinePartition", "Offline")
 _NOT_LED = (*_OFFLINE, "NewPartition", "New")
 
@@ -56,13 +58,15 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
     with threads(_AT_ONCE) as pool:
         lines, states, decisions, marks, led, spoken, controllers, deleted = pool.map(_collected, frames)
     times: dict[int, list[datetime]] = {}
+    own = _led_again(led)
     for row in spoken:
         times.setdefault(row["broker"], []).extend((row["first"], row["last"]))
     return Observed(
         brokers=[broker_line(row) for row in lines],
         states=[state(row) for row in (*states, *decisions)],
         marks=[_mark(row) for row in marks],
-        led=_led_again(led),
+        led=[each for each in own if isinstance(each, LedAgain)],
+        refusals=[each for each in own if isinstance(each, Refusal)],
         controllers=[
             Controller(
                 row["controller"],
@@ -162,13 +166,18 @@ def _marks(events: DataFrame, lives: DataFrame) -> DataFrame:
 
 
 def _led(events: DataFrame, lives: DataFrame, marked: DataFrame) -> DataFrame:
-    """Select the leaders' own lines: that they lead, or at TRACE a request that made them leaders."""
+    """Select the leaders' own lines about marked partitions, and the lines of brokers that cannot lead.
+
+    A leader logs that it leads, or at TRACE the request that made it the leader.
+    """
     is_request = is_kind(Kind.LEADER_AND_ISR_RECEIVED) & (sf.col("leader") == sf.col("broker"))
     is_done = is_kind(Kind.TRANSITION_COMPLETED) & (sf.col("transition") == "become-leader")
     own = (is_kind(Kind.LEADER_STARTS) | is_request | is_done) & sf.col("broker").isNotNull()
-    few = events.where(own).join(marked.select(*PARTITION).distinct(), list(PARTITION), "left_semi")
+    refused = is_kind(*_REFUSED) & sf.col("broker").isNotNull()
+    marks = marked.select(*PARTITION).distinct().withColumn("is_marked", sf.lit(col=True))
+    few = events.where(own | refused).join(marks, list(PARTITION), "left")
     return (
-        with_life(few, lives)
+        with_life(few.where(sf.col("is_marked").isNotNull() | refused), lives)
         .select(
             *LIFE, "time", "kind", "leader_epoch", "broker", "controller_epoch", "correlation_id", "source",
             "block", "line", "raw",
@@ -177,16 +186,23 @@ def _led(events: DataFrame, lives: DataFrame, marked: DataFrame) -> DataFrame:
     )  # fmt: skip
 
 
-def _led_again(rows: Iterable[Mapping[str, Any]]) -> list[LedAgain]:
-    """Convert the rows of ``_led``: a completed request has the leader epoch of the line that it came."""
+def _led_again(rows: Iterable[Mapping[str, Any]]) -> list[LedAgain | Refusal]:
+    """Convert the rows of ``_led``: a completed request has the leader epoch of the line that it came.
+
+    A broker logs a request as completed, too, of which it has refused the partition.
+    """
     epochs: dict[tuple[Any, ...], int | None] = {}
-    found = []
+    found: list[LedAgain | Refusal] = []
     for row in rows:
         life = (row["topic"], row["partition"], row["life"])
         request = (*life, row["broker"], row["controller_epoch"], row["correlation_id"])
         epoch = row["leader_epoch"]
         if row["kind"] == Kind.LEADER_AND_ISR_RECEIVED:
             epochs[request] = epoch
+            continue
+        if row["kind"] in _REFUSED:
+            epochs[request] = None
+            found.append(Refusal(*life, row["time"], row["broker"], line_of(row)))
             continue
         if row["kind"] == Kind.TRANSITION_COMPLETED:
             epoch = epochs.get(request)

@@ -9,9 +9,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
+from itertools import pairwise
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
-from barnabas.analysis.story.causes import STARTUP, Cause, lives_on, when_gone, why_gone
+from barnabas.analysis.story.causes import (
+    CONTACT_WINDOW,
+    STARTUP,
+    Cause,
+    lives_on,
+    when_gone,
+    why_gone,
+)
 from barnabas.analysis.story.certainty import Fact, Instant, Lines, Unknown, earliest, latest, moment
 from barnabas.analysis.story.clusters import beginnings
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
@@ -155,8 +163,30 @@ def _is_present(broker: int, run: Run, observed: Observed) -> bool:
         return False
     if failed_directory(broker, first.time, observed) is not None:
         return True
+    if first.broker == broker:
+        return True
     after = observed.last_spoken(broker, first.time + CLOCKS)
-    return first.broker == broker or (after is not None and after > first.time)
+    return after is not None and after > first.time and not _was_cut_off(broker, first.time, observed)
+
+
+def _was_cut_off(broker: int, time: datetime, observed: Observed) -> bool:
+    """Return whether a broker had lost ZooKeeper shortly before a moment, though it writes on.
+
+    It says so itself, or another broker was elected in its place as the controller.
+    """
+    own = [
+        line
+        for line in observed.brokers
+        if line.subject == broker == line.broker and line.time <= time + CLOCKS
+    ]
+    if any(line.kind == BrokerKind.SESSION_SILENT and time - CONTACT_WINDOW <= line.time for line in own):
+        return True
+    return any(
+        before.broker == broker != after.broker and after.epoch == before.epoch + 1
+        and time - CONTACT_WINDOW <= after.since <= time + CLOCKS
+        and not any(line.kind in (*STARTS, *STOP, *ENDS) and before.since <= line.time for line in own)
+        for before, after in pairwise(observed.controllers)
+    )  # fmt: skip
 
 
 def _is_of_directory(broker: int, observed: Observed, line: BrokerLine) -> bool:

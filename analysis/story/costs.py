@@ -15,6 +15,8 @@ class Ending(StrEnum):
     """The ways in which partitions got a leader again."""
 
     MOVED = "moved"
+    ELECTED = "elected"
+    """Another broker was elected; no line shows that it led."""
     RETURNED = "returned"
     DELETED = "deleted"
     NOT_SHOWN = "not shown"
@@ -28,7 +30,7 @@ class Cost:
         partitions: Their names, sorted.
         duration: How long each of them had no leader.
         ending: How they got a leader.
-        leaders: The brokers that led them afterwards.
+        leaders: The brokers that led them afterwards, or were elected.
         failed: The number of failed elections.
         begin: The latest moment by which the first of them had lost its leader.
         lines: Lines that prove it, of one partition.
@@ -63,7 +65,9 @@ def _ending(broker: int | None, outage: Outage) -> Ending:
         return Ending.DELETED
     if outage.leader_after is None:
         return Ending.NOT_SHOWN
-    return Ending.RETURNED if outage.leader_after == broker else Ending.MOVED
+    if outage.leader_after == broker:
+        return Ending.RETURNED
+    return Ending.ELECTED if latest(outage.end) is None else Ending.MOVED
 
 
 def _cost(ending: Ending, outages: Sequence[Outage]) -> Cost:

@@ -147,7 +147,8 @@ def _of_outage(outage: Outage, *, is_newest: bool) -> Episode:
     elif is_open:
         text = f"{name} lost its leader{before} {at(outage.begin)}; the topic was created again later."
     else:
-        after = "" if outage.leader_after is None else f", until broker {outage.leader_after} led it"
+        led = "was elected" if latest(outage.end) is None else "led it"
+        after = "" if outage.leader_after is None else f", until broker {outage.leader_after} {led}"
         after = ", until the topic was deleted" if outage.deleted else after
         text = f"{name} had no leader {lasted(between(outage.begin, outage.end))}{after}."
     known = (outage.leader_before, None if lasts else outage.leader_after)

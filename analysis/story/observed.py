@@ -102,6 +102,20 @@ class LedAgain(NamedTuple):
     line: Line
 
 
+class Refusal(NamedTuple):
+    """A broker's own line that it refuses a request to lead, because its log directory is offline.
+
+    The line does not contain the leader epoch.
+    """
+
+    topic: str
+    partition: int
+    life: int
+    time: datetime
+    broker: int
+    line: Line
+
+
 class Controller(NamedTuple):
     """A row of the table ``controllers``: a controller epoch.
 
@@ -127,6 +141,7 @@ class Observed:
         states: The states of partitions.
         marks: The lines that show a partition without a leader.
         led: The lines of leaders that they lead, of partitions that ``marks`` concern, by time.
+        refusals: The lines of brokers that they do not lead, by time.
         controllers: The controllers, by the time of their elections.
         spoken: The times of each broker's own lines, sorted. Within a second the first and the last suffice.
         as_brokers: Those of whose lines some are a broker's; a process of KRaft may be a controller only.
@@ -139,6 +154,7 @@ class Observed:
     states: Sequence[State] = ()
     marks: Sequence[Mark] = ()
     led: Sequence[LedAgain] = ()
+    refusals: Sequence[Refusal] = ()
     controllers: Sequence[Controller] = ()
     spoken: Mapping[int, Sequence[datetime]] = field(default_factory=dict)
     as_brokers: frozenset[int] = frozenset()

@@ -13,7 +13,7 @@ from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
 from barnabas.analysis.story.certainty import Fact, Instant, Line, Lines, Unknown, latest, moment
-from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, LedAgain, Mark, Observed, State
+from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, LedAgain, Mark, Observed, Refusal, State
 
 Life = tuple[str, int, int]
 """A partition's incarnation: topic, partition, and how often its topic was created before."""
@@ -160,16 +160,20 @@ def histories(observed: Observed) -> list[History]:
     led_of: dict[Life, list[LedAgain]] = {}
     for again in observed.led:
         led_of.setdefault((again.topic, again.partition, again.life), []).append(again)
-    return [
+    refused: dict[Life, list[Refusal]] = {}
+    for refusal in observed.refusals:
+        refused.setdefault((refusal.topic, refusal.partition, refusal.life), []).append(refusal)
+    found = [
         _history(
             life,
+            _without_refused(leaderships(by_life.get(life, [])), refused.get(life, [])),
             by_life.get(life, []),
             sorted(marks_of.get(life, []), key=_time),
             sorted(led_of.get(life, []), key=_time),
-            observed.deleted.get(life),
         )
         for life in sorted({*by_life, *marks_of})
     ]
+    return [_until_deletion(each, observed.deleted.get(each.life)) for each in found]
 
 
 def _time(mark: Mark | LedAgain) -> datetime:
@@ -177,10 +181,10 @@ def _time(mark: Mark | LedAgain) -> datetime:
 
 
 def _history(
-    life: Life, states: Sequence[State], marks: Sequence[Mark], led_again: Sequence[LedAgain],
-    deleted: datetime | None,
+    life: Life, elected: Sequence[Leadership], states: Sequence[State], marks: Sequence[Mark],
+    led_again: Sequence[LedAgain],
 ) -> History:  # fmt: skip
-    found = [_with_own_line(each, led_again) for each in leaderships(states)]
+    found = [_with_own_line(each, led_again) for each in elected]
     gaps = [gap for before, after in pairwise(found) for gap in _gap(life, before, after)]
     outages = [
         _led_before(outage, found[index - 1 : index + 1], led_again)
@@ -191,12 +195,28 @@ def _history(
     over = max((each.shown for each in returned if each.shown is not None), default=None)
     outages.extend(returned)
     outages.extend(_lasting(life, found, [mark for mark in marks if over is None or mark.time > over]))
-    if deleted is not None:
-        outages = [_until_deleted(each, deleted) for each in outages if not _is_of_deletion(each, deleted)]
     sizes = [len(each) for state in states for each in (state.replicas, state.isr) if each]
     replicas = [len(state.replicas) for state in states if state.replicas]
     return History(
         life, found, outages, gaps, _isr(states), max(replicas) if replicas else max(sizes, default=None)
+    )
+
+
+def _without_refused(found: Sequence[Leadership], refusals: Sequence[Refusal]) -> list[Leadership]:
+    """Replace the leaders that said they did not lead, and never said that they did, by none."""
+    return [
+        before._replace(leader=NO_LEADER, removed=None) if _is_refused(before, after, refusals) else before
+        for before, after in zip_longest(found, found[1:])
+        if before is not None
+    ]
+
+
+def _is_refused(own: Leadership, after: Leadership | None, refusals: Iterable[Refusal]) -> bool:
+    return own.led_at is None and any(
+        each.broker == own.leader
+        and own.since - CLOCKS <= each.time
+        and (after is None or each.time <= after.since)
+        for each in refusals
     )
 
 
@@ -343,6 +363,10 @@ def _without(
     lines = (none.line, *(mark.line for mark in failed[:1]))
     end = Unknown("no line shows a later leader")
     begin = moment(None, none.since, (none.line,), "")
+    if none.was_offline and before is not None and _jump(before, none) == 1:
+        # The leader that was elected could not lead.
+        for mark in [each for each in marks if before.since <= each.time <= none.since][:1]:
+            begin, lines = moment(None, mark.time, (mark.line,), ""), (*lines, mark.line)
     is_late = none.decided is None
     return Outage(life, begin, end, lost, None, shown, len(failed), is_late=is_late, lines=lines)
 
@@ -401,6 +425,13 @@ def led(after: Leadership) -> Instant:
         # The broker's clock decides when clients could write; its line follows the election.
         return Fact(max(after.led_at, after.decided), (after.line,))
     return moment(after.decided, after.led_at, (after.line,), "no line of the leader shows when it led")
+
+
+def _until_deletion(story: History, deleted: datetime | None) -> History:
+    if deleted is None:
+        return story
+    left = [each for each in story.outages if not _is_of_deletion(each, deleted)]
+    return replace(story, outages=[_until_deleted(each, deleted) for each in left])
 
 
 def _until_deleted(outage: Outage, deleted: datetime) -> Outage:

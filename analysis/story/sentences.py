@@ -376,10 +376,16 @@ def _cost(cost: Cost, day: date | None, *, is_named: bool = False) -> str:
         case Ending.RETURNED | Ending.MOVED:
             again = " again" if cost.ending is Ending.RETURNED else ""
             return f"{had}, until {_brokers(cost.leaders)} led {'it' if number == 1 else 'them'}{again}"
+        case Ending.ELECTED:
+            return f"{had}, until {_brokers(cost.leaders)} {_was(cost.leaders)} elected"
         case Ending.DELETED:
             return f"{had}, until the topic was deleted"
     begin = "" if cost.begin is None else f" at {clock(cost.begin, day)}"
     return f"{who} had no leader{begin}, and no line shows who led next"
+
+
+def _was(ids: Sequence[int]) -> str:
+    return "was" if len(ids) == 1 else "were"
 
 
 def _failed(cost: Cost) -> str:

@@ -67,7 +67,7 @@ def test_a_partition_without_a_leader_lasts_until_a_line_shows_one(observe: Obse
     logs.append(changed(120, "OfflinePartition", 1, 2, "1", version=2))
     (episode,) = of_kind(controller_log(observe, *logs), AlertKind.NO_LEADER)
     assert not episode.lasts
-    assert episode.text == "orders-0 had no leader for at least 1 min 33 s, until broker 1 led it."
+    assert episode.text == "orders-0 had no leader for at least 1 min 33 s, until broker 1 was elected."
 
 
 def state(
