@@ -75,6 +75,8 @@ def _play_some(seeds: Queue[int], directory: Path, number: int) -> None:
     settings = {
         "zookeeper.session.timeout.ms": str(round(SESSION_S * 1000)),
         "min.insync.replicas": str(MIN_INSYNC),
+        # A producer whose topic is deleted must not make it again: the scenario after would not know it.
+        "auto.create.topics.enable": "false",
         "replica.lag.time.max.ms": "4000",
         "log.dirs": ",".join(f"data/{name}" for name in DIRECTORIES),
         # A directory that is gone is noticed by the next write to one of its own files.

@@ -6,7 +6,7 @@ no absence is of it, and a time without a leader if no cost is of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 
@@ -17,6 +17,7 @@ from barnabas.analysis.story.controllers import ControllerChange
 from barnabas.analysis.story.costs import Cost, Ending
 from barnabas.analysis.story.departures import are_overlapping
 from barnabas.analysis.story.incident import Incident, IncidentKind
+from barnabas.analysis.story.sentences import listed
 from barnabas.analysis.story.shortages import Shortage
 from barnabas.bench.truth.scenarios import BROKERS, SILENT, Action
 from barnabas.bench.truth.truths import Departure, Leaderless, Span, Truth
@@ -52,6 +53,7 @@ def falsehoods(truth: Truth, story: Sequence[Incident]) -> list[str]:
         *(said for incident in story for said in _kind(incident, truth)),
         *(said for incident in story for said in _together(incident, claimed, matched)),
         *(said for incident in story for said in _controller(incident, truth)),
+        *(said for incident in story for said in _unclean(incident)),
         *(said for incident in story for said in _handover(incident, claimed, matched)),
         *_costs(truth, story),
         *(said for incident in story if incident.shortage for said in _shortage(incident.shortage, truth)),
@@ -160,10 +162,15 @@ def _order(
 
 def _kind(incident: Incident, truth: Truth) -> Iterator[str]:
     if incident.kind is IncidentKind.NO_LEADER:
-        named = {name for cost in incident.costs for name in cost.partitions}
-        names = sorted(name for name in named if _has_cause(name, incident.since, truth))
-        if names and not incident.failures:
+        claimed = {line.subject for line in incident.failures}
+        known = [_of_cost(cost, name, incident, truth) for cost in incident.costs for name in cost.partitions]
+        names = sorted({of[0].partition for of in known if of and not _is_explained(of, claimed, truth)})
+        if names:
             yield f"no cause is named why {', '.join(names)} had no leader"
+        begins = [each.begin.low for of in known for each in of]
+        if begins and incident.since < min(begins) - ROUNDING:
+            since = incident.since
+            yield f"partitions are claimed to have lost their leaders by {since}; truly {min(begins)}"
     for line in incident.failures:
         if not any(
             each.broker == line.subject
@@ -186,13 +193,18 @@ def _together(
         (matched[index] for index, (of, _) in enumerate(claimed) if of is incident and index in matched),
         key=lambda each: each.gone.low,
     )
-    for before, after in pairwise(found):
-        who = f"brokers {before.broker} and {after.broker}"
-        is_after = before.returned is not None and before.returned.high < after.gone.low
+    for index, after in enumerate(found[1:], 1):
+        before = found[index - 1]
         is_before = before.returned is None or after.gone.high < before.returned.low
         if incident.kind is IncidentKind.ROLLING_RESTART and is_before:
+            who = f"brokers {before.broker} and {after.broker}"
             yield f"a rolling restart is claimed; truly {who} were gone at the same time"
-        if incident.kind is IncidentKind.SEVERAL and are_overlapping(incident.absences) and is_after:
+        # Each broker is claimed to have left while one that had left before it was still gone.
+        are_back = all(
+            each.returned is not None and each.returned.high < after.gone.low for each in found[:index]
+        )
+        if incident.kind is IncidentKind.SEVERAL and are_overlapping(incident.absences) and are_back:
+            who = f"brokers {listed(each.broker for each in found[: index + 1])}"
             yield f"{who} are claimed to be gone at overlapping times; truly one after the other"
     if not found or incident.kind in (IncidentKind.NO_LEADER, IncidentKind.CONTROLLER):
         return
@@ -206,23 +218,43 @@ def _together(
         yield f"an incident is claimed to be over at {incident.until}; truly back {_spans(known)}"
 
 
-def _has_cause(name: str, time: datetime, truth: Truth) -> bool:
-    """Return whether the leader that a partition had lost by a moment had gone, or its log directory."""
-    lost = [each for each in truth.leaderless if each.partition == name and each.begin.low <= time + ROUNDING]
-    last = max(lost, key=lambda each: each.begin.low, default=None)
-    if last is None:
-        return True
-    is_dark = any(
-        each.broker == last.leader_before and name in each.partitions and each.failed.low <= last.begin.high
-        and last.begin.low <= each.failed.high
-        for each in truth.disks
-    )  # fmt: skip
-    return is_dark or any(
-        each.broker == last.leader_before
-        and each.gone.low <= last.begin.high
-        and (each.returned is None or last.begin.low <= each.returned.high)
+def _of_cost(cost: Cost, name: str, incident: Incident, truth: Truth) -> list[Leaderless]:
+    """Return the times without a leader of a partition that a cost may be about."""
+    return [
+        each
+        for each in truth.leaderless
+        if each.partition == name
+        and _fits(cost, each, truth, is_known=False)
+        and (each.end is None or incident.since <= each.end.high + ROUNDING)
+        and (incident.until is None or each.begin.low <= incident.until + ROUNDING)
+    ]
+
+
+def _is_explained(lost: Sequence[Leaderless], claimed: Collection[int | None], truth: Truth) -> bool:
+    """Return whether a log directory that is named, or no known cause, took one of several leaders."""
+    return any(
+        (each.leader_before in claimed and _is_dark(each, truth)) or not _has_cause(each, truth)
+        for each in lost
+    )
+
+
+def _has_cause(lost: Leaderless, truth: Truth) -> bool:
+    """Return whether a leader that was lost had gone, or its log directory."""
+    return _is_dark(lost, truth) or any(
+        each.broker == lost.leader_before
+        and each.gone.low <= lost.begin.high
+        and (each.returned is None or lost.begin.low <= each.returned.high)
         for each in truth.departures
     )
+
+
+def _is_dark(lost: Leaderless, truth: Truth) -> bool:
+    """Return whether the log directory of the lost leader was gone."""
+    return any(
+        each.broker == lost.leader_before and lost.partition in each.partitions
+        and each.failed.low <= lost.begin.high and lost.begin.low <= each.failed.high
+        for each in truth.disks
+    )  # fmt: skip
 
 
 def _all_gone(truth: Truth, time: datetime) -> bool:
@@ -252,7 +284,7 @@ def _change(change: ControllerChange, truth: Truth) -> Iterator[str]:
     new = change.new
     of_epoch = [each for each in truth.controllers if each.epoch == new.epoch]
     if not any(
-        each.broker == new.broker and -ROUNDING <= new.since - each.since <= WRITTEN + _paused(truth)
+        each.broker == new.broker and -ROUNDING <= new.since - each.since <= _late(each.since, truth)
         for each in of_epoch
     ):
         yield f"controller {new.broker} in epoch {new.epoch} since {new.since}; truly {of_epoch}"
@@ -263,14 +295,24 @@ def _change(change: ControllerChange, truth: Truth) -> Iterator[str]:
         yield f"controller epoch {new.epoch} follows {change.former}; truly {before}"
 
 
-def _paused(truth: Truth) -> timedelta:
-    """Return the longest silence: a broker that misses a change writes about it when it goes on."""
-    pauses = (
-        each.returned.high - each.gone.low
+def _late(time: datetime, truth: Truth) -> timedelta:
+    """Return the longest time from a change to the line about it.
+
+    A broker that is silent at the change, or before it has written, writes about it when it goes on.
+    """
+    silences = (
+        each.returned.high - time
         for each in truth.departures
         if each.action in SILENT and each.returned is not None
-    )
-    return max(pauses, default=timedelta(0))
+        and each.gone.low <= time + WRITTEN and time <= each.returned.high
+    )  # fmt: skip
+    return WRITTEN + max(silences, default=timedelta(0))
+
+
+def _unclean(incident: Incident) -> Iterator[str]:
+    """Judge unclean elections, which no cluster of a scenario allows."""
+    for each in incident.unclean:
+        yield f"an unclean election of broker {each.leader} is claimed {_said(each.when)}; truly none"
 
 
 def _handover(
@@ -290,25 +332,37 @@ def _costs(truth: Truth, story: Sequence[Incident]) -> Iterator[str]:
     for incident in story:
         brokers = {each.broker for each in incident.absences}
         for cost in incident.costs:
-            begins: list[datetime] = []
+            true: list[Leaderless] = []
             for name in cost.partitions:
                 of_it = [
                     each for each in truth.leaderless
                     if each.partition == name and (not brokers or each.leader_before in brokers)
                 ]  # fmt: skip
-                fitting = [each for each in of_it if _fits(cost, each)]
+                fitting = [each for each in of_it if _fits(cost, each, truth, is_known=bool(brokers))]
                 left = [each for each in left if each not in fitting]
                 reported.extend(fitting)
-                begins.extend(each.begin.low for each in fitting)
+                true.extend(fitting)
                 if not fitting:
                     yield f"{name} {cost.ending} {_lasted(cost.duration)}; truly {_outages(of_it)}"
-            # Only this ending is printed with its begin.
-            begin = cost.begin if cost.ending is Ending.NOT_SHOWN else None
-            if begin is not None and begins and begin < min(begins) - ROUNDING:
-                yield f"no leader is claimed at {begin}; truly from {min(begins)} on"
+            if true:
+                yield from _whole_cost(cost, true)
     for each in left:
         if not any(_is_rest(of, each) for of in reported):
             yield f"missed: {_outages([each])}"
+
+
+def _whole_cost(cost: Cost, true: Sequence[Leaderless]) -> Iterator[str]:
+    """Judge what is said of all partitions of a cost together, by the times without a leader that fit."""
+    first = min(each.begin.low for each in true)
+    # Only this ending is printed with its begin.
+    if cost.ending is Ending.NOT_SHOWN and cost.begin is not None and cost.begin < first - ROUNDING:
+        yield f"no leader is claimed at {cost.begin}; truly from {first} on"
+    names = ", ".join(cost.partitions)
+    if cost.ending is Ending.MOVED:
+        for leader in set(cost.leaders) - {each.leader_after for each in true}:
+            yield f"broker {leader} is claimed to lead {names}; truly {_outages(true)}"
+    if cost.times > len(true):
+        yield f"{names} claimed to have had no leader {cost.times} times; truly {_outages(true)}"
 
 
 def _is_rest(reported: Leaderless, true: Leaderless) -> bool:
@@ -317,7 +371,11 @@ def _is_rest(reported: Leaderless, true: Leaderless) -> bool:
     return is_end and reported.begin.high - true.begin.high < NOTABLE
 
 
-def _fits(cost: Cost, true: Leaderless) -> bool:
+def _fits(cost: Cost, true: Leaderless, truth: Truth, *, is_known: bool) -> bool:
+    """Return whether a time without a leader is the one of a cost.
+
+    If no broker is named that was lost (``is_known``), the next leader may be the one before.
+    """
     if not holds(cost.duration, true.least, true.most):
         return False
     if cost.begin is not None and true.end is not None and true.end.high + ROUNDING < cost.begin:
@@ -326,7 +384,16 @@ def _fits(cost: Cost, true: Leaderless) -> bool:
         case Ending.RETURNED:
             return true.leader_after == true.leader_before
         case Ending.MOVED:
-            return true.leader_after != true.leader_before and true.leader_after in cost.leaders
+            is_other = true.leader_after != true.leader_before
+            return (is_other or not is_known) and true.leader_after in cost.leaders
+        case Ending.ELECTED:
+            # Another one that was elected before the next leader led nothing.
+            in_vain = {
+                each.leader_before
+                for each in truth.leaderless
+                if (each.partition, each.end) == (true.partition, true.end)
+            }
+            return bool({*cost.leaders} & {true.leader_after, *in_vain} - {true.leader_before})
     return True
 
 
@@ -339,12 +406,18 @@ def _shortage(shortage: Shortage, truth: Truth) -> Iterator[str]:
             yield f"{shortage.worst} is claimed to be short of replicas; there is no such partition"
         return
     for step in shortage.steps:
-        late = WRITTEN + _paused(truth)
-        if not any(each.size == step.size and -WRITTEN <= step.since - each.since <= late for each in true):
+        if not any(
+            each.size == step.size and -WRITTEN <= step.since - each.since <= _late(each.since, truth)
+            for each in true
+        ):
             yield f"{shortage.worst} had {step.size} in sync from {step.since} on; truly {true}"
         if step.is_certain and step.until is not None:
-            begin, end = step.since + WRITTEN, step.until - late
-            others = [each for each in true if begin < each.since < end and each.size != step.size]
+            others = [
+                each
+                for each in true
+                if step.since + WRITTEN < each.since < step.until - _late(each.since, truth)
+                and each.size != step.size
+            ]
             if others:
                 yield f"{shortage.worst} had {step.size} in sync until {step.until}; truly {others}"
 

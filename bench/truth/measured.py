@@ -82,17 +82,34 @@ def truth_of(measured: Measured) -> Truth:
             for name in departure.kept
             if not any(each.partition == name and _is_before_end(each, departure.gone.high) for each in dark)
             if departure.action not in _SERVES_ON or _is_taken_away(departure, name, measured.znodes)
+            if not _never_led(departure, name, measured)
         ),
     ]
     elected = [each for each in measured.znodes.controllers if window.low <= each.since <= window.high]
     return Truth(
         departures=tuple(departures),
-        leaderless=(*lost, *_taken(measured, lost), *_elected_in_vain(measured, departures, lost)),
+        leaderless=(
+            *lost,
+            *_taken(measured, lost),
+            *_elected_in_vain(measured, departures, lost),
+            *_gained(measured, departures),
+        ),
         controllers=(*_former(measured.znodes, window.low), *elected),
         in_sync={name: sizes for name in measured.partitions if (sizes := tuple(_in_sync(name, measured)))},
         min_insync=measured.min_insync,
         disks=tuple(measured.disks),
     )
+
+
+def _never_led(departure: Departure, name: str, measured: Measured) -> bool:
+    """Return whether a broker that left was elected when its log directory was gone, so that it never led."""
+    own = [
+        each
+        for each in measured.znodes.states[name]
+        if each.time <= departure.gone.high and each.leader == departure.broker
+    ]
+    first = next(each for each in own if each.epoch == own[-1].epoch)
+    return _is_dark(first, name, measured)
 
 
 def _former(znodes: Znodes, time: datetime) -> list[Tenure]:
@@ -129,7 +146,18 @@ def _departure(deed: Deed, measured: Measured) -> Departure:
     was = None if is_elected_meanwhile else znodes.controller_at(deed.gone.low) == deed.broker
     last = _last_moment(deed, znodes.registrations)
     kept = [name for name in measured.partitions if _is_kept(deed, name, last, znodes)]
-    return Departure(deed.broker, deed.action, deed.gone, deed.returned, was, tuple(kept))
+    returned = _returned(deed, znodes.registrations)
+    return Departure(deed.broker, deed.action, deed.gone, returned, was, tuple(kept))
+
+
+def _returned(deed: Deed, registrations: Sequence[Registration]) -> Span | None:
+    """Return when a broker was back; one whose session is ended registers again by itself, and at once."""
+    if deed.action is not Action.EXPIRE or deed.returned is None:
+        return deed.returned
+    again = (
+        each.since for each in registrations if each.broker == deed.broker and each.since >= deed.gone.low
+    )
+    return Span(min(deed.returned.low, min(again, default=deed.returned.low)), deed.returned.high)
 
 
 def _is_kept(deed: Deed, name: str, last: datetime, znodes: Znodes) -> bool:
@@ -267,6 +295,8 @@ def _taken(measured: Measured, lost: Sequence[Leaderless]) -> Iterable[Leaderles
             is_one = before.leader != NO_LEADER == none.leader != after.leader
             if not is_one or any(each.partition == name and _spans(each, none.time) for each in lost):
                 continue
+            if _is_dark(before, name, measured):
+                continue  # it had never led
             led = _led(measured.answers, after.leader, name, after.time) or measured.window.high
             begin = Span(none.time, max(none.time, after.time))
             yield Leaderless(name, before.leader, begin, after.leader, Span(after.time, max(after.time, led)))
@@ -277,8 +307,9 @@ def _elected_in_vain(
 ) -> Iterable[Leaderless]:
     """Yield the times without a leader that begin with the election of a broker that was gone, unnoticed.
 
-    Such an election during a longer time without a leader may be reported as a part of it, or for itself. So
-    may that of a broker whose log directory is gone, which leads until it notices.
+    Such an election during a longer time without a leader may be reported as a part of it, or for itself. A
+    broker whose log directory is gone refuses to lead, so the leader before may be named as the lost one.
+    Whether a broker was gone may not be certain to the millisecond.
     """
     for name in measured.partitions:
         states = [each for each in measured.znodes.states.get(name, ()) if each.time <= measured.window.high]
@@ -292,17 +323,36 @@ def _elected_in_vain(
             after = next(leading, None)
             if after is None or vain.leader in (NO_LEADER, before.leader):
                 continue
-            if not _is_lost(vain, name, departures, measured):
+            is_lost = _is_lost(vain, name, departures, measured)
+            if not is_lost and not _may_be_gone(vain, departures):
                 continue
             is_dark = _is_dark(vain, name, measured)
-            is_part = is_dark or any(each.partition == name and _spans(each, vain.time) for each in lost)
+            is_part = any(each.partition == name and _spans(each, vain.time) for each in lost)
             is_same = after.leader == vain.leader and later[0] is after
-            if is_same or (not is_part and NO_LEADER in (before.leader, later[0].leader)):
+            if is_same or (not is_part and not is_dark and NO_LEADER in (before.leader, later[0].leader)):
                 continue
             led = _led(measured.answers, after.leader, name, after.time) or measured.window.high
             begin = Span(vain.time, later[0].time if is_dark else vain.time)
             end = Span(after.time, max(after.time, led))
-            yield Leaderless(name, vain.leader, begin, after.leader, end, is_due=not is_part)
+            is_due = is_lost and not is_part
+            yield Leaderless(name, vain.leader, begin, after.leader, end, is_due=is_due)
+            if is_dark and is_due and before.leader != NO_LEADER:
+                yield Leaderless(name, before.leader, begin, after.leader, end, is_due=False)
+
+
+def _gained(measured: Measured, departures: Sequence[Departure]) -> Iterable[Leaderless]:
+    """Yield the losses of what a broker was elected to lead after its session had ended, unnoticed."""
+    for departure in departures:
+        if departure.action not in _SERVES_ON or departure.returned is None:
+            continue
+        until = min(departure.returned.high + _LEARNED, measured.window.high)
+        for name in measured.partitions:
+            for own, taken in pairwise(measured.znodes.states.get(name, ())):
+                is_lost = own.leader == departure.broker != taken.leader != NO_LEADER
+                if is_lost and departure.gone.high < own.time and taken.time <= until:
+                    led = _led(measured.answers, taken.leader, name, taken.time) or measured.window.high
+                    begin, end = Span(own.time, taken.time), Span(taken.time, max(taken.time, led))
+                    yield Leaderless(name, own.leader, begin, taken.leader, end, is_due=False)
 
 
 def _is_before_end(outage: Leaderless, time: datetime) -> bool:
@@ -348,6 +398,14 @@ def _is_gone(
         and (each.returned is None or written.time < _present(each, registrations))
         for each in departures
     )  # fmt: skip
+
+
+def _may_be_gone(written: Written, departures: Sequence[Departure]) -> bool:
+    """Return whether a state names a leader that went at about the same moment."""
+    return any(
+        each.broker == written.leader and each.gone.low <= written.time <= each.gone.high
+        for each in departures
+    )
 
 
 def _present(departure: Departure, registrations: Sequence[Registration]) -> datetime:

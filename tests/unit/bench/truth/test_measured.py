@@ -214,3 +214,51 @@ def test_nobody_leads_until_the_end_if_the_directory_stays_away() -> None:
 def test_the_only_replica_may_lead_again_in_its_old_leader_epoch() -> None:
     truth = truth_of(dark(znodes((1, 1, 0, (1,))), b1=Answer(21.1, 21.2, led=True)))
     assert truth.leaderless == (Leaderless("a-0", 1, span(10, 20), 1, span(20, 21.2)),)
+
+
+def test_a_broker_whose_session_was_ended_is_back_once_it_has_registered_again() -> None:
+    # Sessions of several brokers are ended one after another; the first may be back before the last one ends.
+    expired = Deed(1, Action.EXPIRE, span(10, 10.1), span(10.2, 10.3))
+    known = znodes((1, 1, 0, (1, 2)), ends=(10.01,))
+    known.registrations.append(Registration(1, 12, at(10.05)))
+    (departure,) = truth_of(measured(expired, known)).departures
+    assert departure.returned == span(10.05, 10.3)
+    late = znodes((1, 1, 0, (1, 2)), ends=(10.01,))
+    late.registrations.append(Registration(1, 12, at(10.25)))
+    (departure,) = truth_of(measured(expired, late)).departures
+    assert departure.returned == span(10.2, 10.3)
+
+
+def test_a_broker_whose_directory_is_gone_leads_nothing_when_it_is_elected() -> None:
+    # Broker 3 hands its partition over to broker 1, whose directory is gone; it leads once it has restarted.
+    stops = [Deed(3, Action.STOP, span(10, 11), None), Deed(1, Action.STOP, span(11, 12), span(14, 15))]
+    known = znodes(
+        (1, 3, 0, (3, 1)), (10.1, 1, 1, (1,)), (10.2, -1, 2, (1,)), (15.1, 1, 3, (1,)), ends=(11.9,)
+    )
+    known.registrations.append(Registration(1, 12, at(14.9)))
+    disk = FailedDisk(1, span(9, 11.9), ("a-0",))
+    led = {(1, "a-0"): [Answer(15.2, 15.3, led=True)]}
+    truth = truth_of(Measured(WINDOW, stops, known, led, ["a-0"], SESSION, 2, [disk]))
+    assert truth.leaderless == (
+        Leaderless("a-0", 1, span(10.1, 10.2), 1, span(15.1, 15.3)),
+        Leaderless("a-0", 3, span(10.1, 10.2), 1, span(15.1, 15.3), is_due=False),
+    )
+
+
+def test_a_broker_that_is_elected_as_its_session_is_ended_may_lose_its_leader_at_once() -> None:
+    expired = [Deed(broker, Action.EXPIRE, span(10, 10.1), span(10.2, 10.3)) for broker in (1, 2)]
+    known = znodes((1, 1, 0, (1, 2, 3)), (10.09, 2, 1, (2, 3)), (10.12, 3, 2, (3,)), ends=(10.01,))
+    known.registrations.append(Registration(2, 11, at(-1), at(10.05)))
+    known.registrations.extend([Registration(1, 12, at(10.2)), Registration(2, 13, at(10.2))])
+    truth = truth_of(Measured(WINDOW, expired, known, {}, ["a-0"], SESSION, 2))
+    assert [(each.leader_before, each.is_due) for each in truth.leaderless] == [(1, True), (2, False)]
+
+
+def test_a_broker_without_a_session_may_lose_what_it_was_elected_to_lead_meanwhile() -> None:
+    expired = Deed(1, Action.EXPIRE, span(10, 10.1), span(10.2, 10.3))
+    known = znodes(
+        (1, 2, 0, (2, 1)), (10.15, 1, 1, (1,)), (10.25, 1, 1, (1, 2)), (10.4, 2, 2, (2,)), ends=(10.05,)
+    )
+    known.registrations.append(Registration(1, 12, at(10.2)))
+    truth = truth_of(measured(expired, known, b2=Answer(10.5, 10.6, led=True)))
+    assert truth.leaderless == (Leaderless("a-0", 1, span(10.25, 10.4), 2, span(10.4, 10.6), is_due=False),)
