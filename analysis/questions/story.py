@@ -18,6 +18,7 @@ from barnabas.analysis.story.observed import (
     Mark,
     Observed,
     Refusal,
+    Setting,
     broker_line,
     line_of,
     seconds,
@@ -29,6 +30,8 @@ _ROWS = 200_000
 """The most rows of each kind that the model gets: of partitions, the most troubled ones."""
 
 _AT_ONCE = 4
+
+_PLACE = ("source", "block", "line")
 
 _REFUSED = (Kind.BECOME_LEADER_OFFLINE, Kind.LEADER_AND_ISR_OFFLINE_DIR)
 _OFFLINE = ("OfflinePartition", "Offline")
@@ -54,9 +57,12 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         _spoken(events),
         _controllers(tables["controllers"], events),
         lives.where("deleted is not null").select(*LIFE, "deleted"),
+        tables["events"].where(is_kind(BrokerKind.DESCRIBED)).select(*_PLACE, "settings", "raw"),
     )
     with threads(_AT_ONCE) as pool:
-        lines, states, decisions, marks, led, spoken, controllers, deleted = pool.map(_collected, frames)
+        lines, states, decisions, marks, led, spoken, controllers, deleted, described = pool.map(
+            _collected, frames
+        )
     times: dict[int, list[datetime]] = {}
     own = _led_again(led)
     for row in spoken:
@@ -79,8 +85,16 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         spoken={broker: seconds(set(each)) for broker, each in times.items()},
         as_brokers=frozenset(row["broker"] for row in spoken if row["as_broker"]),
         deleted={(row["topic"], row["partition"], row["life"]): row["deleted"] for row in deleted},
+        settings=[setting for row in described for setting in _settings(row)],
         min_insync=min_insync,
     )
+
+
+def _settings(row: Mapping[str, Any]) -> Iterable[Setting]:
+    for each in row["settings"]:
+        place, _, value = each.partition("=")
+        _, topic, name = place.split("/")
+        yield Setting(topic, name, value, line_of(row))
 
 
 def _collected(frame: DataFrame) -> list[dict[str, Any]]:
@@ -90,7 +104,7 @@ def _collected(frame: DataFrame) -> list[dict[str, Any]]:
 def _controllers(controllers: DataFrame, events: DataFrame) -> DataFrame:
     """Add the place and the text of the first line of each controller epoch."""
     epoch = ("controller_epoch", "controller", "since")
-    place = ("source", "block", "line")
+    place = _PLACE
     lines = events.where("controller is not null and controller_epoch is not null")
     first = (
         lines.withColumn("since", sf.col("time"))

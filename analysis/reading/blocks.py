@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from barnabas.analysis.reading.brokers.companions import companion_columns
+from barnabas.analysis.reading.brokers.described import MARKS, topic_settings
 from barnabas.analysis.reading.brokers.life import LIFE_RULES
 from barnabas.analysis.reading.columns import Columns
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
@@ -145,6 +146,8 @@ class BlockReader:
         self._forms.fill(text, found, row_of, columns)
         raw, trace = map(_bounded, join(text, heads, first, last))
         _read_alone(text, heads, row_of, columns, trace)
+        if any(mark.encode() in whole for mark in MARKS):
+            _read_described(text, heads, first, last, columns)
         unnamed = columns.without("broker")
         if origin.broker is not None:
             columns.put_same(unnamed, {"broker": origin.broker})
@@ -198,6 +201,16 @@ def _read_alone(text: Text, heads: Heads, row_of: Places, columns: Columns, trac
             columns.put_row(row, companion_columns(message, head.logger or "", below) or {})
     # ``understood`` stays null for a line of another logger that no rule concerns.
     columns.put_same(np.setdiff1d(columns.without("understood"), foreign), {"understood": False})
+
+
+def _read_described(text: Text, heads: Heads, first: Places, last: Places, columns: Columns) -> None:
+    """Fill the columns of a text before the first header that gives topics' settings."""
+    if not len(first) or heads.found[first[0]]:
+        return
+    settings = topic_settings("\n".join(text.line(line) for line in range(first[0], last[0] + 1)))
+    if settings:
+        row = {"understood": True, "kind": BrokerKind.DESCRIBED.value, "settings": settings}
+        columns.put_row(0, row)
 
 
 def _name_subjects(columns: Columns) -> None:

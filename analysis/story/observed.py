@@ -116,6 +116,15 @@ class Refusal(NamedTuple):
     line: Line
 
 
+class Setting(NamedTuple):
+    """A topic's own setting as a tool of Kafka prints it; an empty value stands for the brokers' setting."""
+
+    topic: str
+    name: str
+    value: str
+    line: Line
+
+
 class Controller(NamedTuple):
     """A row of the table ``controllers``: a controller epoch.
 
@@ -146,6 +155,7 @@ class Observed:
         spoken: The times of each broker's own lines, sorted. Within a second the first and the last suffice.
         as_brokers: Those of whose lines some are a broker's; a process of KRaft may be a controller only.
         deleted: When the topic of a partition's life was deleted.
+        settings: The topics' settings in the output of Kafka's tools, which has no times.
         min_insync: min.insync.replicas as given by the operator; None to take it from ``brokers``.
         failed_directories: The lines of ``brokers`` about failed log directories, by broker and time.
     """
@@ -159,6 +169,7 @@ class Observed:
     spoken: Mapping[int, Sequence[datetime]] = field(default_factory=dict)
     as_brokers: frozenset[int] = frozenset()
     deleted: Mapping[tuple[str, int, int], datetime] = field(default_factory=dict)
+    settings: Sequence[Setting] = ()
     min_insync: int | None = None
     failed_directories: Mapping[int, Sequence[BrokerLine]] = field(init=False, repr=False, compare=False)
 

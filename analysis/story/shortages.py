@@ -69,7 +69,7 @@ def minimums_of(observed: Observed) -> Minimums:
     """Return min.insync.replicas of the brokers and of the topics that lines name.
 
     A line about a topic lists all settings that the topic overrides; an empty value stands for the brokers'
-    setting.
+    setting. What an operator has printed by a tool counts like a line.
     """
     default: set[str] = set()
     topics: dict[str, set[str]] = {}
@@ -83,6 +83,10 @@ def minimums_of(observed: Observed) -> Minimums:
                 values = default if line.topic is None else topics.setdefault(line.topic, set())
                 values.add(setting.removeprefix(_NAME))
                 said[line.topic] = line.line
+    for own in observed.settings:
+        if f"{own.name}=" == _NAME:
+            topics.setdefault(own.topic, set()).add(own.value)
+            said[own.topic] = own.line
     common = _only(default) if observed.min_insync is None else observed.min_insync
     return Minimums(
         common,

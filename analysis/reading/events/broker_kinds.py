@@ -67,6 +67,12 @@ class BrokerKind(StrEnum):
 
     With a ``topic``: all settings of its own; ``min.insync.replicas=`` if that is not among them."""
 
+    DESCRIBED = "settings-described"
+    """Topics' settings as kafka-configs.sh or zookeeper-shell.sh print them, without a time.
+
+    ``settings`` has texts such as ``topics/orders/min.insync.replicas=2``, with an empty value for the
+    brokers' setting."""
+
     # A process about its own end.
     STOP_SIGNALLED = "broker-stop-signalled"
     """``Terminating process due to signal SIGTERM``; ``error`` is the signal's name."""

@@ -1,0 +1,72 @@
+"""Topics' settings as Kafka's tools print them: kafka-configs.sh, and znodes in zookeeper-shell.sh.
+
+Such a text has no times. Only what names its topic and is printed by no other command is read.
+
+Source: ``ConfigCommand.scala`` of 0.9 to 4.0; ``GetCommand`` and ``ZooKeeperMain`` of ZooKeeper.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+NAME = "min.insync.replicas"
+"""The setting that is read."""
+
+MARKS = ("onfigs for topic", "/config/topics/")
+"""Texts of which a text with topics' settings has at least one."""
+
+_TOPIC = r"(?P<topic>[A-Za-z0-9._-]+)"
+# ``Configs`` alone up to 2.4, which prints inherited settings, too. The settings follow, one a line.
+_HEADING = re.compile(rf"(?:Dynamic |All |)[Cc]onfigs for topic {_TOPIC} are:\s*")
+_SETTING = re.compile(rf"\s+{re.escape(NAME)}=(?P<value>\d+)(?: (?:sensitive|synonyms)=.*)?\s*")
+# With --zookeeper: all settings of the topic's own in one line.
+_ONE_LINE = re.compile(rf"Configs for (?:topic '|topics:){_TOPIC}'? are (?P<settings>[a-z.]+=.*|)\s*")
+_OWN = re.compile(rf"(?:^|,){re.escape(NAME)}=(?P<value>\d+)(?=,|$)")
+_COMMAND = re.compile(rf"(?:\[zk: [^\]]*\] )?get (?:-s )?/config/topics/{_TOPIC}\s*")
+_ANY_COMMAND = re.compile(r"\[zk: |get ")
+
+
+def topic_settings(text: str) -> tuple[str, ...]:
+    """Return the settings as ``topics/orders/min.insync.replicas=2``, in the order of their lines.
+
+    An empty value stands for the brokers' setting: all settings of the topic are listed, and this is none.
+    """
+    if not any(mark in text for mark in MARKS):
+        return ()
+    return tuple(f"topics/{topic}/{NAME}={value}" for topic, value in _found(text.splitlines()))
+
+
+def _found(lines: list[str]) -> Iterator[tuple[str, str]]:
+    listed = znode = None
+    for line in lines:
+        if (heading := _HEADING.fullmatch(line)) is not None:
+            listed, znode = heading["topic"], None
+        elif (one := _ONE_LINE.fullmatch(line)) is not None:
+            own = _OWN.search(one["settings"])
+            yield one["topic"], "" if own is None else own["value"]
+            listed = znode = None
+        elif (command := _COMMAND.fullmatch(line)) is not None:
+            listed, znode = None, command["topic"]
+        elif _ANY_COMMAND.match(line):
+            listed = znode = None
+        elif listed is not None and (setting := _SETTING.fullmatch(line)) is not None:
+            yield listed, setting["value"]
+        elif listed is not None and line.strip() and not line[0].isspace():
+            listed = None
+        elif znode is not None and (value := _of_znode(line)) is not None:
+            yield znode, value
+            znode = None
+
+
+def _of_znode(line: str) -> str | None:
+    """Return the setting in a znode's JSON, empty if it has none of its own; None for another line."""
+    if not line.startswith("{"):
+        return None
+    try:
+        config = json.loads(line)["config"]
+        value = str(config.get(NAME, ""))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+    return value if value.isdecimal() or not value else None
