@@ -127,7 +127,7 @@ def _run(
     alerting: Alerting | None,
 ) -> int:
     try:
-        sources = find(paths)
+        sources = _found(paths)
         target = output_at(out)
     except (NothingToReadError, OccupiedError) as error:
         return _fail(2, str(error))
@@ -359,6 +359,13 @@ def _follow(
     finally:
         if watch is not None:
             watch.close()
+
+
+def _found(paths: Sequence[str | Path]) -> Sources:
+    sources = find(paths)
+    if not (sources.files or sources.remote_files or sources.remote_folders):
+        raise NothingToReadError(f"nothing to read: {'; '.join(sources.closed[:_NAMED])}")
+    return sources
 
 
 def _not_followed(sources: Sources, target: Output, out: str | Path) -> str | None:

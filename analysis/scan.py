@@ -27,7 +27,7 @@ from barnabas.analysis.growing import added_blocks
 from barnabas.analysis.reading.blocks import BlockReader, Origin, Typed, read_entries
 from barnabas.analysis.reading.events.entries import Entry
 from barnabas.analysis.reading.events.tables import EVENTS, EVENTS_ARROW, FILES
-from barnabas.analysis.reading.files.encodings import DamagedError
+from barnabas.analysis.reading.files.encodings import FIRST_BYTES, DamagedError, encoding_of
 from barnabas.analysis.reading.files.parts import PartWriter, commit, prepare
 from barnabas.analysis.reading.metadata.history import read_log
 from barnabas.analysis.reading.metadata.segments import is_segment
@@ -145,8 +145,7 @@ def write_few_events(sources: Sources, folder: Path, reading: Reading = AS_WRITT
     splits = plan(zip(sources.files, sources.sizes, strict=True), 1, reading.split_bytes, reading.split_bytes)
     written = _writing(folder, "part", reading)(_pieces_of(splits, _contents))
     rows = [row for batch in written for row in batch.to_pylist()]
-    # All rows are in one file.
-    commit(folder, {row.pop("part") for row in rows})
+    commit(folder, [row.pop("part") for row in rows])
     return _ordered(rows)
 
 
@@ -332,9 +331,17 @@ def _pieces(batches: Iterator[pa.RecordBatch]) -> Pieces:
 
 
 def _blocks(records: Iterator[bytes], *, is_first: bool) -> Iterator[bytes]:
+    """Join records of Spark's text source, which cuts before brackets, into blocks of whole entries.
+
+    Raises:
+        DamagedError: The file is encoded, and Spark did not decode it by its name.
+    """
     held: list[bytes] = []
     size = 0
     for number, record in enumerate(records):
+        encoding = encoding_of(record[:FIRST_BYTES]) if is_first and number == 0 else None
+        if encoding is not None:
+            raise DamagedError(f"it is {encoding}; at a URI only plain text, .gz and .zst are read")
         held.append(record if is_first and number == 0 else b"[" + record)
         size += len(held[-1]) + 1
         if size >= BLOCK_BYTES:

@@ -75,7 +75,9 @@ def preferred_imbalance(leaders: DataFrame) -> DataFrame:
     minute = sf.date_trunc("minute", "begun").cast("timestamp_ntz").alias("minute")
     steps = begun.select(
         "broker", minute, sf.lit(1).alias("preferred"), sf.col("away").alias("elsewhere")
-    ).union(ended.select("broker", minute, sf.lit(-1), -sf.col("away")))
+    ).union(
+        ended.select("broker", minute, sf.lit(-1).alias("preferred"), (-sf.col("away")).alias("elsewhere"))
+    )
     so_far = Window.partitionBy("broker").orderBy("minute")
     share = sf.round(sf.col("elsewhere") * 100 / sf.col("preferred"), 1)
     return (

@@ -43,7 +43,16 @@ def is_encoded(path: str) -> bool:
             first = file.read(FIRST_BYTES)
     except OSError:
         return False
-    return _is_compressed(first) or _spreads(first)
+    return encoding_of(first) is not None
+
+
+def encoding_of(first: bytes) -> str | None:
+    """Return the name of the encoding of a file by its first bytes; None if it is plain lines."""
+    names = {_GZIP: "gzip", _ZSTD: "zstd", _XZ: "xz"}
+    found = next((name for magic, name in names.items() if first.startswith(magic)), None)
+    if found is None and _JOURNAL.match(first):
+        return "an export of journald"
+    return "JSON on several lines" if found is None and _SPREAD_JSON.match(first) else found
 
 
 def decoded(file: BinaryIO, chunk_bytes: int) -> Iterator[bytes]:
@@ -62,14 +71,6 @@ def decoded(file: BinaryIO, chunk_bytes: int) -> Iterator[bytes]:
         yield from _json_objects(texts)
     else:
         yield from texts
-
-
-def _is_compressed(first: bytes) -> bool:
-    return first.startswith((_GZIP, _ZSTD, _XZ))
-
-
-def _spreads(first: bytes) -> bool:
-    return bool(_JOURNAL.match(first) or _SPREAD_JSON.match(first))
 
 
 def _decompressed(file: BinaryIO, chunk_bytes: int) -> Iterator[bytes]:

@@ -99,12 +99,13 @@ def commit(folder: Path, names: Iterable[str | None], former: str | None = None)
 
     Args:
         folder: The table's folder, after ``prepare``.
-        names: ``PartWriter.name`` of each successful attempt.
+        names: ``PartWriter.name`` of each successful attempt, once or more often: an attempt may read
+            several files.
         former: A glob of files in the table that the named ones replace; None for none.
     """
     for path in folder.glob(former) if former else ():
         path.unlink()
-    for name in names:
+    for name in set(names):
         if name is not None:
             (folder / _ASIDE / name).rename(folder / name)
     if not any(folder.glob("*.parquet")):

@@ -80,6 +80,17 @@ def test_a_file_of_something_else_is_recognized(
     assert f"no line was understood of {logs / 'broker-1' / 'kafkaServer.out'}: expected " in told
 
 
+def test_a_folder_with_nothing_but_a_pipe_is_an_error_that_names_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(tmp_path / "server.log")
+    assert job.run([tmp_path], tmp_path / "out") == 2
+    assert capsys.readouterr().err == (
+        f"barnabas analyze: nothing to read: {tmp_path / 'server.log'}: it is a pipe\n"
+    )
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize(
     ("path", "reason"),

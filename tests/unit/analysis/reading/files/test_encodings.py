@@ -13,7 +13,7 @@ import cramjam
 import pytest
 
 from barnabas.analysis.reading.files import encodings
-from barnabas.analysis.reading.files.encodings import DamagedError, decoded, is_encoded
+from barnabas.analysis.reading.files.encodings import DamagedError, decoded, encoding_of, is_encoded
 
 TEXT = b"".join(f"[2026-11-21 03:12:45,{n:03}] INFO {n * 7919} (x.y)\n".encode() for n in range(900))
 COMPRESSED: dict[str, Callable[[bytes], bytes]] = {
@@ -46,6 +46,20 @@ def test_of_a_torn_compressed_file_the_readable_part_is_read(name: str) -> None:
 def test_a_damaged_compressed_file_is_reported(first: bytes) -> None:
     with pytest.raises(DamagedError, match="damaged"):
         read(first)
+
+
+@pytest.mark.parametrize(
+    ("first", "name"),
+    [
+        *((compress(TEXT), name) for name, compress in COMPRESSED.items()),
+        (b"__CURSOR=s=1\n", "an export of journald"),
+        (b'[\n  {"level": "INFO"', "JSON on several lines"),
+        (b'{"level": "INFO"}\n', None),
+        (TEXT, None),
+    ],
+)
+def test_an_encoding_has_a_name(first: bytes, name: str | None) -> None:
+    assert encoding_of(first[: encodings.FIRST_BYTES]) == name
 
 
 def field(name: str, value: bytes) -> bytes:
