@@ -32,7 +32,9 @@ class Leadership(NamedTuple):
     Attributes:
         leader: The leader; -1 for none.
         epoch: The leader epoch; None for releases up to 1.0 of which only decisions are logged.
-        decided: When a controller logged the election; None if no such line exists.
+        decided: When a controller logged it; None if no such line exists.
+        elected: When a controller logged the election itself. A controller that takes a replica offline logs
+            the state that it leaves, too, which may be long after the election.
         first_logged: The first line about it.
         led_at: When the leader logged that it leads.
         was_offline: Whether the controller says that there was no leader just before.
@@ -47,6 +49,7 @@ class Leadership(NamedTuple):
     leader: int
     epoch: int | None
     decided: datetime | None
+    elected: datetime | None
     first_logged: datetime
     led_at: datetime | None
     was_offline: bool
@@ -266,12 +269,14 @@ def _add_decisions(merged: Iterable[list[State]], decisions: Sequence[State]) ->
 def _leadership(states: Sequence[State]) -> Leadership:
     by_version = sorted(states, key=lambda each: (each.version is None, each.version or 0, each.first_logged))
     decided = min((each.decided for each in states if each.decided is not None), default=None)
+    elections = (each.decided for each in states if each.removed is None or each.was is not None)
     best = min(states, key=lambda each: (each.decided is None, each.first_logged))
     versions = [each.version for each in states if each.version is not None]
     return Leadership(
         leader=best.leader,
         epoch=best.leader_epoch,
         decided=decided,
+        elected=min((each for each in elections if each is not None), default=None),
         first_logged=min(each.first_logged for each in states),
         led_at=min((each.led_at for each in states if each.led_at is not None), default=None),
         was_offline=any(each.was in _OFFLINE for each in states),
@@ -421,10 +426,10 @@ def led(after: Leadership) -> Instant:
 
     Until the controller's request reaches it, it refuses writes; that others know of it proves nothing.
     """
-    if after.led_at is not None and after.decided is not None and after.led_at <= after.decided + CLOCKS:
+    if after.led_at is not None and after.elected is not None and after.led_at <= after.elected + CLOCKS:
         # The broker's clock decides when clients could write; its line follows the election.
-        return Fact(max(after.led_at, after.decided), (after.line,))
-    return moment(after.decided, after.led_at, (after.line,), "no line of the leader shows when it led")
+        return Fact(max(after.led_at, after.elected), (after.line,))
+    return moment(after.elected, after.led_at, (after.line,), "no line of the leader shows when it led")
 
 
 def _until_deletion(story: History, deleted: datetime | None) -> History:

@@ -196,6 +196,9 @@ def _is_only_lost_and_returned(broker: int, before: Leadership, after: Leadershi
 def _end(absence: Absence, after: Leadership) -> Instant | None:
     """Return when the next leader led; None if the one before may have led on after its return."""
     is_same = after.leader == absence.broker
+    if not is_same and after.elected is None:
+        # The first line about the next leader may be much later than its election, and so than the stop.
+        return None if absence.cause is Cause.PLANNED else led(after)
     if absence.started is None or after.since <= absence.started:
         # A new leader epoch of the dead leader is no election: another replica left the ISR.
         return None if is_same else led(after)

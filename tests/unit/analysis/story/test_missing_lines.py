@@ -1,4 +1,4 @@
-"""Golden incidents with lines left out: an unknown never becomes a claimed outage."""
+"""Golden incidents and recordings with lines left out: an unknown never becomes a claimed outage."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from barnabas.analysis.story.costs import Cost, least
 from barnabas.analysis.story.incident import Incident
 from barnabas.analysis.story.incidents import incidents
 from barnabas.bench.truth.claims import observed, read
+from barnabas.bench.truth.judge import ROUNDING
+from barnabas.bench.truth.recordings import load
+from barnabas.bench.truth.truths import Truth
 
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.txt"))
 ENTRY = re.compile(r"^(?=\[)", re.MULTILINE)
@@ -86,3 +89,36 @@ def test_an_outage_that_all_lines_do_not_prove_is_found() -> None:
     path = next(each for each in GOLDEN if each.stem == "2.8-leader-lost-no-server-log")
     (planted,) = claims(story(entries(path)), ())
     assert planted.startswith("orders-0 had no leader")
+
+
+RECORDINGS = sorted((Path(__file__).parents[3] / "data" / "truth").glob("*.json"))
+
+
+@cache
+def recorded(path: Path) -> tuple[Truth, tuple[tuple[str, str], ...]]:
+    """The truth of a recorded scenario, and the entries of its logs with the names of the logs."""
+    truth, logs = load(path)
+    return truth, tuple((name, entry) for name, text in logs.items() for entry in ENTRY.split(text) if entry)
+
+
+def false_claims(found: Sequence[Incident], truth: Truth) -> Iterator[str]:
+    """The outages that are claimed to be longer than every one that was measured of their partition."""
+    for incident in found:
+        for cost in incident.costs:
+            for name in {*cost.partitions} & {*truth.in_sync, *(each.partition for each in truth.leaderless)}:
+                known = [each.most for each in truth.leaderless if each.partition == name]
+                longest = max((each for each in known if each is not None), default=timedelta(0))
+                if None not in known and least(cost.duration) > longest + ROUNDING:
+                    yield f"{name} had no leader {cost.duration}; truly {longest} at most"
+
+
+@settings(max_examples=60, deadline=None)
+@given(path=st.sampled_from(RECORDINGS), data=st.data())
+def test_no_stretch_of_lines_that_is_left_out_makes_an_outage_longer_than_it_was(
+    path: Path, data: st.DataObject
+) -> None:
+    truth, lines = recorded(path)
+    edges = sorted(data.draw(st.lists(st.integers(0, len(lines)), max_size=6)))
+    # Between an odd and the next even edge the lines are missing.
+    kept = [line for number, line in enumerate(lines) if sum(edge <= number for edge in edges) % 2 == 0]
+    assert list(false_claims(story(kept), truth)) == []
