@@ -290,6 +290,11 @@ class LogCleaner:
             OSError: The disk refused the file work.
         """
         log, name = cleaning.log, cleaning.partition.topic_partition
+        # The file work finds segments by their names. Until the directory's thread has renamed the files of
+        # the latest swap or repair, a former file has the name of the segment that replaced it.
+        await _done(log.on_disk_thread(lambda: None))
+        if not self._is_same(cleaning):
+            raise _Aborted
         job = log.compaction.job(cleaning.due, cleaning.config, self._settings().memory)
         who = f"Cleaner {number}: "
         for line in beginning(name, job):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import threading
 from dataclasses import replace
 
 import pytest
@@ -12,6 +13,7 @@ from structlog.testing import capture_logs
 
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.offset_map import ENTRY_SIZE
+from barnabas.broker.disk import log_files
 from barnabas.broker.disk.cleaner_worker import CleaningFailedError
 from barnabas.broker.disk.cleaning import NewSegment, clean
 from barnabas.broker.disk.errors import CorruptLogError
@@ -92,6 +94,38 @@ async def test_the_process_compacts_a_log_and_leaves_the_last_values(room, clean
     checkpoint = directory / "cleaner-offset-checkpoint"
     # A first row is there before the swap, with the offset at which the cleaning began.
     await room.until(lambda: checkpoint.exists() and checkpoint.read_text() == f"0\n1\nt 0 {reached}\n")
+
+
+async def test_a_cleaning_waits_until_the_last_swap_has_reached_the_disk(room, cleaner, monkeypatch):
+    """Until then the former file has the name, and its first half looks like the whole segment."""
+    partition, may_rename = room.lead(isr=(1,)), threading.Event()
+    rename = log_files.finish_swap
+
+    def rename_later(*arguments):
+        assert may_rename.wait(60)
+        rename(*arguments)
+
+    def write(prefix, keys, count):
+        for index in range(count):
+            batch = keyed_batch([(b"%s%02d" % (prefix, index % keys), b"v%02d" % index)])
+            partition.log.append_as_leader(batch, partition.replica.leader_epoch)
+
+    monkeypatch.setattr(log_files, "finish_swap", rename_later)
+    room.hosted.on_corrupt = lambda *_: pytest.fail("nothing is damaged")
+    write(b"k", 6, 12)
+    write(b"m", 12, 12)
+    held = values(partition)
+    assert await cleaner.clean_filthiest(0, Inline())
+    assert [each.base_offset for each in partition.log.spans()] == [0, 12]
+    write(b"n", 12, 12)
+    held |= {b"n%02d" % index: b"v%02d" % index for index in range(12)}
+    again = asyncio.create_task(cleaner.clean_filthiest(0, Inline()))
+    for _ in range(100):
+        await asyncio.sleep(0)
+    may_rename.set()
+    assert await again
+    assert not room.hosted.offline
+    assert values(partition) == held
 
 
 async def test_the_filthiest_log_comes_first_and_a_log_that_is_not_compacted_never(room, cleaner):
