@@ -169,10 +169,14 @@ def _under_min_isr(
         minimum = minimums.of(story.life[0])
         if minimum is None:
             continue
-        for is_short, group in groupby(story.isr, partial(_is_below, minimum)):
+        for number, (is_short, group) in enumerate(groupby(story.isr, partial(_is_below, minimum))):
             if is_short:
+                # The first ISR known may never have been larger, as with one replica.
+                verb = "fell" if number else "was"
                 ended = deleted.get(story.life)
-                yield _of_short(story.life, list(group), minimum, ended, _is_newest(story.life, newest))
+                yield _of_short(
+                    story.life, list(group), minimum, ended, verb, is_newest=_is_newest(story.life, newest)
+                )
 
 
 def _is_below(minimum: int, step: IsrStep) -> bool:
@@ -180,8 +184,9 @@ def _is_below(minimum: int, step: IsrStep) -> bool:
 
 
 def _of_short(
-    life: Life, steps: Sequence[IsrStep], minimum: int, deleted: datetime | None, is_newest: bool
-) -> Episode:
+    life: Life, steps: Sequence[IsrStep], minimum: int, deleted: datetime | None, verb: str, *,
+    is_newest: bool,
+) -> Episode:  # fmt: skip
     topic, partition, _ = life
     # A state may be older than the first line about it.
     begin: Instant = Bound(None, steps[0].since)
@@ -190,7 +195,8 @@ def _of_short(
     # Likewise, only the first line about the ISR that ended it is known.
     end: Instant = Unknown(_LASTS) if until is None else Bound(None, until)
     least = min(step.size for step in steps)
-    fell = f"{topic}-{partition} fell below min.insync.replicas={minimum} {at(begin)}, to {least} in sync"
+    to = "to" if verb == "fell" else "with"
+    fell = f"{topic}-{partition} {verb} below min.insync.replicas={minimum} {at(begin)}, {to} {least} in sync"
     if lasts:
         text = f"{fell}: writes with acks=all are refused, and no line shows a larger ISR since."
     elif until is None:

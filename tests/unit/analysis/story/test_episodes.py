@@ -134,6 +134,15 @@ def test_an_isr_below_the_minimum_is_one_only_if_the_minimum_is_known(observe: O
     )
 
 
+def test_a_partition_of_one_replica_never_fell_below_the_minimum(observe: Observe) -> None:
+    logs = [changed(0, "NewPartition", 1, 0, "1", version=0), lost(20, 1, "1", leader=-1, replica=1)]
+    (episode,) = of_kind(controller_log(observe, *logs, min_insync=2), AlertKind.UNDER_MIN_ISR)
+    assert episode.text == (
+        "orders-0 was below min.insync.replicas=2 at 2024-03-05 10:00:00.000 or before, with 1 in sync: "
+        "writes with acks=all are refused, and no line shows a larger ISR since."
+    )
+
+
 def test_a_deleted_topic_has_no_episode_that_lasts(observe: Observe) -> None:
     logs = [
         changed(0, "NewPartition", 1, 0, "1,2", version=0),
