@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.lives import LIFE, NO_LEADER, PARTITION, is_kind, with_life
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
+from barnabas.analysis.reading.events.kinds import Election
 from barnabas.analysis.runtime.engine import Window, rows_of, sf
 from barnabas.analysis.runtime.threads import threads
 from barnabas.analysis.story.observed import (
@@ -124,6 +125,7 @@ def _troubled(states: DataFrame, marked: DataFrame) -> DataFrame:
         (sf.col("leader") == NO_LEADER)
         | sf.coalesce(sf.col("from").isin(*_OFFLINE), sf.lit(col=False))
         | sf.col("is_marked").isNotNull()
+        | sf.coalesce(sf.col("election") == Election.UNCLEAN.value, sf.lit(col=False))
     )
     sizes = sf.size("isr")
     marks = marked.select(*LIFE).distinct().withColumn("is_marked", sf.lit(col=True))

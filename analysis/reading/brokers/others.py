@@ -1,7 +1,9 @@
 """Lines about other brokers: lost contacts, and what controllers write about brokers and themselves.
 
 Lines that a KRaft controller writes whenever it replays its log (``Replayed …``, and before 3.6 ``Registered
-new broker …``) have no rule: a standby or a restarted controller writes them long after the change.
+new broker …``) have no rule: a standby or a restarted controller writes them long after the change. The line
+about an unclean election is read all the same, because no other line shows that; it bounds the time only from
+above.
 
 Source: ``ReplicaFetcherThread.scala``, ``ControllerChannelManager.scala`` and ``KafkaController.scala`` of
 0.8 to 3.9; ``NetworkClient.java`` and ``FetchSessionHandler.java``; ``QuorumController.java``,
@@ -15,6 +17,7 @@ import re
 from barnabas.analysis.reading.brokers.rule import Rule, Speaker, contact_of, innermost_cause, rule
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind, Contact
 from barnabas.analysis.reading.events.entries import Row
+from barnabas.analysis.reading.events.kinds import Election, OtherKind
 
 _NODE = re.compile(r"Node\((\d+),|\bid: ?(\d+)|^(\d+)$", re.ASCII)
 _BY_CONTROLLER = r"Controller (?P<controller>\d+)"
@@ -176,7 +179,37 @@ _ZOOKEEPER = (
     rule(BrokerKind.CONTROLLER_KNOWN, r"New leader is (?P<controller>\d+)", is_own=False, read=_learned),
 )  # fmt: skip
 
+_DIFF = re.compile(r"(?P<name>\w+): (?:\[[\d, ]*\]|[\w-]+) -> (?P<value>\[[\d, ]*\]|[\w-]+)", re.ASCII)
+
+
+def _unclean(_: Speaker, said: re.Match[str], __: str) -> Row | None:
+    """Read the state after an unclean election.
+
+    A leader from the eligible leader replicas (KIP-966) is outside the ISR, too, but not recovering.
+    """
+    values = {found["name"]: found["value"] for found in _DIFF.finditer(said["_diff"])}
+    needed = ("leader", "leaderEpoch", "partitionEpoch", "isr")
+    if any(name not in values for name in needed) or values.get("leaderRecoveryState") != "RECOVERING":
+        return None
+    return {
+        "leader": int(values["leader"]),
+        "leader_epoch": int(values["leaderEpoch"]),
+        "version": int(values["partitionEpoch"]),
+        "isr": tuple(int(each) for each in re.findall(r"\d+", values["isr"])),
+        "topic_id": said["_topic_id"],
+        "election": Election.UNCLEAN.value,
+    }
+
+
 _KRAFT = (
+    rule(
+        OtherKind.KRAFT_UNCLEAN_CHANGE,
+        r"UNCLEAN partition change for (?P<topic>\S+)-(?P<partition>\d+) with topic ID "
+        r"(?P<_topic_id>[\w-]+): (?P<_diff>.*)",
+        role="controller",
+        is_own=False,
+        read=_unclean,
+    ),
     _own_controller_rule(
         BrokerKind.CONTROLLER_ACTIVE, r"Becoming the active controller at epoch (?P<controller_epoch>\d+), .*"
     ),

@@ -63,5 +63,8 @@ class OtherKind(StrEnum):
     KRAFT_DELETING = "kraft-deleting"
     KRAFT_DELETION_FAILED = "kraft-deletion-failed"
 
+    # A controller without ZooKeeper (KRaft).
+    KRAFT_UNCLEAN_CHANGE = "kraft-unclean-change"
+
     # Neither broker nor controller.
     LOGGER_REGISTERED = "logger-registered"

@@ -35,6 +35,15 @@ def test_a_line_about_others(line: dict[str, Any]) -> None:
         "Controller 1 connected to nobody for sending state change requests",
         f"{QUORUM}Replayed BrokerRegistrationChangeRecord modifying the registration for broker 2: X()",
         "[Controller 3000] Registered new broker: RegisterBrokerRecord(brokerId=1)",
+        # Elected from the eligible leader replicas.
+        (
+            f"{QUORUM}UNCLEAN partition change for a-0 with topic ID x: isr: [1] -> [2], leader: 1 -> 2, "
+            "leaderEpoch: 2 -> 3, partitionEpoch: 5 -> 6"
+        ),
+        (
+            f"{QUORUM}UNCLEAN partition change for a-0 with topic ID x: leader: 1 -> 2, leaderRecoveryState: "
+            "RECOVERED -> RECOVERING"
+        ),
         "3 dances",
     ],
 )
