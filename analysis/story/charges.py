@@ -60,7 +60,19 @@ def _distance(absence: Absence, time: datetime) -> timedelta:
 
 
 def refined(outage: Outage, absence: Absence) -> Outage:
-    """Bound the begin of an outage by the end of its leader, and its end by that leader's next start."""
+    """Bound the begin of an outage by the end of its leader, and its end by that leader's next start.
+
+    Where another leader, or the same one again, led unseen after its end, that end is not the begin.
+    """
+    bounded = _bounded(outage, absence)
+    most = latest(bounded.begin)
+    if outage.unseen is None or most is None or most > outage.unseen:
+        return bounded
+    begin = moment(outage.unseen, latest(outage.begin), outage.begin.lines, "")
+    return replace(bounded, begin=begin)
+
+
+def _bounded(outage: Outage, absence: Absence) -> Outage:
     known, led = latest(outage.begin), latest(outage.end)
     is_same = outage.leader_after == absence.broker and absence.started is not None
     if is_same and led is not None and earliest(outage.end) is None:

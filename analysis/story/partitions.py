@@ -81,6 +81,7 @@ class Outage:
         deleted: Whether the topic was deleted meanwhile.
         is_late: Whether only lines of brokers show it; of KRaft a broker logs what it reads much later.
         lines: The lines that prove it.
+        unseen: The last state before it, after which changes of the leader are missing; None if none are.
     """
 
     life: Life
@@ -93,6 +94,7 @@ class Outage:
     deleted: bool = False
     is_late: bool = False
     lines: Lines = ()
+    unseen: datetime | None = None
 
 
 class Gap(NamedTuple):
@@ -373,7 +375,10 @@ def _without(
         for mark in [each for each in marks if before.since <= each.time <= none.since][:1]:
             begin, lines = moment(None, mark.time, (mark.line,), ""), (*lines, mark.line)
     is_late = none.decided is None
-    return Outage(life, begin, end, lost, None, shown, len(failed), is_late=is_late, lines=lines)
+    unseen = before.since if before is not None and (_jump(before, none) or 0) > 1 else None
+    return Outage(
+        life, begin, end, lost, None, shown, len(failed), is_late=is_late, lines=lines, unseen=unseen
+    )
 
 
 def _lasting(life: Life, found: Sequence[Leadership], marks: Sequence[Mark]) -> list[Outage]:

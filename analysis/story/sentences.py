@@ -342,7 +342,8 @@ def _return(absence: Absence, day: date | None) -> str:
 
 def _costs(incident: Incident, day: date | None) -> str:
     if incident.costs:
-        is_named = len(incident.absences) == 1
+        left = incident.absences
+        is_named = len(left) == 1 and not isinstance(left[0].returned, Unknown)
         return ", and ".join(_cost(cost, day, is_named=is_named) for cost in incident.costs)
     match incident.kind:
         case IncidentKind.UNDER_REPLICATED if incident.shortage is not None:
@@ -363,7 +364,7 @@ def _costs(incident: Incident, day: date | None) -> str:
 
 
 def _cost(cost: Cost, day: date | None, *, is_named: bool = False) -> str:
-    """Return what partitions suffered; ``is_named`` says whether the words before name the only broker."""
+    """Return what partitions suffered; ``is_named`` says whether the words before name the return."""
     number = len(cost.partitions)
     who = cost.partitions[0] if number == 1 else count(number, "partition")
     had = f"{who} had no leader {lasted(cost.duration)}"
