@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from functools import cache
+from itertools import compress, product
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -124,3 +125,35 @@ def test_no_stretch_of_lines_that_is_left_out_makes_an_outage_longer_than_it_was
     # Between an odd and the next even edge the lines are missing.
     kept = [line for number, line in enumerate(lines) if sum(edge <= number for edge in edges) % 2 == 0]
     assert list(false_claims(story(kept), truth)) == []
+
+
+def elected(time: str, was: str, leader: int, epoch: int) -> str:
+    """The line of an election at a time of one day, by the controller, broker 3."""
+    return (
+        f"[2024-03-05 {time}] INFO [Controller id=3 epoch=5] Changed partition orders-0 from {was} to "
+        f"OnlinePartition with state LeaderAndIsr(leader={leader}, leaderEpoch={epoch}, isr=List(2), "
+        f"zkVersion={epoch}) (state.change.logger)\n"
+    )
+
+
+def removed(time: str, replica: int, epoch: int) -> str:
+    """The line of a leader that is lost."""
+    return (
+        f"[2024-03-05 {time}] INFO [Controller id=3 epoch=5] Partition orders-0 state changed to "
+        f"(Leader:-1,ISR:2,LeaderEpoch:{epoch},ZkVersion:{epoch},ControllerEpoch:5) after removing replica "
+        f"{replica} from the ISR as part of transition to OfflineReplica (state.change.logger)\n"
+    )
+
+
+def test_two_short_outages_never_become_a_long_one() -> None:
+    lines = (
+        elected("10:00:00,010", "NewPartition", 1, 0),
+        removed("10:00:10,000", 1, 1),
+        elected("10:00:10,100", "OfflinePartition", 2, 2),
+        removed("10:10:00,000", 2, 3),
+        elected("10:10:00,100", "OfflinePartition", 2, 4),
+    )
+    for choice in product((True, False), repeat=len(lines)):
+        found = story([("broker-3/state-change.log", line) for line in compress(lines, choice)])
+        longest = max((least(cost.duration) for each in found for cost in each.costs), default=timedelta(0))
+        assert longest <= timedelta(milliseconds=100), choice
