@@ -5,8 +5,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.lives import CLOCKS, LIFE, is_kind, with_life
-from barnabas.analysis.reading.brokers.companions import CompanionKind
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
+from barnabas.analysis.reading.events.kinds import CompanionKind
 from barnabas.analysis.runtime.engine import sf
 from barnabas.cluster.model.statechange import Kind
 

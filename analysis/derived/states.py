@@ -10,8 +10,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 
 from barnabas.analysis.derived.lives import DELETING, LIFE, is_kind, with_life
-from barnabas.analysis.reading.brokers.companions import CompanionKind
-from barnabas.analysis.reading.events.kinds import OtherKind
+from barnabas.analysis.reading.events.kinds import CompanionKind, OtherKind
 from barnabas.analysis.runtime.engine import Window, sf
 from barnabas.cluster.model.statechange import Kind
 
@@ -24,7 +23,7 @@ _TELLING = (
     Kind.LEADER_AND_ISR_SENDING,
     Kind.LEADER_AND_ISR_RECEIVED,
     OtherKind.UPDATE_METADATA_SENDING,
-    OtherKind.KRAFT_UNCLEAN_CHANGE,
+    CompanionKind.KRAFT_UNCLEAN_CHANGE,
     Kind.METADATA_CACHED,
     Kind.LEADER_STARTS,
     Kind.FOLLOWER_STARTS,

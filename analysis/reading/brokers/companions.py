@@ -13,24 +13,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable
-from enum import StrEnum
 
 from barnabas.analysis.reading.brokers.life import LIFE_RULES
 from barnabas.analysis.reading.brokers.others import OTHERS_RULES
 from barnabas.analysis.reading.brokers.rule import Rule, first_word, speaker, split_prefix
 from barnabas.analysis.reading.events.entries import Row
+from barnabas.analysis.reading.events.kinds import CompanionKind
 from barnabas.cluster.model.statechange.values import is_readable
-
-
-class CompanionKind(StrEnum):
-    """The kinds of line in these logs, by their value in the column ``kind``."""
-
-    ISR_SHRINKING = "isr-shrinking"
-    ISR_EXPANDING = "isr-expanding"
-    ISR_UPDATED = "isr-updated"
-    ISR_NOT_UPDATED = "isr-not-updated"
-    CONTROLLER_ELECTED = "controller-elected"
-
 
 _IDS = r"(?P<isr>[\d,]*)"
 # [Partition t-0 broker=1] from 1.0 on; Partition [t,0] on broker 1: before.

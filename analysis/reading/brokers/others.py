@@ -17,7 +17,7 @@ import re
 from barnabas.analysis.reading.brokers.rule import Rule, Speaker, contact_of, innermost_cause, rule
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind, Contact
 from barnabas.analysis.reading.events.entries import Row
-from barnabas.analysis.reading.events.kinds import Election, OtherKind
+from barnabas.analysis.reading.events.kinds import CompanionKind, Election
 
 _NODE = re.compile(r"Node\((\d+),|\bid: ?(\d+)|^(\d+)$", re.ASCII)
 _BY_CONTROLLER = r"Controller (?P<controller>\d+)"
@@ -203,7 +203,7 @@ def _unclean(_: Speaker, said: re.Match[str], __: str) -> Row | None:
 
 _KRAFT = (
     rule(
-        OtherKind.KRAFT_UNCLEAN_CHANGE,
+        CompanionKind.KRAFT_UNCLEAN_CHANGE,
         r"UNCLEAN partition change for (?P<topic>\S+)-(?P<partition>\d+) with topic ID "
         r"(?P<_topic_id>[\w-]+): (?P<_diff>.*)",
         role="controller",

@@ -1,4 +1,4 @@
-"""The kinds of line that only other releases than 2.8 write: 0.8 to 2.7, and KRaft."""
+"""The kinds of line that only other releases than 2.8 write (0.8 to 2.7, and KRaft), and of other logs."""
 
 from __future__ import annotations
 
@@ -63,8 +63,16 @@ class OtherKind(StrEnum):
     KRAFT_DELETING = "kraft-deleting"
     KRAFT_DELETION_FAILED = "kraft-deletion-failed"
 
-    # A controller without ZooKeeper (KRaft).
-    KRAFT_UNCLEAN_CHANGE = "kraft-unclean-change"
-
     # Neither broker nor controller.
     LOGGER_REGISTERED = "logger-registered"
+
+
+class CompanionKind(StrEnum):
+    """The kinds of line about partitions and controllers in server.log and controller.log."""
+
+    ISR_SHRINKING = "isr-shrinking"
+    ISR_EXPANDING = "isr-expanding"
+    ISR_UPDATED = "isr-updated"
+    ISR_NOT_UPDATED = "isr-not-updated"
+    CONTROLLER_ELECTED = "controller-elected"
+    KRAFT_UNCLEAN_CHANGE = "kraft-unclean-change"

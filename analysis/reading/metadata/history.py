@@ -14,10 +14,9 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from barnabas.analysis.reading.brokers.companions import CompanionKind
 from barnabas.analysis.reading.events.broker_kinds import SETTINGS_READ, BrokerKind
 from barnabas.analysis.reading.events.entries import Entry, Row
-from barnabas.analysis.reading.events.kinds import Election
+from barnabas.analysis.reading.events.kinds import CompanionKind, Election
 from barnabas.analysis.reading.files.encodings import DamagedError
 from barnabas.analysis.reading.metadata.schemas import Cursor, MetadataError, decode
 from barnabas.analysis.reading.metadata.segments import Record, batches, records, segments_of, snapshot_of

@@ -7,7 +7,8 @@ from datetime import UTC
 import pytest
 
 from barnabas.analysis.reading.blocks import BlockReader, Origin
-from barnabas.analysis.reading.brokers.companions import CompanionKind, companion_columns
+from barnabas.analysis.reading.brokers.companions import companion_columns
+from barnabas.analysis.reading.events.kinds import CompanionKind
 from barnabas.analysis.reading.times import Clock
 
 NOW = "[Partition a-b-0 broker=1] "

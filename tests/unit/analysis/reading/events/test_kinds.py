@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from barnabas.analysis.reading.brokers.companions import CompanionKind
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
-from barnabas.analysis.reading.events.kinds import OtherKind
+from barnabas.analysis.reading.events.kinds import CompanionKind, OtherKind
 from barnabas.cluster.model.statechange import Kind
 
 
