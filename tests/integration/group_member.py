@@ -168,6 +168,8 @@ if __name__ == "__main__":
         signal.signal(signal.SIGINT, lambda _number, _frame: STOPPING.set())
         with_confluent_kafka(bootstrap_servers, its_topic, **options)
     else:
+        # A process that a script started in the background ignores SIGINT, and so do its children.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         with contextlib.suppress(KeyboardInterrupt):
             if library == "aiokafka":
                 asyncio.run(with_aiokafka(bootstrap_servers, its_topic, **options))
