@@ -58,8 +58,8 @@ def preferred_imbalance(leaders: DataFrame) -> DataFrame:
     (10) of a broker's partitions are led by others, Kafka's leader rebalance moves them back to it.
 
     Columns: ``minute``, ``broker``, ``preferred`` (partitions whose preferred leader it is), ``elsewhere``
-    (those of them led by another broker or by none), ``percent`` (null if it should
-    lead none). There is a row for each minute in which the numbers changed.
+    (those of them led by another broker or by none), ``percent`` (null if it should lead none). There is a
+    row for each minute in which the numbers changed.
     """
     known = leaders.where("size(replicas) > 0").withColumn("broker", sf.element_at("replicas", 1))
     first = Window.partitionBy(*LIFE).orderBy("leader_epoch", "since")

@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.lives import LIFE, NO_LEADER, PARTITION, is_kind, with_life
+from barnabas.analysis.derived.states import PLACE
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.reading.events.kinds import Election
 from barnabas.analysis.runtime.engine import Window, rows_of, sf
@@ -31,8 +32,6 @@ _ROWS = 200_000
 """The most rows of each kind that the model gets: of partitions, the most troubled ones."""
 
 _AT_ONCE = 4
-
-_PLACE = ("source", "block", "line")
 
 _REFUSED = (Kind.BECOME_LEADER_OFFLINE, Kind.LEADER_AND_ISR_OFFLINE_DIR)
 _OFFLINE = ("OfflinePartition", "Offline")
@@ -58,7 +57,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         _spoken(events),
         _controllers(tables["controllers"], events),
         lives.where("deleted is not null").select(*LIFE, "deleted"),
-        tables["events"].where(is_kind(BrokerKind.DESCRIBED)).select(*_PLACE, "settings", "raw"),
+        tables["events"].where(is_kind(BrokerKind.DESCRIBED)).select(*PLACE, "settings", "raw"),
     )
     with threads(_AT_ONCE) as pool:
         lines, states, decisions, marks, led, spoken, controllers, deleted, described = pool.map(
@@ -105,15 +104,14 @@ def _collected(frame: DataFrame) -> list[dict[str, Any]]:
 def _controllers(controllers: DataFrame, events: DataFrame) -> DataFrame:
     """Add the place and the text of the first line of each controller epoch."""
     epoch = ("controller_epoch", "controller", "since")
-    place = _PLACE
     lines = events.where("controller is not null and controller_epoch is not null")
     first = (
         lines.withColumn("since", sf.col("time"))
-        .select(*epoch, *place, "raw")
+        .select(*epoch, *PLACE, "raw")
         .join(controllers.select(*epoch), list(epoch))
         .groupBy(*epoch)
-        .agg(sf.min_by(sf.struct(*place, "raw"), sf.struct(*place)).alias("first"))
-        .select(*epoch, *(sf.col(f"first.{name}").alias(name) for name in (*place, "raw")))
+        .agg(sf.min_by(sf.struct(*PLACE, "raw"), sf.struct(*PLACE)).alias("first"))
+        .select(*epoch, *(sf.col(f"first.{name}").alias(name) for name in (*PLACE, "raw")))
     )
     return controllers.join(first, list(epoch), "left").orderBy("since", "controller_epoch")
 

@@ -171,12 +171,12 @@ def _under_min_isr(
             continue
         for number, (is_short, group) in enumerate(groupby(story.isr, partial(_is_below, minimum))):
             if is_short:
-                # The first ISR known may never have been larger, as with one replica.
-                verb = "fell" if number else "was"
                 ended = deleted.get(story.life)
+                # The first ISR known may never have been larger, as with one replica.
                 yield _of_short(
-                    story.life, list(group), minimum, ended, verb, is_newest=_is_newest(story.life, newest)
-                )
+                    story.life, list(group), minimum, ended,
+                    has_fallen=number > 0, is_newest=_is_newest(story.life, newest),
+                )  # fmt: skip
 
 
 def _is_below(minimum: int, step: IsrStep) -> bool:
@@ -184,8 +184,8 @@ def _is_below(minimum: int, step: IsrStep) -> bool:
 
 
 def _of_short(
-    life: Life, steps: Sequence[IsrStep], minimum: int, deleted: datetime | None, verb: str, *,
-    is_newest: bool,
+    life: Life, steps: Sequence[IsrStep], minimum: int, deleted: datetime | None, *,
+    has_fallen: bool, is_newest: bool,
 ) -> Episode:  # fmt: skip
     topic, partition, _ = life
     # A state may be older than the first line about it.
@@ -195,7 +195,7 @@ def _of_short(
     # Likewise, only the first line about the ISR that ended it is known.
     end: Instant = Unknown(_LASTS) if until is None else Bound(None, until)
     least = min(step.size for step in steps)
-    to = "to" if verb == "fell" else "with"
+    verb, to = ("fell", "to") if has_fallen else ("was", "with")
     fell = f"{topic}-{partition} {verb} below min.insync.replicas={minimum} {at(begin)}, {to} {least} in sync"
     if lasts:
         text = f"{fell}: writes with acks=all are refused, and no line shows a larger ISR since."
