@@ -15,6 +15,7 @@ from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.model.properties import render_properties
 from barnabas.local import metrics
 from barnabas.local.children import Children, Process
+from barnabas.local.pausing import pause
 from barnabas.local.place import HERE, Place
 from barnabas.local.ports import BrokerPorts
 
@@ -174,6 +175,15 @@ class BrokerProcess:
         """Send a signal, if the process runs."""
         if self._process is not None:
             self._process.send_signal(number)
+
+    def pause(self) -> None:
+        """Send SIGSTOP, if the process runs, and wait until all its threads have stopped.
+
+        Raises:
+            ClusterError: They did not stop in time.
+        """
+        if self._process is not None:
+            pause(self._process)
 
     def wait(self, timeout_s: float) -> bool:
         """Wait until the process has ended; return False if it has not in time."""

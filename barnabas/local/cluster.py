@@ -262,8 +262,12 @@ class LocalCluster:
             raise ClusterError(f"broker {broker_id} did not end within {timeout_s:g} s of SIGTERM")
 
     def pause(self, broker_id: BrokerId | int) -> None:
-        """Pause a broker with SIGSTOP."""
-        self.broker(broker_id).signal(signal.SIGSTOP)
+        """Pause a broker with SIGSTOP, and wait until all its threads have stopped.
+
+        Raises:
+            ClusterError: They did not stop in time.
+        """
+        self.broker(broker_id).pause()
 
     def resume(self, broker_id: BrokerId | int) -> None:
         """Resume a paused broker with SIGCONT."""

@@ -51,7 +51,7 @@ class Server(Protocol):
         ...
 
     def pause(self) -> None:
-        """Send SIGSTOP."""
+        """Send SIGSTOP and wait until the server stands still."""
         ...
 
     def resume(self) -> None:

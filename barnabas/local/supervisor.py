@@ -170,10 +170,10 @@ class Supervisor:
         self._say(f"broker {broker_id} was started, process {pid}")
 
     def pause(self, broker_id: BrokerId) -> None:
-        """Pause a broker with SIGSTOP.
+        """Pause a broker with SIGSTOP, and wait until it stands still.
 
         Raises:
-            ClusterError: The broker is unknown, or does not run.
+            ClusterError: The broker is unknown, does not run, or did not stop in time.
         """
         self._hold(broker_id, BrokerState.PAUSED)
         self._cluster.pause(broker_id)

@@ -30,6 +30,7 @@ from barnabas.cluster.zk.client_tls import ClientTls
 from barnabas.local.children import tied_to_parent
 from barnabas.local.class_archive import ClassArchive
 from barnabas.local.java import find_java
+from barnabas.local.pausing import pause
 from barnabas.local.place import HERE, Place
 from barnabas.local.ports import free_ports
 from barnabas.local.secret_files import write_secret
@@ -297,9 +298,13 @@ class EmbeddedZooKeeper:
             self._archive.keep()
 
     def pause(self) -> None:
-        """Pause the server with SIGSTOP, if it runs."""
+        """Pause the server with SIGSTOP, if it runs, and wait until all its threads have stopped.
+
+        Raises:
+            ClusterError: They did not stop in time.
+        """
         if self._process is not None:
-            self._process.send_signal(signal.SIGSTOP)
+            pause(self._process)
 
     def resume(self) -> None:
         """Resume a paused server with SIGCONT."""

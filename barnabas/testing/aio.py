@@ -188,7 +188,7 @@ class AsyncCluster(Facts):
 
         Raises:
             UnknownBrokerError: There is no such broker.
-            ClusterError: It does not run.
+            ClusterError: It does not run, or did not stop in time.
         """
         await self._handle.thread.on(self._running.pause(broker))
 

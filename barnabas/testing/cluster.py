@@ -190,7 +190,7 @@ class Cluster(Facts):
 
         Raises:
             UnknownBrokerError: There is no such broker.
-            ClusterError: It does not run.
+            ClusterError: It does not run, or did not stop in time.
         """
         self._handle.thread.run(self._running.pause(broker))
 

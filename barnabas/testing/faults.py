@@ -67,7 +67,7 @@ class Faults(ABC):
 
     @abstractmethod
     async def pause(self, broker_id: int) -> None:
-        """Make the process stop until it is resumed."""
+        """Make the process stop until it is resumed, and wait until it stands still."""
 
     @abstractmethod
     async def resume(self, broker_id: int) -> None:

@@ -114,11 +114,11 @@ class RunningProcesses(Running):
         await self.serves(broker_id, timeout_s)
 
     async def pause(self, broker_id: int) -> None:
-        """Send SIGSTOP."""
+        """Send SIGSTOP, and wait until the process stands still."""
         self.check_runs(broker_id)
         self.note(f"SIGSTOP to broker {broker_id}")
-        self._broker(broker_id).signal(signal.SIGSTOP)
         self._paused.add(broker_id)
+        await self.hand(self._broker(broker_id).pause)
 
     async def resume(self, broker_id: int) -> None:
         """Send SIGCONT."""

@@ -164,7 +164,7 @@ class Stage:
 
     def _strike(self, action: Action, victims: Sequence[int]) -> None:
         begin = time.time()
-        number = {Action.KILL: signal.SIGKILL, Action.STOP: signal.SIGTERM, Action.PAUSE: signal.SIGSTOP}
+        number = {Action.KILL: signal.SIGKILL, Action.STOP: signal.SIGTERM}
         for victim in victims:
             if action is Action.EXPIRE or action in SILENT:
                 self._owners[victim] = self._owner(victim)
@@ -174,6 +174,8 @@ class Stage:
                 self._network().cut(BrokerId(victim))
             elif action is Action.DISK:
                 self._fail_disk(victim)
+            elif action is Action.PAUSE:
+                self.cluster.pause(victim)
             else:
                 self.cluster.broker(victim).signal(number[action])
         for victim in victims:

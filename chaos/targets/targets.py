@@ -77,7 +77,7 @@ class Brokers(Protocol):
         ...
 
     def pause(self, broker_id: BrokerId) -> None:
-        """Send SIGSTOP."""
+        """Send SIGSTOP and wait until the process stands still."""
         ...
 
     def resume(self, broker_id: BrokerId) -> None:

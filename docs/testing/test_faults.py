@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import signal
 
 import pytest
 from confluent_kafka import KafkaException, Producer
 
+from barnabas.local.forks import ForkedProcess
+from barnabas.local.pausing import pause
 from barnabas.testing import Cluster, RefusedError, UnknownBrokerError, WaitTimeoutError
 
 
@@ -86,13 +87,13 @@ def test_a_fault_that_would_change_nothing_is_refused(cluster):
 
 
 def test_waits_for_a_silent_broker_end(cluster):
-    pid = int((cluster.directory / "broker-1" / "broker.pid").read_text())
-    os.kill(pid, signal.SIGSTOP)  # the cluster knows nothing of it
+    broker = ForkedProcess(int((cluster.directory / "broker-1" / "broker.pid").read_text()))
+    pause(broker)  # the cluster knows nothing of it
     try:
         with pytest.raises(WaitTimeoutError, match=r"tell topics and groups: not within 0\.2 s"):
             cluster.checkpoint(timeout_s=0.2)
     finally:
-        os.kill(pid, signal.SIGCONT)
+        broker.send_signal(signal.SIGCONT)
     with pytest.raises(WaitTimeoutError, match="broker 1 ends after SIGTERM: not within 0 s; broker 1 is"):
         cluster.terminate(1, timeout_s=0)
 

@@ -34,6 +34,7 @@ from barnabas.chaos.nemeses.zookeeper_wire import Connection
 from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.schema.brokers import decode_controller
 from barnabas.local.broker_process import RUNNING, STATE
+from barnabas.local.pausing import pause
 from barnabas.local.ports import free_ports
 from barnabas.local.zookeeper import EmbeddedZooKeeper
 
@@ -183,6 +184,10 @@ class KafkaBroker:
         if self.process is not None:
             self.process.send_signal(number)
 
+    def pause(self) -> None:
+        if self.process is not None:
+            pause(self.process)
+
     def wait(self, timeout_s: float) -> bool:
         if self.process is not None:
             self.process.wait(timeout_s)
@@ -282,6 +287,9 @@ class KafkaCluster:
     def restart(self, broker: int, *, wait: bool) -> None:
         del wait
         self.brokers[broker].start()
+
+    def pause(self, broker: int) -> None:
+        self.brokers[broker].pause()
 
     def resume(self, broker: int) -> None:
         self.brokers[broker].signal(signal.SIGCONT)

@@ -13,6 +13,7 @@ import confluent_kafka.admin
 import kafka
 from confluent_kafka import TopicPartition
 
+from barnabas.local.pausing import pause
 from barnabas.local.waiting import wait_until
 
 PARTITIONS = 6
@@ -140,6 +141,9 @@ class Member:
 
     def signal(self, number):
         self._process.send_signal(number)
+
+    def pause(self):
+        pause(self._process)
 
     def close(self):
         """Let the member close its consumer, and wait for its end."""

@@ -192,7 +192,7 @@ def test_three_members_of_which_one_is_killed_and_one_paused(cluster, topic, mem
     write(cluster, topic)  # the first to join may have read all that was there
     until(lambda: has_committed(2 * RECORDS), "the commits of all three")
     killed.signal(signal.SIGKILL)
-    paused.signal(signal.SIGSTOP)
+    paused.pause()
     write(cluster, topic)
     until(lambda: owners(cluster, topic) == [PARTITIONS], "one member")
     until(lambda: has_committed(3 * RECORDS), "the commits of the member that is left")
