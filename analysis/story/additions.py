@@ -9,11 +9,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from barnabas.analysis.story.brokers import begin_of
+from barnabas.analysis.story.brokers import Absence, begin_of
 from barnabas.analysis.story.certainty import earliest, latest
 from barnabas.analysis.story.controllers import Vacancy, changes_of
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
+from barnabas.analysis.story.intervals import Intervals
 from barnabas.analysis.story.observed import CLOCKS, Observed
 from barnabas.analysis.story.partitions import History
 from barnabas.analysis.story.shortages import Minimums, Period, short_periods, shortage_of
@@ -22,15 +23,20 @@ from barnabas.analysis.story.shortages import Minimums, Period, short_periods, s
 def with_new_controllers(made: Sequence[Incident], observed: Observed) -> list[Incident]:
     """Add each change of the controller to the incident in which the former one left, or as its own."""
     changed = list(made)
+    spans: dict[int, list[tuple[datetime, datetime, tuple[int, Absence]]]] = {}
+    for number, incident in enumerate(made):
+        for each in incident.absences:
+            begin = begin_of(each)
+            span = (begin, latest(each.returned) or begin, (number, each))
+            spans.setdefault(each.broker, []).append(span)
+    absent = {broker: Intervals(each) for broker, each in spans.items()}
     for before, change in changes_of(observed):
         since = change.new.since
+        near = absent[before.broker].near(since, TOGETHER, TOGETHER) if before.broker in absent else []
         fitting = [
             (not each.was_controller, abs(begin_of(each) - since), index)
-            for index, incident in enumerate(changed)
-            for each in incident.absences
-            if each.broker == before.broker
-            and (each.was_controller or not change.unseen)
-            and begin_of(each) - TOGETHER <= since <= (latest(each.returned) or begin_of(each)) + TOGETHER
+            for index, each in near
+            if each.was_controller or not change.unseen
         ]
         if fitting:
             *_, index = min(fitting)
@@ -44,8 +50,9 @@ def with_new_controllers(made: Sequence[Incident], observed: Observed) -> list[I
 def with_vacancies(made: Sequence[Incident], found: Iterable[Vacancy]) -> list[Incident]:
     """Add each time without an active controller to the incident during which it began, or as its own."""
     changed = list(made)
+    times = _times(made)
     for each in found:
-        index = _latest_during(changed, each.since)
+        index = _latest_during(made, times, each.since)
         if index is not None:
             changed[index] = replace(changed[index], vacancies=(*changed[index].vacancies, each))
         else:
@@ -61,12 +68,13 @@ def with_shortages(
     periods = sorted(
         (period for story in stories for period in short_periods(story)), key=lambda each: each[1][0].since
     )
+    times = _times(made)
     taken: dict[int, list[Period]] = {}
     free: list[list[Period]] = []
     for story, steps in periods:
-        fitting = [index for index, incident in enumerate(made) if _is_during(incident, steps[0].since)]
+        fitting = times.near(steps[0].since, CLOCKS, TOGETHER)
         if fitting:
-            taken.setdefault(fitting[-1], []).append((story, steps))
+            taken.setdefault(max(fitting), []).append((story, steps))
         elif free and steps[0].since <= free[-1][-1][1][0].since + TOGETHER:
             free[-1].append((story, steps))
         else:
@@ -87,10 +95,11 @@ def with_shortages(
 
 def with_unclean(made: Sequence[Incident], found: Sequence[UncleanElection]) -> list[Incident]:
     """Add each unclean election to the latest incident that it belongs to, or those left as one incident."""
+    times = _times(made)
     taken: dict[int, list[UncleanElection]] = {}
     free: list[UncleanElection] = []
     for each in sorted(found, key=lambda each: (each.time, each.life)):
-        index = _latest_during(made, each.time)
+        index = _latest_during(made, times, each.time)
         if index is not None:
             taken.setdefault(index, []).append(each)
         else:
@@ -102,18 +111,24 @@ def with_unclean(made: Sequence[Incident], found: Sequence[UncleanElection]) -> 
     return changed
 
 
-def _latest_during(made: Sequence[Incident], time: datetime) -> int | None:
+def _latest_during(made: Sequence[Incident], times: Intervals[int], time: datetime) -> int | None:
     """Return the index of the incident to which what began at a time belongs, the latest of several."""
-    fitting = [(incident.since, index) for index, incident in enumerate(made) if _is_during(incident, time)]
+    fitting = [(made[index].since, index) for index in times.near(time, CLOCKS, TOGETHER)]
     return max(fitting)[1] if fitting else None
 
 
-def _is_during(incident: Incident, time: datetime) -> bool:
-    if not incident.absences and not incident.costs:
-        return False
+def _times(made: Sequence[Incident]) -> Intervals[int]:
+    """Return the times of the incidents that others may belong to, with their indexes."""
+    return Intervals(
+        (*_span(incident), index)
+        for index, incident in enumerate(made)
+        if incident.absences or incident.costs
+    )
+
+
+def _span(incident: Incident) -> tuple[datetime, datetime]:
     begins = [each.stopping or earliest(each.gone) or incident.since for each in incident.absences]
-    since = min(begins, default=incident.since)
     # Of an incident whose end is not known, the last moment that is.
     known = (latest(each.returned) or begin_of(each) for each in incident.absences)
     last = incident.until or max(known, default=incident.since)
-    return since - CLOCKS <= time <= last + TOGETHER
+    return min(begins, default=incident.since), last

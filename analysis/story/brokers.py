@@ -73,7 +73,7 @@ class Absence:
     lines: Lines = ()
 
 
-_OWN_LOG = frozenset((*STOP, *HANDOVER, *STARTS, *SERVES, *ENDS, BrokerKind.CONFIGURED))
+_OWN_LOG = (*STOP, *HANDOVER, *STARTS, *SERVES, *ENDS, BrokerKind.CONFIGURED)
 
 _OF_DIRECTORY = timedelta(seconds=30)
 """The longest time from the failure of a log directory until a controller has moved what lay there."""
@@ -106,7 +106,7 @@ def _absence(broker: int, run: Run, observed: Observed) -> Absence:
     start = run.first(What.START)
     gone_lines = [line for what, line in run.marks if what is What.GONE and line.broker != broker]
     noticed = gone_lines[0] if gone_lines else None
-    has_own_log = any(line.subject == broker and line.kind in _OWN_LOG for line in observed.brokers)
+    has_own_log = bool(observed.about(broker, *_OWN_LOG))
     first = min(line.time for line in (start, noticed, run.marks[0][1]) if line is not None)
     alive = lives_on(broker, run, start, noticed, observed)
     gone, proof = when_gone(broker, run, first, observed, is_alive=alive)
@@ -174,17 +174,18 @@ def _was_cut_off(broker: int, time: datetime, observed: Observed) -> bool:
 
     It says so itself, or another broker was elected in its place as the controller.
     """
-    own = [
-        line
-        for line in observed.brokers
-        if line.subject == broker == line.broker and line.time <= time + CLOCKS
-    ]
-    if any(line.kind == BrokerKind.SESSION_SILENT and time - CONTACT_WINDOW <= line.time for line in own):
+    since, until = time - CONTACT_WINDOW, time + CLOCKS
+    silences = observed.about_within(broker, BrokerKind.SESSION_SILENT, since, until)
+    if any(line.broker == broker for line in silences):
         return True
     return any(
         before.broker == broker != after.broker and after.epoch == before.epoch + 1
-        and time - CONTACT_WINDOW <= after.since <= time + CLOCKS
-        and not any(line.kind in (*STARTS, *STOP, *ENDS) and before.since <= line.time for line in own)
+        and since <= after.since <= until
+        and not any(
+            line.broker == broker
+            for kind in (*STARTS, *STOP, *ENDS)
+            for line in observed.about_within(broker, kind, before.since, until)
+        )
         for before, after in pairwise(observed.controllers)
     )  # fmt: skip
 
@@ -199,19 +200,12 @@ def failed_directory(broker: int, time: datetime, observed: Observed) -> BrokerL
     The broker's own line names the directory, so it comes before a controller's. What happens after the
     broker's next start is not because of the failure.
     """
-    failures = [
-        line
-        for line in observed.failed_directories.get(broker, ())
-        if time - _OF_DIRECTORY <= line.time <= time + CLOCKS
-    ]
-    if not failures:
+    if not observed.about(broker, BrokerKind.DIRECTORY_FAILED):
         return None
-    starts = (
-        line.time
-        for line in observed.brokers
-        if line.kind == BrokerKind.STARTING and line.subject == broker and line.time <= time
-    )
-    started = max(starts, default=time - _OF_DIRECTORY)
+    since, until = time - _OF_DIRECTORY, time + CLOCKS
+    failures = observed.about_within(broker, BrokerKind.DIRECTORY_FAILED, since, until)
+    starts = observed.about_within(broker, BrokerKind.STARTING, since, time)
+    started = starts[-1].time if starts else since
     left = (line for line in failures if line.time >= started)
     return min(left, key=lambda line: (line.role == "controller", line.time), default=None)
 

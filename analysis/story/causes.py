@@ -65,7 +65,7 @@ def lives_on(
     if fenced and unfenced and unfenced[0].broker_epoch in _epochs_at(broker, fenced[0], observed):
         return unfenced[0].line
     # Without the broker's own starts, a registration may be that of a new process.
-    starts = any(each.kind in STARTS and each.subject == broker for each in observed.brokers)
+    starts = observed.about(broker, *STARTS)
     return own_again[0].line if own_again and noticed is not None and starts else None
 
 
@@ -77,10 +77,10 @@ def _epochs_at(broker: int, fenced: BrokerLine, observed: Observed) -> set[int]:
     """
     epochs = [
         (line.time, line.broker_epoch)
-        for line in observed.brokers
-        if line.subject == broker and line.broker_epoch is not None and line.kind in _WITH_EPOCH
-        and line.time <= fenced.time
-    ]  # fmt: skip
+        for kind in _WITH_EPOCH
+        for line in observed.about_within(broker, kind, None, fenced.time)
+        if line.broker_epoch is not None
+    ]
     return {max(epochs, default=(fenced.time, _NO_EPOCH))[1], fenced.broker_epoch or _NO_EPOCH}
 
 
@@ -139,10 +139,8 @@ def _in_contact(broker: int, last: datetime | None, first: datetime, observed: O
     """
     silences = [
         line.time if line.duration_ms is None else _last_contact(line)
-        for line in observed.brokers
-        if line.kind == BrokerKind.SESSION_SILENT and line.subject == broker
-        and first - CONTACT_WINDOW <= line.time <= first
-    ]  # fmt: skip
+        for line in observed.about_within(broker, BrokerKind.SESSION_SILENT, first - CONTACT_WINDOW, first)
+    ]
     if last is None or not silences or min(silences) > last:
         return last
     return None
@@ -150,22 +148,21 @@ def _in_contact(broker: int, last: datetime | None, first: datetime, observed: O
 
 def _stood_still(contact: BrokerLine, observed: Observed) -> bool:
     """Return whether a survivor was cut off or stood still itself, so that it may have noticed late."""
+    since, until = contact.time - CONTACT_WINDOW, contact.time + CLOCKS
     return any(
-        line.kind in (BrokerKind.SESSION_SILENT, BrokerKind.SESSION_EXPIRED)
-        and line.broker == contact.broker and line.subject == line.broker
-        and contact.time - CONTACT_WINDOW <= line.time <= contact.time + CLOCKS
-        for line in observed.brokers
-    )  # fmt: skip
+        line.broker == contact.broker
+        for kind in (BrokerKind.SESSION_SILENT, BrokerKind.SESSION_EXPIRED)
+        for line in observed.about_within(contact.broker, kind, since, until)
+    )
 
 
 def _silence(broker: int, first: datetime, observed: Observed) -> BrokerLine | None:
     """Return the broker's own line that ZooKeeper was silent while, or until, the cluster gave it up."""
     silences = (
         line
-        for line in observed.brokers
-        if line.kind == BrokerKind.SESSION_SILENT and line.subject == broker and line.duration_ms is not None
-        and _last_contact(line) <= first <= line.time + CONTACT_WINDOW
-    )  # fmt: skip
+        for line in observed.about_within(broker, BrokerKind.SESSION_SILENT, first - CONTACT_WINDOW, None)
+        if line.duration_ms is not None and _last_contact(line) <= first
+    )
     return max(silences, key=_last_contact, default=None)
 
 
@@ -179,10 +176,9 @@ def _contacts(broker: int, last: datetime | None, first: datetime, observed: Obs
     since = first - CONTACT_WINDOW if last is None else max(last, first - CONTACT_WINDOW)
     return [
         line
-        for line in observed.brokers
-        if line.kind == BrokerKind.CONTACT_LOST and line.subject == broker and line.broker != broker
-        and since < line.time <= first
-    ]  # fmt: skip
+        for line in observed.about_within(broker, BrokerKind.CONTACT_LOST, since, first)
+        if line.broker != broker and since < line.time
+    ]
 
 
 def why_gone(

@@ -82,22 +82,16 @@ Duration = Fact[timedelta] | Bound[timedelta] | Unknown
 
 def earliest(instant: Instant) -> datetime | None:
     """Return the earliest moment that the lines allow; None if there is none."""
-    match instant:
-        case Fact(value=value):
-            return value
-        case Bound(at_least=value):
-            return value
-    return None
+    if isinstance(instant, Fact):
+        return instant.value
+    return instant.at_least if isinstance(instant, Bound) else None
 
 
 def latest(instant: Instant) -> datetime | None:
     """Return the latest moment that the lines allow; None if there is none."""
-    match instant:
-        case Fact(value=value):
-            return value
-        case Bound(at_most=value):
-            return value
-    return None
+    if isinstance(instant, Fact):
+        return instant.value
+    return instant.at_most if isinstance(instant, Bound) else None
 
 
 def by(instant: Instant) -> datetime:

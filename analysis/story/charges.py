@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from barnabas.analysis.story.brokers import Absence, begin_of, failed_directory
 from barnabas.analysis.story.causes import ORDERLY, Cause
 from barnabas.analysis.story.certainty import earliest, latest, moment
+from barnabas.analysis.story.intervals import Intervals
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
 from barnabas.analysis.story.partitions import Outage
 from barnabas.cluster.model.statechange import Kind
 
 _LATE = timedelta(seconds=10)
 """The longest time after a broker's return in which brokers of KRaft log the loss of its leaders."""
+
+
+class _Span(NamedTuple):
+    """The number of an absence, and its begin and end."""
+
+    number: int
+    begin: datetime
+    end: datetime | None
 
 
 def shown_by(outage: Outage, observed: Observed) -> list[BrokerLine]:
@@ -36,27 +46,38 @@ def shown_by(outage: Outage, observed: Observed) -> list[BrokerLine]:
     return [gone, gone._replace(time=back, kind=Kind.LEADER_AND_ISR_SENDING, line=line)]
 
 
-def charged_to(outage: Outage, found: Sequence[Absence]) -> int | None:
-    """Return the absence because of which a partition lost its leader."""
-    time = latest(outage.begin)
-    if outage.leader_before is None or time is None:
-        return None
-    distances = [
-        (_distance(absence, time), -index)
-        for index, absence in enumerate(found)
-        if absence.broker == outage.leader_before
-    ]
-    nearest = min(distances, default=None)
-    return None if nearest is None or nearest[0] > (_LATE if outage.is_late else CLOCKS) else -nearest[1]
+class Charging:
+    """The absences, to find the one because of which a partition lost its leader.
+
+    Args:
+        found: The absences.
+    """
+
+    def __init__(self, found: Iterable[Absence]) -> None:
+        spans: dict[int, list[tuple[datetime, datetime | None, _Span]]] = {}
+        for index, absence in enumerate(found):
+            # A broker that stops loses its leaders before its process ends.
+            known = [each for each in (absence.stopping, earliest(absence.gone)) if each is not None]
+            begin, end = min(known, default=begin_of(absence)), latest(absence.returned)
+            spans.setdefault(absence.broker, []).append((begin, end, _Span(index, begin, end)))
+        self._spans = {broker: Intervals(each) for broker, each in spans.items()}
+
+    def charged_to(self, outage: Outage) -> int | None:
+        """Return the index of the absence of the lost leader; None if it was not gone.
+
+        The lines of a controller may be a little earlier or later than the absence.
+        """
+        time = latest(outage.begin)
+        if outage.leader_before not in self._spans or time is None:
+            return None
+        most = _LATE if outage.is_late else CLOCKS
+        near = self._spans[outage.leader_before].near(time, most, most)
+        distances = [(_distance(each, time), -each.number) for each in near]
+        return -min(distances)[1] if distances else None
 
 
-def _distance(absence: Absence, time: datetime) -> timedelta:
-    """Return how far a moment is from an absence; a controller's lines may be a little earlier or later."""
-    # A broker that stops loses its leaders before its process ends.
-    known = [each for each in (absence.stopping, earliest(absence.gone)) if each is not None]
-    begin = min(known, default=begin_of(absence))
-    end = latest(absence.returned)
-    return max(begin - time, timedelta(0) if end is None else time - end, timedelta(0))
+def _distance(span: _Span, time: datetime) -> timedelta:
+    return max(span.begin - time, timedelta(0) if span.end is None else time - span.end, timedelta(0))
 
 
 def refined(outage: Outage, absence: Absence) -> Outage:

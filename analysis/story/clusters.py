@@ -13,6 +13,8 @@ from barnabas.analysis.story.observed import BrokerLine
 _START = timedelta(minutes=1)
 """The longest time from the first line of a process to the one with which it starts as a broker."""
 
+_KINDS = (BrokerKind.NODE_STARTING, BrokerKind.STARTING, BrokerKind.CLUSTER_NAMED)
+
 
 class Beginning(NamedTuple):
     """The first start of a broker in another cluster than before.
@@ -39,7 +41,8 @@ def beginnings(lines: Iterable[BrokerLine]) -> list[Beginning]:
     found: list[Beginning] = []
     named: dict[int, BrokerLine] = {}
     starts: dict[int, datetime] = {}
-    for line in sorted(lines, key=lambda each: (each.time, each.line)):
+    own = (each for each in lines if each.kind in _KINDS)
+    for line in sorted(own, key=lambda each: (each.time, each.line)):
         broker = line.subject
         if broker is None:
             continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import NamedTuple
@@ -55,20 +55,15 @@ def changes_of(observed: Observed) -> Iterator[tuple[Controller, ControllerChang
     for before, after in pairwise(observed.controllers):
         if before.broker == after.broker or after.epoch <= before.epoch:
             continue
-        resigned = _resigned(before, after, observed.brokers)
+        resigned = _resigned(before, after, observed)
         own = () if resigned is None else (resigned.line,)
         new = after._replace(lines=(*after.lines, *own, *before.lines))
         yield before, ControllerChange(new, before.broker, after.epoch - before.epoch - 1, resigned)
 
 
-def _resigned(before: Controller, after: Controller, lines: Iterable[BrokerLine]) -> BrokerLine | None:
-    own = (
-        line
-        for line in lines
-        if line.kind == BrokerKind.CONTROLLER_RESIGNED
-        and line.subject == before.broker
-        and before.since <= line.time <= after.since
-    )
+def _resigned(before: Controller, after: Controller, observed: Observed) -> BrokerLine | None:
+    kind = BrokerKind.CONTROLLER_RESIGNED
+    own = observed.about_within(before.broker, kind, before.since, after.since)
     return max(own, key=lambda line: line.time, default=None)
 
 
@@ -77,7 +72,8 @@ def vacancies(lines: Sequence[BrokerLine]) -> Iterator[Vacancy]:
     first: BrokerLine | None = None
     lost: BrokerLine | None = None
     has_been = False
-    for line in sorted(lines, key=lambda each: (each.time, each.line)):
+    own = (each for each in lines if each.kind in (BrokerKind.NO_CONTROLLER, *_ACTIVE))
+    for line in sorted(own, key=lambda each: (each.time, each.line)):
         if line.kind == BrokerKind.NO_CONTROLLER and has_been:
             first = first or line
             # The line about a lost majority is the one without an epoch: it is not about an election.

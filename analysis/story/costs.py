@@ -102,19 +102,14 @@ def _together(durations: Sequence[Duration]) -> Duration:
 
 
 def _most(duration: Duration) -> timedelta | None:
-    match duration:
-        case Fact(value=value):
-            return value
-        case Bound(at_most=value):
-            return value
-    return None
+    if isinstance(duration, Fact):
+        return duration.value
+    return duration.at_most if isinstance(duration, Bound) else None
 
 
 def least(duration: Duration) -> timedelta:
     """Return the proven part of a duration."""
-    match duration:
-        case Fact(value=value):
-            return value
-        case Bound(at_least=value) if value is not None:
-            return value
-    return timedelta(0)
+    if isinstance(duration, Fact):
+        return duration.value
+    known = duration.at_least if isinstance(duration, Bound) else None
+    return timedelta(0) if known is None else known

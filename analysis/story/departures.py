@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 
@@ -11,8 +11,7 @@ from barnabas.analysis.story.causes import ORDERLY
 from barnabas.analysis.story.certainty import earliest, latest
 from barnabas.analysis.story.costs import costs_of
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
-from barnabas.analysis.story.nodes import brokers_of
-from barnabas.analysis.story.observed import Observed
+from barnabas.analysis.story.nodes import Members
 from barnabas.analysis.story.partitions import Outage
 
 _ROLLING = timedelta(minutes=10)
@@ -41,28 +40,34 @@ def groups_of(found: Sequence[Absence]) -> list[list[int]]:
 
 
 def departure(
-    group: Sequence[int], found: Sequence[Absence], charged: dict[int, list[Outage]], observed: Observed
+    group: Sequence[int], found: Sequence[Absence], charged: Mapping[int, Sequence[Outage]], known: Members
 ) -> Incident:
-    """Return the incident of absences that belong together, with the outages that are charged to them."""
+    """Return the incident of absences that belong together, with the outages that are charged to them.
+
+    Args:
+        group: The indexes of the absences in ``found``.
+        found: All absences.
+        charged: The outages by the index of the absence.
+        known: The members of the cluster.
+    """
     members = tuple(found[index] for index in group)
     outages = [(found[index].broker, outage) for index in group for outage in charged.get(index, ())]
     costs = costs_of(outages)
     ends = [latest(each.returned) for each in members]
-    known = [end for end in ends if end is not None]
+    dated = [end for end in ends if end is not None]
     return Incident(
-        kind=_kind(members, observed),
+        kind=_kind(members, known),
         since=min(begin_of(each) for each in members),
-        until=max(known) if len(known) == len(ends) else None,
+        until=max(dated) if len(dated) == len(ends) else None,
         absences=members,
         costs=costs,
     )
 
 
-def _kind(members: Sequence[Absence], observed: Observed) -> IncidentKind:
+def _kind(members: Sequence[Absence], known: Members) -> IncidentKind:
     brokers = {each.broker for each in members}
-    known = brokers_of(observed)
-    is_all = len(brokers) > 1 or any(line.live for line in observed.brokers)
-    if is_all and brokers >= known and _all_at_once(members, known):
+    is_all = len(brokers) > 1 or known.are_listed
+    if is_all and brokers >= known.brokers and _all_at_once(members, known.brokers):
         return IncidentKind.WHOLE_CLUSTER
     if len(brokers) == 1:
         return IncidentKind.DEPARTURE
@@ -85,7 +90,7 @@ def _are_apart(members: Sequence[Absence]) -> bool:
     )
 
 
-def _all_at_once(members: Sequence[Absence], brokers: set[int]) -> bool:
+def _all_at_once(members: Sequence[Absence], brokers: frozenset[int]) -> bool:
     """Return whether at some moment every broker was gone."""
     times = [begin_of(each) for each in members]
     return any(brokers <= {each.broker for each in members if is_gone(each, time)} for time in times)

@@ -19,17 +19,17 @@ from barnabas.analysis.story.additions import (
 from barnabas.analysis.story.brokers import absences, failed_directory
 from barnabas.analysis.story.causes import ORDERLY
 from barnabas.analysis.story.certainty import latest
-from barnabas.analysis.story.charges import charged_to, refined, shown_by
+from barnabas.analysis.story.charges import Charging, refined, shown_by
 from barnabas.analysis.story.clusters import Beginning, beginnings
 from barnabas.analysis.story.controllers import vacancies
 from barnabas.analysis.story.costs import costs_of
 from barnabas.analysis.story.departures import departure, groups_of
 from barnabas.analysis.story.elections import unclean_elections
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
-from barnabas.analysis.story.nodes import only_controllers
+from barnabas.analysis.story.nodes import members_of
 from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.partitions import Gap, History, Outage, histories
-from barnabas.analysis.story.restarts import with_restarts, without_dead_leaders
+from barnabas.analysis.story.restarts import departed, with_restarts, without_dead_leaders
 from barnabas.analysis.story.shortages import minimums_of
 from barnabas.analysis.story.tenures import with_controllers
 from barnabas.analysis.story.troubles import troubles_of
@@ -41,17 +41,20 @@ def incidents(observed: Observed) -> list[Incident]:
     shown = [line for story in stories for outage in story.outages for line in shown_by(outage, observed)]
     seen = replace(observed, brokers=(*observed.brokers, *shown))
     found = with_controllers(absences(seen), observed.controllers)
-    stories = [without_dead_leaders(with_restarts(story, found), found) for story in stories]
+    gone = departed(found)
+    stories = [without_dead_leaders(with_restarts(story, gone), gone) for story in stories]
+    charging = Charging(found)
     charged: dict[int, list[Outage]] = {}
     free: list[Outage] = []
     for story in stories:
         for outage in story.outages:
-            index = charged_to(outage, found)
+            index = charging.charged_to(outage)
             if index is None:
                 free.append(outage)
             else:
                 charged.setdefault(index, []).append(refined(outage, found[index]))
-    made = [departure(group, found, charged, observed) for group in groups_of(found)]
+    members = members_of(observed)
+    made = [departure(group, found, charged, members) for group in groups_of(found)]
     made.extend(leaderless(free, observed))
     made = with_new_controllers(made, observed)
     made = with_vacancies(made, vacancies(observed.brokers))
@@ -59,9 +62,12 @@ def incidents(observed: Observed) -> list[Incident]:
     made = with_unclean(made, list(unclean_elections(observed.states)))
     made.extend(_unseen(stories))
     made.extend(_other_clusters(beginnings(observed.brokers)))
-    only = only_controllers(observed)
     whole = (
-        replace(each, only_controllers=only, troubles=tuple(troubles_of(each.absences, observed)))
+        replace(
+            each,
+            only_controllers=members.only_controllers,
+            troubles=tuple(troubles_of(each.absences, observed)),
+        )
         for each in made
     )
     return sorted(whole, key=_rank)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import NamedTuple
+
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
-from barnabas.analysis.story.observed import Observed
+from barnabas.analysis.story.observed import BrokerLine, Observed
 
 _OF_KRAFT = (
     BrokerKind.BROKER_REGISTERED, BrokerKind.BROKER_UNREGISTERED, BrokerKind.BROKER_FENCED,
@@ -14,11 +17,31 @@ _OF_KRAFT = (
 _CONTROLLER = ("process.roles=[controller]", "process.roles=controller")
 
 
-def brokers_of(observed: Observed) -> set[int]:
-    """Return the brokers that the lines name; all of them, if a controller's list names them.
+class Members(NamedTuple):
+    """The members of a cluster.
 
-    A controller of KRaft need not be a broker; ZooKeeper's is one.
+    Attributes:
+        brokers: The brokers that the lines name.
+        are_listed: Whether a controller's list names them, so that these are all of them.
+        only_controllers: The nodes that are controllers by their settings, or by a start without a broker's
+            line.
     """
+
+    brokers: frozenset[int]
+    are_listed: bool
+    only_controllers: frozenset[int]
+
+
+def members_of(observed: Observed) -> Members:
+    """Return the members of the cluster, as far as the lines name them."""
+    brokers = _brokers_of(observed)
+    return Members(
+        brokers, any(line.live for line in observed.brokers), _controllers_of(observed.brokers) - brokers
+    )
+
+
+def _brokers_of(observed: Observed) -> frozenset[int]:
+    """Return the brokers; a controller of KRaft need not be one, ZooKeeper's is one."""
     is_kraft = any(
         line.kind in (*_OF_KRAFT, BrokerKind.NODE_STARTED)
         or any(each.startswith("process.roles=") for each in line.settings)
@@ -31,16 +54,15 @@ def brokers_of(observed: Observed) -> set[int]:
             known.add(line.subject)
     for state in observed.states:
         known.update(state.replicas or ())
-    return known
+    return frozenset(known)
 
 
-def only_controllers(observed: Observed) -> frozenset[int]:
-    """Return the nodes that are controllers by their settings, or by a start without a broker's line."""
+def _controllers_of(lines: Iterable[BrokerLine]) -> frozenset[int]:
     known: set[int] = set()
-    for line in observed.brokers:
+    for line in lines:
         if line.subject is not None and (
             line.kind == BrokerKind.NODE_STARTED
             or (line.kind == BrokerKind.CONFIGURED and any(role in line.settings for role in _CONTROLLER))
         ):
             known.add(line.subject)
-    return frozenset(known - brokers_of(observed))
+    return frozenset(known)

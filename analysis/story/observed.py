@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.certainty import Line, Lines
 
 NO_LEADER = -1
@@ -157,7 +156,6 @@ class Observed:
         deleted: When the topic of a partition's life was deleted.
         settings: The topics' settings in the output of Kafka's tools, which has no times.
         min_insync: min.insync.replicas as given by the operator; None to take it from ``brokers``.
-        failed_directories: The lines of ``brokers`` about failed log directories, by broker and time.
     """
 
     brokers: Sequence[BrokerLine] = ()
@@ -171,21 +169,48 @@ class Observed:
     deleted: Mapping[tuple[str, int, int], datetime] = field(default_factory=dict)
     settings: Sequence[Setting] = ()
     min_insync: int | None = None
-    failed_directories: Mapping[int, Sequence[BrokerLine]] = field(init=False, repr=False, compare=False)
+    _about: Mapping[tuple[int | None, str], Sequence[BrokerLine]] = field(
+        init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
-        """Collect the lines that are looked for once for each outage."""
-        failed: dict[int, list[BrokerLine]] = {}
+        """Group the lines about brokers, which are looked for once for each absence and each outage."""
+        about: dict[tuple[int | None, str], list[BrokerLine]] = {}
         for line in self.brokers:
-            if line.kind == BrokerKind.DIRECTORY_FAILED and line.subject is not None:
-                failed.setdefault(line.subject, []).append(line)
-        object.__setattr__(self, "failed_directories", failed)
+            about.setdefault((line.subject, line.kind), []).append(line)
+        for lines in about.values():
+            lines.sort(key=_time)
+        object.__setattr__(self, "_about", about)
+
+    def about(self, broker: int | None, *kinds: str) -> list[BrokerLine]:
+        """Return the lines of some kinds about a broker, kind by kind, each by time."""
+        return [line for kind in kinds for line in self._about.get((broker, kind), ())]
+
+    def about_within(
+        self, broker: int | None, kind: str, since: datetime | None, until: datetime | None
+    ) -> Sequence[BrokerLine]:
+        """Return the lines of a kind about a broker from one moment to another, by time.
+
+        Args:
+            broker: The broker.
+            kind: The kind.
+            since: The first moment; None for no bound.
+            until: The last moment; None for no bound.
+        """
+        lines = self._about.get((broker, kind), ())
+        first = 0 if since is None else bisect_left(lines, since, key=_time)
+        last = len(lines) if until is None else bisect_right(lines, until, key=_time)
+        return lines[first:last]
 
     def last_spoken(self, broker: int, until: datetime) -> datetime | None:
         """Return the time of the broker's last own line before ``until``."""
         times = self.spoken.get(broker, ())
         index = bisect_left(times, until)
         return times[index - 1] if index else None
+
+
+def _time(line: BrokerLine) -> datetime:
+    return line.time
 
 
 def line_of(row: Row) -> Line:

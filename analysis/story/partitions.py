@@ -6,64 +6,23 @@ therefore have nothing between them; where epochs jump, what happened is unknown
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import pairwise, zip_longest
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from barnabas.analysis.story.certainty import Fact, Instant, Line, Lines, Unknown, latest, moment
+from barnabas.analysis.story.leaderships import Leadership, leaderships
 from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, LedAgain, Mark, Observed, Refusal, State
+
+M = TypeVar("M", Mark, LedAgain)
 
 Life = tuple[str, int, int]
 """A partition's incarnation: topic, partition, and how often its topic was created before."""
 
-_OFFLINE = ("OfflinePartition", "Offline")
-
 _UNSEEN = "the states in between are missing"
-
-_SENT = timedelta(seconds=5)
-"""The longest time from a controller's decision to its first request about it."""
-
-
-class Leadership(NamedTuple):
-    """A leader in a leader epoch, put together from all lines about it.
-
-    Attributes:
-        leader: The leader; -1 for none.
-        epoch: The leader epoch; None for releases up to 1.0 of which only decisions are logged.
-        decided: When a controller logged it; None if no such line exists.
-        elected: When a controller logged the election itself. A controller that takes a replica offline logs
-            the state that it leaves, too, which may be long after the election.
-        first_logged: The first line about it.
-        led_at: When the leader logged that it leads.
-        was_offline: Whether the controller says that there was no leader just before.
-        removed: The replica whose removal led to it.
-        isr: The ISR at its begin.
-        version: The lowest version (zkVersion or partition epoch) known of it.
-        last_version: The highest version known of it.
-        controller_epoch: The epoch of the controller that decided.
-        line: The best line.
-    """
-
-    leader: int
-    epoch: int | None
-    decided: datetime | None
-    elected: datetime | None
-    first_logged: datetime
-    led_at: datetime | None
-    was_offline: bool
-    removed: int | None
-    isr: tuple[int, ...] | None
-    version: int | None
-    last_version: int | None
-    controller_epoch: int | None
-    line: Line
-
-    @property
-    def since(self) -> datetime:
-        """Return the election, or the first line about it."""
-        return self.first_logged if self.decided is None else self.decided
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,11 +144,26 @@ def _time(mark: Mark | LedAgain) -> datetime:
     return mark.time
 
 
+def _within(marks: Sequence[M], since: datetime | None, until: datetime | None) -> Sequence[M]:
+    """Return the marks from one moment to another, both included; None is no bound."""
+    first = 0 if since is None else bisect_left(marks, since, key=_time)
+    return marks[first : len(marks) if until is None else bisect_right(marks, until, key=_time)]
+
+
+def _between(marks: Sequence[M], since: datetime, until: datetime | None) -> Sequence[M]:
+    """Return the marks after one moment and before another, both excluded; None is no bound."""
+    first = bisect_right(marks, since, key=_time)
+    return marks[first : len(marks) if until is None else bisect_left(marks, until, key=_time)]
+
+
 def _history(
     life: Life, elected: Sequence[Leadership], states: Sequence[State], marks: Sequence[Mark],
     led_again: Sequence[LedAgain],
 ) -> History:  # fmt: skip
-    found = [_with_own_line(each, led_again) for each in elected]
+    own: dict[tuple[int, int | None], datetime] = {}
+    for again in led_again:
+        own.setdefault((again.leader, again.leader_epoch), again.time)
+    found = [_with_own_line(each, own) for each in elected]
     gaps = [gap for before, after in pairwise(found) for gap in _gap(life, before, after)]
     outages = [
         _led_before(outage, found[index - 1 : index + 1], led_again)
@@ -225,70 +199,12 @@ def _is_refused(own: Leadership, after: Leadership | None, refusals: Iterable[Re
     )
 
 
-def _with_own_line(leadership: Leadership, led_again: Iterable[LedAgain]) -> Leadership:
-    if leadership.led_at is not None:
+def _with_own_line(leadership: Leadership, own: Mapping[tuple[int, int | None], datetime]) -> Leadership:
+    """Add when the leader logged that it leads, from the first such lines by leader and leader epoch."""
+    led_at = own.get((leadership.leader, leadership.epoch))
+    if leadership.led_at is not None or led_at is None:
         return leadership
-    own = (
-        each.time
-        for each in led_again
-        if (each.leader, each.leader_epoch) == (leadership.leader, leadership.epoch)
-    )
-    return leadership._replace(led_at=next(own, None))
-
-
-def leaderships(states: Sequence[State]) -> list[Leadership]:
-    """Merge the states of one incarnation into its leaderships, in their order."""
-    known = [each for each in states if each.leader >= NO_LEADER]
-    merged: dict[tuple[object, ...], list[State]] = {}
-    if any(each.leader_epoch is not None for each in known):
-        for state in known:
-            if state.leader_epoch is not None:
-                merged.setdefault((state.leader_epoch, state.leader), []).append(state)
-        _add_decisions(merged.values(), [each for each in known if each.leader_epoch is None])
-    else:
-        # Without epochs only the time separates one decision from the next.
-        for state in known:
-            merged.setdefault((state.first_logged, state.leader), []).append(state)
-    found = [_leadership(each) for each in merged.values()]
-    return sorted(found, key=lambda each: (each.epoch if each.epoch is not None else 0, each.since))
-
-
-def _add_decisions(merged: Iterable[list[State]], decisions: Sequence[State]) -> None:
-    """Add decisions without an epoch (releases up to 1.0) to the states that were sent right after them."""
-    by_time = sorted(merged, key=lambda each: min(state.first_logged for state in each))
-    for decision in decisions:
-        for states in by_time:
-            sent = min(state.first_logged for state in states)
-            if (
-                states[0].leader == decision.leader
-                and decision.first_logged <= sent <= decision.first_logged + _SENT
-            ):
-                epoch, controller = states[0].leader_epoch, states[0].controller_epoch
-                states.append(decision._replace(leader_epoch=epoch, controller_epoch=controller))
-                break
-
-
-def _leadership(states: Sequence[State]) -> Leadership:
-    by_version = sorted(states, key=lambda each: (each.version is None, each.version or 0, each.first_logged))
-    decided = min((each.decided for each in states if each.decided is not None), default=None)
-    elections = (each.decided for each in states if each.removed is None or each.was is not None)
-    best = min(states, key=lambda each: (each.decided is None, each.first_logged))
-    versions = [each.version for each in states if each.version is not None]
-    return Leadership(
-        leader=best.leader,
-        epoch=best.leader_epoch,
-        decided=decided,
-        elected=min((each for each in elections if each is not None), default=None),
-        first_logged=min(each.first_logged for each in states),
-        led_at=min((each.led_at for each in states if each.led_at is not None), default=None),
-        was_offline=any(each.was in _OFFLINE for each in states),
-        removed=next((each.removed for each in by_version if each.removed is not None), None),
-        isr=by_version[0].isr,
-        version=min(versions, default=None),
-        last_version=max(versions, default=None),
-        controller_epoch=best.controller_epoch,
-        line=best.line,
-    )
+    return leadership._replace(led_at=led_at)
 
 
 def _jump(before: Leadership, after: Leadership) -> int | None:
@@ -315,14 +231,11 @@ def _ended(life: Life, found: Sequence[Leadership], index: int, marks: Sequence[
         end = led(after)
         if not is_next:
             end = moment(None, None if after.leader == NO_LEADER else latest(end), end.lines, _UNSEEN)
-        outage = _without(life, found, index - 1, max(after.since, before.since), marks)
-        leader = after.leader if is_next else None
-        return [replace(outage, end=end, leader_after=leader, lines=(*outage.lines, *end.lines))]
+        shown, leader = max(after.since, before.since), after.leader if is_next else None
+        return [_without(life, found, index - 1, marks, shown=shown, end=end, leader_after=leader)]
     if after.leader == NO_LEADER or not after.was_offline:
         return []
-    earlier = [
-        mark for mark in marks if mark.time <= after.since and (before is None or before.since <= mark.time)
-    ]
+    earlier = _within(marks, None if before is None else before.since, after.since)
     # With consecutive epochs the first mark is of this outage; without epochs only the last one surely is.
     noticed = (earlier[:1] if jump == 1 else earlier[-1:] if jump is None else [])[:1]
     at_most = noticed[0].time if noticed else after.since
@@ -340,21 +253,21 @@ def _ended(life: Life, found: Sequence[Leadership], index: int, marks: Sequence[
     ]
 
 
-def _led_before(outage: Outage, pair: Sequence[Leadership], led_again: Iterable[LedAgain]) -> Outage:
+def _led_before(outage: Outage, pair: Sequence[Leadership], led_again: Sequence[LedAgain]) -> Outage:
     """End an outage where its leader says that it leads in its old leader epoch, before its election."""
     begin, end = latest(outage.begin), latest(outage.end)
     if len(pair) < 2 or pair[0].leader != pair[1].leader or begin is None or end is None:
         return outage
-    for each in led_again:
-        own = (each.leader, each.leader_epoch) == (pair[0].leader, pair[0].epoch)
-        if own and begin < each.time < end:
+    for each in _between(led_again, begin, end):
+        if (each.leader, each.leader_epoch) == (pair[0].leader, pair[0].epoch):
             return replace(outage, end=Fact(each.time, (each.line,)))
     return outage
 
 
 def _without(
-    life: Life, found: Sequence[Leadership], index: int, shown: datetime | None, marks: Sequence[Mark]
-) -> Outage:
+    life: Life, found: Sequence[Leadership], index: int, marks: Sequence[Mark], *,
+    shown: datetime | None, end: Instant, leader_after: int | None,
+) -> Outage:  # fmt: skip
     """Return the outage of which the leadership at ``index``, without a leader, is the last one known."""
     while index and found[index - 1].leader == NO_LEADER and _jump(found[index - 1], found[index]) == 1:
         index -= 1
@@ -362,36 +275,32 @@ def _without(
     lost = none.removed
     if lost is None and before is not None and _jump(before, none) == 1:
         lost = before.leader
-    failed = [
-        mark
-        for mark in marks
-        if mark.reason and none.since - CLOCKS <= mark.time and (shown is None or mark.time <= shown)
-    ]
+    failed = [mark for mark in _within(marks, none.since - CLOCKS, shown) if mark.reason]
     lines = (none.line, *(mark.line for mark in failed[:1]))
-    end = Unknown("no line shows a later leader")
     begin = moment(None, none.since, (none.line,), "")
     if none.was_offline and before is not None and _jump(before, none) == 1:
         # The leader that was elected could not lead.
-        for mark in [each for each in marks if before.since <= each.time <= none.since][:1]:
+        for mark in _within(marks, before.since, none.since)[:1]:
             begin, lines = moment(None, mark.time, (mark.line,), ""), (*lines, mark.line)
     is_late = none.decided is None
     unseen = before.since if before is not None and (_jump(before, none) or 0) > 1 else None
     return Outage(
-        life, begin, end, lost, None, shown, len(failed), is_late=is_late, lines=lines, unseen=unseen
-    )
+        life, begin, end, lost, leader_after, shown, len(failed), is_late=is_late,
+        lines=(*lines, *end.lines), unseen=unseen,
+    )  # fmt: skip
 
 
 def _lasting(life: Life, found: Sequence[Leadership], marks: Sequence[Mark]) -> list[Outage]:
     """Return the outage after which no line shows a leader."""
+    end = Unknown("no line shows a later leader")
     if found and found[-1].leader == NO_LEADER:
-        return [_without(life, found, len(found) - 1, None, marks)]
+        return [_without(life, found, len(found) - 1, marks, shown=None, end=end, leader_after=None)]
     late = [mark for mark in marks if not found or mark.time > found[-1].since]
     if not late:
         return []
     failed = sum(mark.reason is not None for mark in late)
     lost = found[-1].leader if found else None
     begin = moment(None, late[0].time, (late[0].line,), "")
-    end = Unknown("no line shows a later leader")
     return [Outage(life, begin, end, lost, None, failed=failed, lines=(late[0].line,))]
 
 
@@ -407,13 +316,14 @@ def _returned(
         until = None if after is None else after.since
         if before.leader == NO_LEADER or (after is not None and after.was_offline):
             continue
-        failed = [mark for mark in marks if before.since < mark.time and (until is None or mark.time < until)]
+        failed = _between(marks, before.since, until)
+        if not failed:
+            continue
         lines = [
             each
-            for each in led_again
-            if failed and (each.leader, each.leader_epoch) == (before.leader, before.epoch)
-            and failed[-1].time < each.time and (until is None or each.time < until)
-        ]  # fmt: skip
+            for each in _between(led_again, failed[-1].time, until)
+            if (each.leader, each.leader_epoch) == (before.leader, before.epoch)
+        ]
         if lines:
             begin = moment(None, failed[0].time, (failed[0].line,), "")
             end = moment(None, lines[0].time, (lines[0].line,), "")

@@ -6,16 +6,20 @@ leader. Yet the process that led it had ended, and where leader epochs follow ea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
+from typing import NamedTuple
 
 from barnabas.analysis.story.brokers import Absence
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Instant, by, earliest, latest, moment
+from barnabas.analysis.story.intervals import Intervals
+from barnabas.analysis.story.leaderships import Leadership
 from barnabas.analysis.story.observed import CLOCKS, NO_LEADER
-from barnabas.analysis.story.partitions import History, Leadership, Outage, led
+from barnabas.analysis.story.partitions import History, Outage, led
 
 _ELECTION = timedelta(seconds=30)
 """The longest time from a broker's return to its election; a later one is not because of the return."""
@@ -25,21 +29,56 @@ _LAUNCH = timedelta(milliseconds=100)
 """The shortest time between the end of a process and the next one's first line."""
 
 
-def with_restarts(story: History, found: Sequence[Absence]) -> History:
+class Departed(NamedTuple):
+    """The absences that may have taken leaderships, by broker.
+
+    Attributes:
+        ended: Those whose process ended, as lines prove, by the latest moment of the end.
+        away: The times of these in which no other process served yet.
+        fenced: Those that a KRaft controller fenced, while the process lived on.
+    """
+
+    ended: Mapping[int, Sequence[Absence]]
+    away: Mapping[int, Intervals[Absence]]
+    fenced: Mapping[int, Sequence[Absence]]
+
+
+def departed(found: Iterable[Absence]) -> Departed:
+    """Select the absences that may have taken leaderships."""
+    ended: dict[int, list[Absence]] = {}
+    fenced: dict[int, list[Absence]] = {}
+    for each in found:
+        if _has_ended(each) and latest(each.gone) is not None:
+            ended.setdefault(each.broker, []).append(each)
+        if each.cause is Cause.LOST_SESSION and each.spoke is not None:
+            fenced.setdefault(each.broker, []).append(each)
+    away = {
+        broker: Intervals(
+            (_gone(each), back, each) for each in own if (back := earliest(each.returned)) is not None
+        )
+        for broker, own in ended.items()
+    }
+    return Departed({broker: sorted(own, key=_gone) for broker, own in ended.items()}, away, fenced)
+
+
+def _gone(absence: Absence) -> datetime:
+    return by(absence.gone)
+
+
+def with_restarts(story: History, found: Departed) -> History:
     """Add the outages of a partition that the ends of its leaders prove, and that no line shows."""
-    ended = [each for each in found if _has_ended(each)]
-    fenced = [each for each in found if each.cause is Cause.LOST_SESSION and each.spoke is not None]
     hidden = [
         outage
         for before, after in pairwise(story.leaderships)
         if before.epoch is not None and after.epoch == before.epoch + 1
         and before.leader != NO_LEADER != after.leader and not after.was_offline
-        for outage in (*_outage(story, before, after, ended), *_fenced(story, before, after, fenced))
+        for outage in (*_outage(story, before, after, found), *_fenced(story, before, after, found))
     ]  # fmt: skip
     alone = [
         (gap, outage)
         for before, after in pairwise(story.leaderships)
-        for outage in (*_alone(story, before, after, fenced), *_restarted(story, before, after, ended))
+        if _is_only_lost_and_returned(before, after)
+        for outage in (*_alone(story, before, after, found), *_restarted(story, before, after, found))
         for gap in story.gaps
         if gap.lines == (before.line, after.line)
     ]
@@ -53,7 +92,7 @@ def with_restarts(story: History, found: Sequence[Absence]) -> History:
     )
 
 
-def without_dead_leaders(story: History, found: Sequence[Absence]) -> History:
+def without_dead_leaders(story: History, found: Departed) -> History:
     """Join the outages between which only a broker was elected that was gone, so that it never led.
 
     A controller elects such a broker before it notices the end of its process.
@@ -67,7 +106,7 @@ def without_dead_leaders(story: History, found: Sequence[Absence]) -> History:
     return story if len(joined) == len(story.outages) else replace(story, outages=joined)
 
 
-def _is_elected_in_vain(before: Outage, after: Outage, story: History, found: Iterable[Absence]) -> bool:
+def _is_elected_in_vain(before: Outage, after: Outage, story: History, found: Departed) -> bool:
     elected, begin = before.shown, by(after.begin)
     if (
         before.leader_after is None or before.leader_after != after.leader_before
@@ -75,18 +114,11 @@ def _is_elected_in_vain(before: Outage, after: Outage, story: History, found: It
         or any(gap.until > elected and gap.since < begin for gap in story.gaps)
     ):  # fmt: skip
         return False
-    return any(
-        each.broker == before.leader_after and _was_gone(each, elected) and _was_gone(each, begin)
-        for each in found
-    )
-
-
-def _was_gone(absence: Absence, time: datetime) -> bool:
-    """Return whether a process had ended, and no other one served yet."""
-    gone, back = latest(absence.gone), earliest(absence.returned)
-    if gone is None or back is None or not _has_ended(absence):
+    if before.leader_after not in found.away:
         return False
-    return gone - _LAUNCH <= time <= back
+    away = found.away[before.leader_after]
+    then = away.near(begin, _LAUNCH)
+    return any(each in then for each in away.near(elected, _LAUNCH))
 
 
 def _joined(before: Outage, after: Outage) -> Outage:
@@ -102,15 +134,15 @@ def _has_ended(absence: Absence) -> bool:
     return not is_lost or (absence.cause is Cause.UNKNOWN and absence.started is not None)
 
 
-def _outage(story: History, before: Leadership, after: Leadership, ended: Iterable[Absence]) -> list[Outage]:
-    fitting = [
-        each
-        for each in ended
-        if each.broker == before.leader
-        and (gone := latest(each.gone)) is not None
-        and before.since <= (earliest(each.gone) or gone)
-        and gone <= after.since
-    ]
+def _ended_between(before: Leadership, after: Leadership, found: Departed) -> list[Absence]:
+    """Return the absences of a leader whose process ended during its leadership."""
+    ended = found.ended.get(before.leader, ())
+    first, last = bisect_left(ended, before.since, key=_gone), bisect_right(ended, after.since, key=_gone)
+    return [each for each in ended[first:last] if before.since <= (earliest(each.gone) or _gone(each))]
+
+
+def _outage(story: History, before: Leadership, after: Leadership, found: Departed) -> list[Outage]:
+    fitting = _ended_between(before, after, found)
     if not fitting:
         return []
     absence = fitting[-1]
@@ -122,17 +154,18 @@ def _outage(story: History, before: Leadership, after: Leadership, ended: Iterab
     return [Outage(story.life, begin, end, before.leader, after.leader, after.since, lines=lines)]
 
 
-def _fenced(story: History, before: Leadership, after: Leadership, fenced: Iterable[Absence]) -> list[Outage]:
+def _fenced(story: History, before: Leadership, after: Leadership, found: Departed) -> list[Outage]:
     """Return the time without a leader, at most, of a partition that a KRaft controller took from a broker.
 
     The broker led it at its last own line at the earliest until the controller fenced it. When it ceased to
     serve in between no line shows.
     """
-    for each in fenced:
+    if before.leader == after.leader:
+        return []
+    for each in found.fenced.get(before.leader, ()):
         noticed, back = latest(each.noticed), latest(each.returned)
         if (
-            each.broker == before.leader != after.leader
-            and each.spoke is not None and noticed is not None and before.since <= each.spoke
+            each.spoke is not None and noticed is not None and before.since <= each.spoke
             and noticed - CLOCKS <= after.since and (back is None or after.since <= back + CLOCKS)
         ):  # fmt: skip
             begin = moment(each.spoke, max(noticed, each.spoke), each.noticed.lines, "")
@@ -142,20 +175,17 @@ def _fenced(story: History, before: Leadership, after: Leadership, fenced: Itera
     return []
 
 
-def _alone(story: History, before: Leadership, after: Leadership, fenced: Iterable[Absence]) -> list[Outage]:
+def _alone(story: History, before: Leadership, after: Leadership, found: Departed) -> list[Outage]:
     """Return the time without a leader of a partition whose only replica in sync was fenced and unfenced.
 
     A fenced broker leads nothing. Two changes lie between two states with the same broker alone in sync: one
     took its leadership, and one gave it back. Had another broker led between the two, the ISR would show it.
     """
-    for each in fenced:
+    for each in found.fenced.get(before.leader, ()):
         noticed, back, spoke = latest(each.noticed), earliest(each.returned), each.spoke
         if spoke is None or noticed is None or back is None:
             continue
-        if (
-            _is_only_lost_and_returned(each.broker, before, after)
-            and before.since <= spoke and back - CLOCKS <= after.since
-        ):  # fmt: skip
+        if before.since <= spoke and back - CLOCKS <= after.since:
             begin = moment(spoke, max(noticed, spoke), each.noticed.lines, "")
             end = moment(back, latest(led(after)), led(after).lines, "")
             lines = (after.line, before.line)
@@ -163,29 +193,22 @@ def _alone(story: History, before: Leadership, after: Leadership, fenced: Iterab
     return []
 
 
-def _restarted(
-    story: History, before: Leadership, after: Leadership, ended: Iterable[Absence]
-) -> list[Outage]:
+def _restarted(story: History, before: Leadership, after: Leadership, found: Departed) -> list[Outage]:
     """Return the time without a leader of a partition whose only replica in sync ended and started again."""
-    for each in ended:
-        gone = latest(each.gone)
-        if (
-            _is_only_lost_and_returned(each.broker, before, after)
-            and gone is not None and each.started is not None
-            and before.since <= (earliest(each.gone) or gone) and gone <= each.started <= after.since
-        ):  # fmt: skip
-            begin = moment(None, gone, each.gone.lines, "")
+    for each in _ended_between(before, after, found):
+        if each.started is not None and _gone(each) <= each.started <= after.since:
+            begin = moment(None, _gone(each), each.gone.lines, "")
             end = moment(each.started, latest(led(after)), led(after).lines, "")
             lines = (after.line, before.line)
             return [Outage(story.life, begin, end, before.leader, after.leader, after.since, lines=lines)]
     return []
 
 
-def _is_only_lost_and_returned(broker: int, before: Leadership, after: Leadership) -> bool:
+def _is_only_lost_and_returned(before: Leadership, after: Leadership) -> bool:
     """Return whether between two leaderships of a broker that was alone in sync only one state can lie."""
     return (
-        broker == before.leader == after.leader
-        and before.isr == after.isr == (broker,)
+        before.leader == after.leader
+        and before.isr == after.isr == (before.leader,)
         and before.epoch is not None
         and after.epoch == before.epoch + 2
         and after.version is not None

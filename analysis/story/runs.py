@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import zip_longest
@@ -52,20 +51,43 @@ class What(StrEnum):
     BACK = "back"
 
 
-@dataclass(slots=True)
 class Run:
-    """The lines of one absence, collected in order of time."""
+    """The lines of one absence, collected in order of time.
 
-    marks: list[tuple[What, BrokerLine]] = field(default_factory=list)
+    Args:
+        marks: The first lines, each with the fact that it states.
+    """
+
+    def __init__(self, marks: Iterable[tuple[What, BrokerLine]]) -> None:
+        self.marks: list[tuple[What, BrokerLine]] = []
+        self._firsts: dict[What, int] = {}
+        self._last_loss = 0
+        for what, line in marks:
+            self.add(what, line)
+
+    def add(self, what: What, line: BrokerLine) -> None:
+        """Add the next line."""
+        self._firsts.setdefault(what, len(self.marks))
+        if what is not What.BACK:
+            self._last_loss = len(self.marks)
+        self.marks.append((what, line))
 
     def first(self, *what: What) -> BrokerLine | None:
         """Return the first line that states one of these facts."""
-        return next((line for kind, line in self.marks if kind in what), None)
+        known = [self._firsts[each] for each in what if each in self._firsts]
+        return self.marks[min(known)][1] if known else None
+
+    def last_loss(self) -> BrokerLine:
+        """Return the last line that states another fact than that the broker is back."""
+        return self.marks[self._last_loss][1]
+
+    def states_only(self, *what: What) -> bool:
+        """Return whether no line states another fact than these."""
+        return self._firsts.keys() <= set(what)
 
     def left(self) -> Run:
         """Return the lines before the next start; a start that fails ends with a stop, too."""
-        starts = (index for index, (what, _) in enumerate(self.marks) if what is What.START)
-        return Run(self.marks[: next(starts, None)])
+        return Run(self.marks[: self._firsts.get(What.START)])
 
     def kinds(self, *kinds: StrEnum) -> list[BrokerLine]:
         """Return the lines of these kinds, by time."""
@@ -155,26 +177,26 @@ def runs_of(
         if is_gone and what is not What.BACK and line.kind not in OFFLINE:
             is_gone = not all(of is What.BACK or is_of_directory(each) for of, each in runs[-1].marks)
         if is_gone:
-            runs[-1].marks.append((what, line))
+            runs[-1].add(what, line)
             has_returned = what is What.BACK and is_return(runs[-1], line)
-            is_gone = not has_returned or _is_still_starting(line, marks[index + 1 :])
+            is_gone = not has_returned or _is_still_starting(marks, index)
         elif what is What.BACK:
             if runs:
-                runs[-1].marks.append((what, line))
+                runs[-1].add(what, line)
         elif _is_late(runs, what, line):
-            runs[-1].marks.append((what, line))
+            runs[-1].add(what, line)
         else:
             runs.append(Run([(what, line)]))
             is_gone = True
     return runs
 
 
-def _is_still_starting(line: BrokerLine, later: Sequence[tuple[What, BrokerLine]]) -> bool:
+def _is_still_starting(marks: Sequence[tuple[What, BrokerLine]], index: int) -> bool:
     """Return whether a registration is part of a start; in KRaft logs are recovered between the two."""
-    if line.kind != BrokerKind.REGISTERED:
+    if marks[index][1].kind != BrokerKind.REGISTERED:
         return False
     ends = (*SERVES, *STARTS, *STOP, *ENDS)
-    return next((each.kind in SERVES for _, each in later if each.kind in ends), False)
+    return next((each.kind in SERVES for _, each in marks[index + 1 :] if each.kind in ends), False)
 
 
 def _is_late(runs: Sequence[Run], what: What, line: BrokerLine) -> bool:
@@ -191,11 +213,11 @@ def is_return(run: Run, line: BrokerLine) -> bool:
     """Return whether a line of a broker's presence shows that its absence is over."""
     if line.kind in (Kind.LEADER_AND_ISR_BATCH, Kind.LEADER_AND_ISR_SENDING):
         # A controller still sends requests to a broker that is stopping, and at once after its loss.
-        last = next(each.time for what, each in reversed(run.marks) if what is not What.BACK)
+        last = run.last_loss().time
         is_stopping = run.first(What.STOP) is not None and run.first(What.END, What.START) is None
         return line.time > last + (_SHUTDOWN if is_stopping else _RESTART) and not _is_only_stopping(run)
     return not _is_only_stopping(run) or line.kind in SERVES
 
 
 def _is_only_stopping(run: Run) -> bool:
-    return all(what in (What.STOP, What.BACK) for what, _ in run.marks)
+    return run.states_only(What.STOP, What.BACK)

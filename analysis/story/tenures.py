@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -15,13 +16,18 @@ from barnabas.analysis.story.observed import Controller
 
 def with_controllers(found: Sequence[Absence], controllers: Sequence[Controller]) -> list[Absence]:
     """Mark the absences of brokers that were the controller when they left."""
-    tenures = list(zip_longest(controllers, controllers[1:]))
     marked = list(found)
-    for own, after in tenures:
+    alive = _alive(found)
+    indexes: dict[int, list[int]] = {}
+    for index, absence in enumerate(found):
+        indexes.setdefault(absence.broker, []).append(index)
+    for own, after in zip_longest(controllers, controllers[1:]):
         fitting = [
             index
-            for index, absence in enumerate(found)
-            if _was_acting(absence, own, after, _present_since(absence, found))
+            for index in indexes.get(own.broker, ())
+            # Its successor is elected once its session is over, often before the loss of its replicas is
+            # handled.
+            if own.since < begin_of(found[index]) and (after is None or after.since >= alive[index])
         ]
         if fitting:
             # A tenure ends once, with the absence nearest to the successor's election.
@@ -32,20 +38,25 @@ def with_controllers(found: Sequence[Absence], controllers: Sequence[Controller]
     return marked
 
 
-def _present_since(absence: Absence, found: Sequence[Absence]) -> datetime | None:
-    """Return when a broker had returned from the absence before; None if it was not absent before."""
-    begin = begin_of(absence)
-    backs = (latest(each.returned) for each in found if each.broker == absence.broker)
-    return max((back for back in backs if back is not None and back <= begin), default=None)
+def _alive(found: Sequence[Absence]) -> list[datetime]:
+    """Return for each absence the moment until which its broker was surely alive, or in contact.
+
+    A broker that stops resigns as the controller before its process ends.
+    """
+    returns: dict[int, list[datetime]] = {}
+    for absence in found:
+        if (back := latest(absence.returned)) is not None:
+            returns.setdefault(absence.broker, []).append(back)
+    for backs in returns.values():
+        backs.sort()
+    return [
+        absence.stopping or earliest(absence.gone) or _in_contact(absence, returns.get(absence.broker, []))
+        for absence in found
+    ]
 
 
-def _was_acting(
-    absence: Absence, own: Controller, after: Controller | None, present: datetime | None
-) -> bool:
+def _in_contact(absence: Absence, returns: Sequence[datetime]) -> datetime:
+    """Return the moment until which a broker was in contact, if no line of its own shows one."""
     begin = begin_of(absence)
-    if own.broker != absence.broker or own.since >= begin:
-        return False
-    # Its successor is elected once its session is over, often before the loss of its replicas is handled.
-    # A broker that stops resigns before its process ends.
-    alive = absence.stopping or earliest(absence.gone) or max(begin - CONTACT_WINDOW, present or begin.min)
-    return after is None or after.since >= alive
+    before = returns[: bisect_right(returns, begin)][-1:]
+    return max((begin - CONTACT_WINDOW, *before))

@@ -35,13 +35,12 @@ def troubles_of(absences: Sequence[Absence], observed: Observed) -> list[Trouble
     """Return the troubles around each absence, in their order."""
     found = []
     for absence in absences:
-        own = [
-            line
-            for line in observed.brokers
-            if line.subject == absence.broker and line.broker in (absence.broker, None)
-        ]
         for kind in (BrokerKind.THREAD_DIED, *_STARTS):
-            fitting = [line for line in own if line.kind == kind and _is_around(line, absence)]
+            fitting = [
+                line
+                for line in observed.about(absence.broker, kind)
+                if line.broker in (absence.broker, None) and _is_around(line, absence)
+            ]
             if fitting:
                 found.append(Trouble(absence.broker, fitting[0], len(fitting)))
     return found

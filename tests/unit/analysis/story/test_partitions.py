@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from barnabas.analysis.story.certainty import Bound, Fact, latest
 from barnabas.analysis.story.elections import consecutive
+from barnabas.analysis.story.leaderships import leaderships
 from barnabas.analysis.story.observed import NO_LEADER, Observed, State
-from barnabas.analysis.story.partitions import History, histories, leaderships
+from barnabas.analysis.story.partitions import History, histories
 from tests.unit.analysis.story.rows import LIFE, at, state
 
 

@@ -11,7 +11,7 @@ from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound, Fact, Unknown
 from barnabas.analysis.story.observed import NO_LEADER, Observed
 from barnabas.analysis.story.partitions import History, histories
-from barnabas.analysis.story.restarts import with_restarts, without_dead_leaders
+from barnabas.analysis.story.restarts import departed, with_restarts, without_dead_leaders
 from tests.unit.analysis.story.rows import at, death, state
 
 
@@ -29,32 +29,32 @@ def fenced(broker: int, noticed: float, **more: object) -> Absence:
 
 
 def test_a_leader_that_died_unnoticed_leaves_an_outage_until_the_next_one_led() -> None:
-    (outage,) = with_restarts(moved(20), [death(1, 10, None, None)]).outages
+    (outage,) = with_restarts(moved(20), departed([death(1, 10, None, None)])).outages
     assert (outage.leader_before, outage.leader_after, outage.shown) == (1, 2, at(20))
     assert isinstance(outage.begin, Bound)
     assert (outage.begin.at_most, outage.end) == (at(10), Fact(at(20), outage.end.lines))
 
 
 def test_a_new_leader_epoch_of_the_dead_leader_is_no_election() -> None:
-    assert with_restarts(moved(20, leader=1), [death(1, 10, None, None)]).outages == []
+    assert with_restarts(moved(20, leader=1), departed([death(1, 10, None, None)])).outages == []
 
 
 @pytest.mark.parametrize(("elected", "is_outage"), [(20, True), (100, False)])
 def test_a_dead_leader_that_was_elected_long_after_its_return_may_have_led_before(
     elected: float, is_outage: bool
 ) -> None:
-    found = with_restarts(moved(elected, leader=1), [death(1, 10, 12, 15)]).outages
+    found = with_restarts(moved(elected, leader=1), departed([death(1, 10, 12, 15)])).outages
     assert bool(found) is is_outage
 
 
 def test_an_end_after_the_change_of_leader_explains_nothing() -> None:
     story = moved(20)
-    assert with_restarts(story, [death(1, 30, None, None)]) is story
+    assert with_restarts(story, departed([death(1, 30, None, None)])) is story
 
 
 def test_a_leader_that_was_fenced_led_until_its_last_own_line_at_least() -> None:
     others = [fenced(3, 10), fenced(1, 200)]
-    (outage,) = with_restarts(moved(10), [*others, fenced(1, 10)]).outages
+    (outage,) = with_restarts(moved(10), departed([*others, fenced(1, 10)])).outages
     assert isinstance(outage.begin, Bound)
     assert (outage.begin.at_least, outage.begin.at_most) == (at(5), at(10))
 
@@ -64,7 +64,7 @@ def test_a_broker_alone_in_sync_that_was_fenced_and_unfenced_led_nothing_meanwhi
     (story,) = histories(Observed(states=states))
     assert len(story.gaps) == 1
     # Nothing shows the return of the first, so it proves nothing.
-    found = with_restarts(story, [fenced(1, 10), fenced(1, 10, returned=Fact(at(19)))])
+    found = with_restarts(story, departed([fenced(1, 10), fenced(1, 10, returned=Fact(at(19)))]))
     (outage,) = found.outages
     assert isinstance(outage.end, Bound | Fact)
     assert (outage.leader_before, outage.leader_after, found.gaps) == (1, 1, [])
@@ -84,7 +84,7 @@ def twice() -> History:
 
 
 def test_a_broker_that_was_gone_when_it_was_elected_never_led() -> None:
-    (outage,) = without_dead_leaders(twice(), [death(2, 15, 40, 45)]).outages
+    (outage,) = without_dead_leaders(twice(), departed([death(2, 15, 40, 45)])).outages
     assert (outage.leader_before, outage.leader_after, outage.shown) == (1, 3, at(30))
 
 
@@ -101,4 +101,4 @@ def test_a_broker_that_was_gone_when_it_was_elected_never_led() -> None:
 )
 def test_a_broker_that_may_have_led_between_two_outages_keeps_them_apart(absence: Absence) -> None:
     story = twice()
-    assert without_dead_leaders(story, [absence]) is story
+    assert without_dead_leaders(story, departed([absence])) is story

@@ -1,0 +1,131 @@
+"""The leaderships of a partition, put together from the states that its lines show."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from barnabas.analysis.story.certainty import Line
+from barnabas.analysis.story.observed import NO_LEADER, State
+
+_OFFLINE = ("OfflinePartition", "Offline")
+
+_SENT = timedelta(seconds=5)
+"""The longest time from a controller's decision to its first request about it."""
+
+
+class Leadership(NamedTuple):
+    """A leader in a leader epoch, put together from all lines about it.
+
+    Attributes:
+        leader: The leader; -1 for none.
+        epoch: The leader epoch; None for releases up to 1.0 of which only decisions are logged.
+        decided: When a controller logged it; None if no such line exists.
+        elected: When a controller logged the election itself. A controller that takes a replica offline logs
+            the state that it leaves, too, which may be long after the election.
+        first_logged: The first line about it.
+        led_at: When the leader logged that it leads.
+        was_offline: Whether the controller says that there was no leader just before.
+        removed: The replica whose removal led to it.
+        isr: The ISR at its begin.
+        version: The lowest version (zkVersion or partition epoch) known of it.
+        last_version: The highest version known of it.
+        controller_epoch: The epoch of the controller that decided.
+        line: The best line.
+    """
+
+    leader: int
+    epoch: int | None
+    decided: datetime | None
+    elected: datetime | None
+    first_logged: datetime
+    led_at: datetime | None
+    was_offline: bool
+    removed: int | None
+    isr: tuple[int, ...] | None
+    version: int | None
+    last_version: int | None
+    controller_epoch: int | None
+    line: Line
+
+    @property
+    def since(self) -> datetime:
+        """Return the election, or the first line about it."""
+        return self.first_logged if self.decided is None else self.decided
+
+
+def leaderships(states: Sequence[State]) -> list[Leadership]:
+    """Merge the states of one incarnation into its leaderships, in their order."""
+    known = [each for each in states if each.leader >= NO_LEADER]
+    merged: dict[tuple[object, ...], list[State]] = {}
+    if any(each.leader_epoch is not None for each in known):
+        for state in known:
+            if state.leader_epoch is not None:
+                merged.setdefault((state.leader_epoch, state.leader), []).append(state)
+        _add_decisions(merged.values(), [each for each in known if each.leader_epoch is None])
+    else:
+        # Without epochs only the time separates one decision from the next.
+        for state in known:
+            merged.setdefault((state.first_logged, state.leader), []).append(state)
+    found = [_merged([_leadership(state) for state in each]) for each in merged.values()]
+    return sorted(found, key=lambda each: (each.epoch if each.epoch is not None else 0, each.since))
+
+
+def _add_decisions(merged: Iterable[list[State]], decisions: Sequence[State]) -> None:
+    """Add decisions without an epoch (releases up to 1.0) to the states that were sent right after them."""
+    by_time = sorted(merged, key=_first_logged)
+    times = [_first_logged(states) for states in by_time]
+    for decision in decisions:
+        first = bisect_left(times, decision.first_logged)
+        last = bisect_right(times, _SENT, key=lambda time: time - decision.first_logged)
+        for states in by_time[first:last]:
+            # An earlier decision may have been added.
+            if states[0].leader == decision.leader and decision.first_logged <= _first_logged(states):
+                epoch, controller = states[0].leader_epoch, states[0].controller_epoch
+                states.append(decision._replace(leader_epoch=epoch, controller_epoch=controller))
+                break
+
+
+def _first_logged(states: Iterable[State]) -> datetime:
+    return min(state.first_logged for state in states)
+
+
+def _leadership(state: State) -> Leadership:
+    """Return the leadership that one state shows."""
+    return Leadership(
+        leader=state.leader,
+        epoch=state.leader_epoch,
+        decided=state.decided,
+        elected=state.decided if state.removed is None or state.was is not None else None,
+        first_logged=state.first_logged,
+        led_at=state.led_at,
+        was_offline=state.was in _OFFLINE,
+        removed=state.removed,
+        isr=state.isr,
+        version=state.version,
+        last_version=state.version,
+        controller_epoch=state.controller_epoch,
+        line=state.line,
+    )
+
+
+def _merged(parts: Sequence[Leadership]) -> Leadership:
+    """Put together what the states of one leadership show."""
+    if len(parts) == 1:
+        return parts[0]
+    by_version = sorted(parts, key=lambda each: (each.version is None, each.version or 0, each.first_logged))
+    best = min(parts, key=lambda each: (each.decided is None, each.first_logged))
+    versions = [each.version for each in parts if each.version is not None]
+    return best._replace(
+        decided=min((each.decided for each in parts if each.decided is not None), default=None),
+        elected=min((each.elected for each in parts if each.elected is not None), default=None),
+        first_logged=min(each.first_logged for each in parts),
+        led_at=min((each.led_at for each in parts if each.led_at is not None), default=None),
+        was_offline=any(each.was_offline for each in parts),
+        removed=next((each.removed for each in by_version if each.removed is not None), None),
+        isr=by_version[0].isr,
+        version=min(versions, default=None),
+        last_version=max(versions, default=None),
+    )
