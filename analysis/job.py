@@ -40,6 +40,7 @@ from barnabas.analysis.questions.story import observed
 from barnabas.analysis.report.document import Document, gather
 from barnabas.analysis.report.files import Format, write_report
 from barnabas.analysis.report.words import count
+from barnabas.analysis.runtime.collection import without_collection
 from barnabas.analysis.runtime.ending import undisturbed, until_signal
 from barnabas.analysis.runtime.engine import in_this_process
 from barnabas.analysis.runtime.gateway import outlive
@@ -304,7 +305,8 @@ def _report(
     if not understood:
         out.finish()
         return _fail(1, f"no line was understood of {_names(sources)}: {_EXPECTED}")
-    show = write(find(troubles))
+    with without_collection():
+        show = write(find(troubles))
     with undisturbed():
         out.finish()
     show()
@@ -345,12 +347,13 @@ def _follow(
                     _fail(0, f"could not read all of {trouble}")
             # A watch that never looked must see what an earlier follower without alerts has read.
             if has_more or (watch is not None and watch.is_new and follower.has_read):
-                tables = derive(spark, folder)
-                seen = observed(tables, reading.min_insync)
-                if watch is not None:
-                    watch.look(episodes(seen), cluster_id(tables["events"]))
-                document = gather(tables, list(reported), str(reading.zone), seen=seen)
-                write_report(document, folder, form)
+                with without_collection():
+                    tables = derive(spark, folder)
+                    seen = observed(tables, reading.min_insync)
+                    if watch is not None:
+                        watch.look(episodes(seen), cluster_id(tables["events"]))
+                    document = gather(tables, list(reported), str(reading.zone), seen=seen)
+                    write_report(document, folder, form)
             elif watch is not None:
                 watch.wait()
             _pause(PAUSE_S)
