@@ -190,8 +190,11 @@ def _led(events: DataFrame, lives: DataFrame, marked: DataFrame) -> DataFrame:
     refused = is_kind(*_REFUSED) & sf.col("broker").isNotNull()
     marks = marked.select(*PARTITION).distinct().withColumn("is_marked", sf.lit(col=True))
     few = events.where(own | refused).join(marks, list(PARTITION), "left")
+    # A request only gives its leader epoch to the line that it was completed, so its long text is not needed.
+    text = sf.when(~is_kind(Kind.LEADER_AND_ISR_RECEIVED), sf.col("raw"))
     return (
         with_life(few.where(sf.col("is_marked").isNotNull() | refused), lives)
+        .withColumn("raw", text)
         .select(
             *LIFE, "time", "kind", "leader_epoch", "broker", "controller_epoch", "correlation_id", "source",
             "block", "line", "raw",

@@ -241,10 +241,8 @@ def _drawn(frame: DataFrame, pictured: Sequence[tuple[str, int]]) -> list[Row]:
     chosen = matching(frame, names)
     # Order by all columns, so that rows which begin together have the same order in every run.
     first = ("topic", "partition", "since")
-    rows = (
-        chosen.orderBy(*first, *(name for name in chosen.columns if name not in first)).limit(DRAWN).collect()
-    )
-    return [row.asDict(recursive=True) for row in rows]
+    others = (name for name in chosen.columns if name not in first)
+    return rows_of(chosen.orderBy(*first, *others).limit(DRAWN))
 
 
 def _troubled(
