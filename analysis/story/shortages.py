@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.certainty import Line, Lines
@@ -48,13 +49,13 @@ class Minimums:
     Attributes:
         default: The brokers' setting; None if no line gives it or brokers differ.
         topics: The topics' own settings; None where lines differ.
-        refusals: The lines of brokers that refused a write, by time.
+        refusals: The lines of brokers that refused a write, by partition and time.
         lines: The latest line about the setting of each topic; under None, about the brokers' setting.
     """
 
     default: int | None
     topics: Mapping[str, int | None]
-    refusals: Sequence[BrokerLine] = ()
+    refusals: Mapping[tuple[str, int], Sequence[BrokerLine]] = field(default_factory=dict)
     lines: Mapping[str | None, Line] = field(default_factory=dict)
 
     def of(self, topic: str) -> int | None:
@@ -74,8 +75,11 @@ def minimums_of(observed: Observed) -> Minimums:
     default: set[str] = set()
     topics: dict[str, set[str]] = {}
     said: dict[str | None, Line] = {}
+    refusals: dict[tuple[str, int], list[BrokerLine]] = {}
     for line in observed.brokers:
         if line.kind == BrokerKind.WRITES_REFUSED and line.topic is not None:
+            if line.partition is not None:
+                refusals.setdefault((line.topic, line.partition), []).append(line)
             topics.setdefault(line.topic, set()).add(str(line.minimum))
             said[line.topic] = line.line
         for setting in line.settings if line.kind == BrokerKind.CONFIGURED else ():
@@ -91,7 +95,7 @@ def minimums_of(observed: Observed) -> Minimums:
     return Minimums(
         common,
         {topic: common if values == {""} else _only(values) for topic, values in topics.items()},
-        [line for line in observed.brokers if line.kind == BrokerKind.WRITES_REFUSED],
+        {partition: sorted(lines, key=_time) for partition, lines in refusals.items()},
         said,
     )
 
@@ -133,7 +137,7 @@ def shortage_of(periods: Sequence[Period], minimums: Minimums) -> Shortage:
         story.assigned or 0,
         minimums.of(topic),
         is_default=topic not in minimums.topics,
-        refusal=_refusal(topic, partition, steps, minimums.refusals),
+        refusal=_refusal(steps, minimums.refusals.get((topic, partition), ())),
         lines=tuple(line for name in (topic, None) if (line := minimums.lines.get(name)) is not None)[:1],
     )
 
@@ -154,18 +158,17 @@ def refused(shortage: Shortage) -> timedelta:
     return sum(short, timedelta(0))
 
 
-def _refusal(
-    topic: str, partition: int, steps: Sequence[IsrStep], refusals: Iterable[BrokerLine]
-) -> BrokerLine | None:
-    since, until = steps[0].since - CLOCKS, steps[-1].until
-    meanwhile = (
-        line
-        for line in refusals
-        if (line.topic, line.partition) == (topic, partition)
-        and since <= line.time
-        and (until is None or line.time <= until + CLOCKS)
-    )
-    return min(meanwhile, key=lambda line: line.time, default=None)
+def _refusal(steps: Sequence[IsrStep], refusals: Sequence[BrokerLine]) -> BrokerLine | None:
+    """Return the first of a partition's lines about refused writes that is of a period."""
+    first = bisect_left(refusals, steps[0].since - CLOCKS, key=_time)
+    until = steps[-1].until
+    if first == len(refusals) or (until is not None and refusals[first].time > until + CLOCKS):
+        return None
+    return refusals[first]
+
+
+def _time(line: BrokerLine) -> datetime:
+    return line.time
 
 
 def _length(steps: Sequence[IsrStep]) -> timedelta:
