@@ -55,8 +55,10 @@ def departure(story: Row, incidents: Sequence[Row]) -> Departure | None:
     found: list[tuple[datetime, Departure]] = []
     for index, incident in enumerate(incidents):
         for absence in incident["absences"]:
+            if absence["broker"] != story["broker"]:
+                continue
             begin, end = _edges(absence)
-            if absence["broker"] != story["broker"] or begin is None:
+            if begin is None:
                 continue
             if begin - CLOCKS <= story["noticed"] and (end is None or story["noticed"] <= end + CLOCKS):
                 left = Departure(index, incident["lines"], absence["cause"], absence["was_controller"])
