@@ -64,7 +64,7 @@ async def serve(control_port: int, links: Iterable[Link]) -> None:
         async with await asyncio.start_server(control, _EVERYWHERE, control_port) as server:
             await server.serve_forever()
     finally:
-        joined.stop()
+        await joined.stop()
 
 
 async def change(address: str, conditions: Mapping[tuple[str, str], Condition]) -> None:

@@ -118,12 +118,16 @@ class Switch:
         self.address = f"{host}:{port}"
 
     def stop(self) -> None:
-        """Close the listener and all connections."""
+        """Close the listener, and reset all connections; ``until_stopped`` waits until their tasks ended."""
         if self._server is not None:
             self._server.close()
         for task in self._tasks:
             task.cancel()
         self.reset()
+
+    async def until_stopped(self) -> None:
+        """Wait until no task of a connection runs; a cut way holds them up."""
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def reset(self) -> None:
         """Reset all connections."""
@@ -265,10 +269,16 @@ class Links:
         """Return the ways that are not healthy, sorted."""
         return sorted((*ends, way.condition) for ends, way in self._ways.items() if way.condition != HEALTHY)
 
-    def stop(self) -> None:
-        """Close everything."""
+    async def stop(self) -> None:
+        """Close everything, and wait until no task of a connection runs.
+
+        A loop that is closed while such a task waits destroys it, and asyncio logs that as an error.
+        """
         for switch in self._switches.values():
             switch.stop()
+        self.heal()  # what waited for a way that was cut finds its connection reset
+        for switch in self._switches.values():
+            await switch.until_stopped()
 
     def _way(self, source: str, target: str) -> Way:
         return self._ways.setdefault((source, target), Way())

@@ -118,4 +118,4 @@ class Switches:
         self._links.change(b, a, condition)
 
     async def _stop(self) -> None:
-        self._links.stop()
+        await self._links.stop()

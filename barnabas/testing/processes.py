@@ -56,7 +56,7 @@ class RunningProcesses(Running):
         self._links.heal()
         await self.view.close()
         await self.hand(self._local.stop)
-        self._links.stop()
+        await self._links.stop()
         self._hands.shutdown(wait=False)
 
     async def _wire(self) -> None:

@@ -6,6 +6,8 @@ import pytest
 
 from barnabas.local.links import HEALTHY, Condition, Links, Way
 
+pytestmark = pytest.mark.usefixtures("nothing_is_left_open")
+
 CUT = Condition(is_cut=True)
 
 
@@ -16,17 +18,22 @@ class Server:
         self.received = b""
         self.connections = 0
         self._changed = asyncio.Event()
+        self._serving = {}
 
     async def start(self, port=0):
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", port)
         self.port = self._server.sockets[0].getsockname()[1]
         self.address = f"127.0.0.1:{self.port}"
 
-    def stop(self):
+    async def stop(self):
         self._server.close()
+        for writer in self._serving.values():
+            writer.transport.abort()
+        await asyncio.gather(*self._serving)
 
     async def _serve(self, reader, writer):
         self.connections += 1
+        self._serving[asyncio.current_task()] = writer
         while data := await reader.read(1000):
             self.received += data
             self._changed.set()
@@ -44,14 +51,14 @@ async def server():
     started = Server()
     await started.start()
     yield started
-    started.stop()
+    await started.stop()
 
 
 @pytest.fixture
 async def links():
     made = Links()
     yield made
-    made.stop()
+    await made.stop()
 
 
 async def dial(address):
@@ -80,7 +87,7 @@ async def settled(links):
 
     yield settle
     writer.close()
-    own.stop()
+    await own.stop()
 
 
 async def test_bytes_and_ends_pass_in_both_directions(server, links):
@@ -92,13 +99,14 @@ async def test_bytes_and_ends_pass_in_both_directions(server, links):
 
 
 async def test_a_cut_is_silent_and_what_was_sent_arrives_after_it(server, links, settled):
-    reader, writer = await dial(await links.join("1", "2", server.address))
+    address = await links.join("1", "2", server.address)
+    reader, writer = await dial(address)
     writer.write(b"before")
     assert await reader.readexactly(6) == b"before"
     links.change("1", "2", CUT)
     assert links.disturbed() == [("1", "2", CUT)]
     writer.write(b"after")
-    late_reader, late_writer = await dial(await links.join("1", "2", server.address))
+    late_reader, late_writer = await dial(address)
     late_writer.write(b"late")
     await settled()
     assert server.received == b"before"
@@ -140,7 +148,7 @@ async def test_a_way_is_that_of_all_connections_whoever_opened_them(server, link
     assert await asyncio.gather(*answers) == [b"x", b"y"]
     for each in (there_writer, back_writer):
         each.close()
-    other.stop()
+    await other.stop()
 
 
 async def test_a_refusal_resets_what_is_connected_and_what_comes(server, links):
@@ -159,21 +167,21 @@ async def test_a_refusal_resets_what_is_connected_and_what_comes(server, links):
 
 async def test_a_server_that_ends_is_passed_on_and_one_that_is_gone_refuses(server, links):
     address = await links.join("1", "2", server.address)
-    server.stop()
+    await server.stop()
     reader, writer = await dial(address)
     assert await is_closed(reader)
     writer.close()
 
 
 async def test_a_connection_may_wait_for_its_server(server, links):
-    server.stop()
+    await server.stop()
     reader, writer = await dial(await links.join("1", "zookeeper", server.address, lambda: True))
     writer.write(b"early")
     again = Server()
     await again.start(server.port)
     assert await reader.readexactly(5) == b"early"
     writer.close()
-    again.stop()
+    await again.stop()
 
 
 async def test_delay_and_bandwidth_say_when_bytes_arrive(monkeypatch):
@@ -189,6 +197,28 @@ async def test_delay_and_bandwidth_say_when_bytes_arrive(monkeypatch):
     way.change(Condition(bytes_per_second=1000.0, delay_s=0.25))
     assert way.due(1000) == 201.25
     monkeypatch.undo()
+
+
+async def test_stopped_links_leave_no_task_and_pass_nothing_on_even_where_a_way_is_cut(server, settled):
+    await settled()  # its own link has its tasks now
+    before = asyncio.all_tasks()
+    links = Links()
+    address = await links.join("1", "2", server.address)
+    reader, writer = await dial(address)
+    writer.write(b"a")
+    assert await reader.readexactly(1) == b"a"
+    links.change("1", "2", CUT)
+    writer.write(b"b")
+    late_reader, late_writer = await dial(address)
+    await settled()
+    await links.stop()
+    assert await is_closed(reader)
+    assert await is_closed(late_reader)
+    await server.stop()
+    assert asyncio.all_tasks() <= before
+    assert (server.received, server.connections) == (b"a", 1)
+    writer.close()
+    late_writer.close()
 
 
 @pytest.mark.parametrize("wrong", [{"delay_s": -1.0}, {"bytes_per_second": 0.0}, {"bytes_per_second": -1.0}])

@@ -10,6 +10,8 @@ from barnabas.local.cluster import LocalCluster
 from barnabas.local.errors import ClusterError
 from barnabas.local.switches import Switches
 
+pytestmark = pytest.mark.usefixtures("nothing_is_left_open")
+
 ONE, TWO, THREE = map(BrokerId, (1, 2, 3))
 
 

@@ -1,6 +1,7 @@
 """The requests against what kio, an independent implementation, reads and writes."""
 
 import asyncio
+import contextlib
 import io
 import struct
 from datetime import timedelta
@@ -28,6 +29,8 @@ from kio.static.primitive import i32, i32Timedelta
 
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.testing import wire
+
+pytestmark = pytest.mark.usefixtures("nothing_is_left_open")
 
 ZERO = i32Timedelta.parse(timedelta())
 
@@ -150,10 +153,19 @@ async def test_a_connection_that_ends_is_an_error():
 
 async def test_a_broker_that_does_not_answer_is_an_error_in_time(monkeypatch):
     monkeypatch.setattr(wire, "ANSWER_S", 0.05)
-    silent = await asyncio.start_server(lambda reader, writer: reader.read(), "127.0.0.1", 0)
+    given_up = asyncio.Event()
+
+    async def hold(reader, writer):
+        with contextlib.suppress(ConnectionResetError):
+            await reader.read()
+        writer.close()
+        given_up.set()
+
+    silent = await asyncio.start_server(hold, "127.0.0.1", 0)
     port = silent.sockets[0].getsockname()[1]
     try:
         with pytest.raises(TimeoutError, match=f"127.0.0.1:{port} did not answer within 0.05 s"):
             await wire.groups(f"127.0.0.1:{port}")
+        await given_up.wait()
     finally:
         silent.close()
