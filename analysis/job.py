@@ -42,7 +42,7 @@ from barnabas.analysis.report.files import Format, write_report
 from barnabas.analysis.report.words import count
 from barnabas.analysis.runtime.collection import without_collection
 from barnabas.analysis.runtime.ending import undisturbed, until_signal
-from barnabas.analysis.runtime.engine import in_this_process
+from barnabas.analysis.runtime.engine import in_tasks, in_this_process
 from barnabas.analysis.runtime.gateway import outlive
 from barnabas.analysis.runtime.progress import BELOW_SPARK_SUBMIT, progress, tell
 from barnabas.analysis.runtime.session import Amount, SparkStartError, spark_session
@@ -54,11 +54,8 @@ from barnabas.analysis.story.episodes import episodes
 DEFAULT_OUT = "barnabas-report"
 """The default of ``--out``: a folder below the working directory."""
 
-_SMALL_BYTES = 64 * 1024 * 1024
-"""The size in bytes up to which Spark is quicker if it compiles no queries."""
-
-_MEDIUM_BYTES = 512 * 1024 * 1024
-"""The size in bytes up to which Java is quicker if it does not optimize; 300 MB were measured."""
+_ASIDE = "rows"
+"""The folder for rows on their way to this process, below that of what a run writes."""
 
 FEW_BYTES = 1024 * 1024
 """The size in bytes up to which logs are read before it is decided whether Spark is needed."""
@@ -143,7 +140,7 @@ def _run(
         if spark is None:
             tell("starting Spark, which takes some seconds")
         session: AbstractContextManager[SparkSession] = (
-            nullcontext(spark) if spark else spark_session(_amount(sources))
+            nullcontext(spark) if spark else spark_session(_amount(sources, target))
         )
         with threads(1) as aside:
             early = None
@@ -152,7 +149,7 @@ def _run(
                 early = aside.submit(target.write_few_events, sources, reading)
             with session as active:
                 if is_followed and isinstance(target, LocalOutput):
-                    return _follow(active, paths, target.place, form, reading=reading, alerting=alerting)
+                    return _follow(active, paths, target, form, reading=reading, alerting=alerting)
                 return _analyze(active, sources, target, form, reading, early=early)
     except (SparkStartError, NothingToReadError) as error:
         return _fail(3 if isinstance(error, SparkStartError) else 2, str(error))
@@ -261,7 +258,10 @@ def _analyze(
 
     def find(troubles: Sequence[str]) -> Document:
         with progress(spark.sparkContext, _FINDING):
-            return gather(derive(spark, out.folder), troubles, str(reading.zone), reading.min_insync)
+            if isinstance(out.folder, str):
+                return gather(derive(spark, out.folder), troubles, str(reading.zone), reading.min_insync)
+            with in_tasks(spark, out.folder / _ASIDE):
+                return gather(derive_here(out.folder), troubles, str(reading.zone), reading.min_insync)
 
     return _report(sources, out, tallies, find, lambda document: out.write_report(spark, document, form))
 
@@ -326,12 +326,13 @@ def _troubles(tallies: Sequence[Mapping[str, Any]]) -> list[str]:
 def _follow(
     spark: SparkSession,
     paths: Sequence[str | Path],
-    folder: Path,
+    target: LocalOutput,
     form: Format,
     *,
     reading: Reading,
     alerting: Alerting | None,
 ) -> int:
+    folder = target.place
     try:
         watch = None if alerting is None else watching(folder, alerting, _complain)
     except (AlertsFileError, AddressError) as error:
@@ -347,8 +348,8 @@ def _follow(
                     _fail(0, f"could not read all of {trouble}")
             # A watch that never looked must see what an earlier follower without alerts has read.
             if has_more or (watch is not None and watch.is_new and follower.has_read):
-                with without_collection():
-                    tables = derive(spark, folder)
+                with without_collection(), in_tasks(spark, target.folder / _ASIDE):
+                    tables = derive_here(folder)
                     seen = observed(tables, reading.min_insync)
                     if watch is not None:
                         watch.look(episodes(seen), cluster_id(tables["events"]))
@@ -396,10 +397,9 @@ def _is_tiny(sources: Sources, size: int) -> bool:
     return is_ours and sources.size is not None and sources.size <= size
 
 
-def _amount(sources: Sources) -> Amount:
-    if sources.size is None or sources.size > _MEDIUM_BYTES:
-        return Amount.LARGE
-    return Amount.SMALL if sources.size <= _SMALL_BYTES else Amount.MEDIUM
+def _amount(sources: Sources, target: Output) -> Amount:
+    is_local = isinstance(target, LocalOutput) and not (sources.remote_files or sources.remote_folders)
+    return Amount.SMALL if is_local else Amount.LARGE
 
 
 def _complain(reason: str) -> None:

@@ -122,9 +122,9 @@ def _received(events: DataFrame, controllers: DataFrame) -> DataFrame:
     again = sf.col("received") > sf.lag("last").over(in_time) + sf.lit(_PAUSE)
     before = sf.lag("correlation_id").over(in_time)
     begins_again = (sf.col("correlation_id") < before) | ((sf.col("correlation_id") == before) & again)
-    connection = sf.sum(sf.coalesce(begins_again, sf.lit(col=False)).cast("int")).over(in_time)
+    begun = by_second.withColumn("begins", sf.coalesce(begins_again, sf.lit(col=False)).cast("int"))
     return (
-        _with_epoch(by_second.withColumn("connection", connection), controllers)
+        _with_epoch(begun.withColumn("connection", sf.sum("begins").over(in_time)), controllers)
         .groupBy(*_GROUP, "connection", "correlation_id")
         .agg(
             sf.min("received").alias("received"),

@@ -9,28 +9,16 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from barnabas.analysis.derived.catalog import DERIVED, Table
 from barnabas.analysis.derived.schemas import DERIVED_ARROW
 from barnabas.analysis.reading.events.tables import EVENTS, EVENTS_ARROW
-from barnabas.analysis.reading.files.parts import write_table
-from barnabas.analysis.runtime.engine import framed, rows_of
+from barnabas.analysis.runtime.engine import kept, stored
 from barnabas.analysis.runtime.threads import threads
 
 EVENTS_TABLE = "events"
-
-_FEW = 20_000
-"""The most rows of ``events`` that become part of Spark's plans, instead of being read from files.
-
-Spark then evaluates filters while it plans, and drops what is empty: most plans need no job at all.
-"""
-
-_SMALL = 2_000
-"""The most rows of a derived table that become part of Spark's plans, which then read no files."""
 
 _AT_ONCE = 3
 """The number of tables that are computed at the same time; one alone leaves most of a machine idle."""
@@ -42,6 +30,8 @@ _Keep = Callable[[str, DataFrame], DataFrame]
 def derive(spark: SparkSession, folder: str | Path) -> dict[str, DataFrame]:
     """Compute each derived table from ``folder/events`` and write it into ``folder``, replacing older ones.
 
+    Spark evaluates the tables itself, which any folder that it knows allows.
+
     Args:
         spark: The session.
         folder: The local folder or URI that holds the table ``events`` as Parquet.
@@ -49,30 +39,25 @@ def derive(spark: SparkSession, folder: str | Path) -> dict[str, DataFrame]:
     Returns:
         All tables by name, ``events`` too, as they are read from the folder.
     """
-    if isinstance(folder, Path) and _count(folder / EVENTS_TABLE) <= _FEW:
-        stored = pq.read_table(folder / EVENTS_TABLE, schema=EVENTS_ARROW)
-        return _derived(spark.createDataFrame(stored, EVENTS), _keeping_here(spark, folder))
 
     def keep(name: str, rows: DataFrame) -> DataFrame:
         rows.write.mode("overwrite").parquet(_path(folder, name))
         # Read the table back, so that tables computed from it do not compute it again.
-        kept = _stored(spark, folder, name, rows.schema)
-        if isinstance(folder, Path) and _count(folder / name) <= _SMALL:
-            found = pq.read_table(folder / name, schema=DERIVED_ARROW[name])
-            return spark.createDataFrame(found, kept.schema)
-        return kept
+        return _stored(spark, folder, name, rows.schema)
 
     return _derived(_stored(spark, folder, EVENTS_TABLE, EVENTS), keep)
 
 
 def derive_here(folder: Path) -> dict[str, DataFrame]:
-    """Compute and write the tables as ``derive`` does, of few lines, within ``engine.in_this_process``."""
-    tables = {EVENTS_TABLE: framed(pq.read_table(folder / EVENTS_TABLE, schema=EVENTS_ARROW))}
-    for table in DERIVED:
-        made = table.of(tables)
-        write_table(folder / table.name, pa.Table.from_pylist(rows_of(made), DERIVED_ARROW[table.name]))
-        tables[table.name] = made
-    return tables
+    """Compute and write the tables as ``derive`` does, in a local folder, with ``analysis.local``.
+
+    Where its queries run is decided by the block around: ``engine.in_this_process`` or ``engine.in_tasks``.
+    """
+
+    def keep(name: str, rows: DataFrame) -> DataFrame:
+        return kept(rows, folder / name, DERIVED_ARROW[name])
+
+    return _derived(stored(folder / EVENTS_TABLE, EVENTS_ARROW), keep)
 
 
 def _derived(events: DataFrame, keep: _Keep) -> dict[str, DataFrame]:
@@ -87,24 +72,6 @@ def _derived(events: DataFrame, keep: _Keep) -> dict[str, DataFrame]:
         for table in DERIVED:
             tables[table.name] = pool.submit(make, table)
     return {name: table.result() for name, table in tables.items()}
-
-
-def _count(table: Path) -> int:
-    """Return the number of rows of a local table."""
-    return sum(int(pq.read_metadata(part).num_rows) for part in table.glob("*.parquet"))
-
-
-def _keeping_here(spark: SparkSession, folder: Path) -> _Keep:
-    """Return a function that writes few rows in this process, which is faster than a job that writes."""
-
-    def keep(name: str, rows: DataFrame) -> DataFrame:
-        found = rows.toArrow()
-        write_table(folder / name, found)
-        kept = spark.createDataFrame(found, rows.schema)
-        # One partition needs no exchange; of no rows, Spark drops all that would be done with them.
-        return kept.coalesce(1) if found.num_rows else kept
-
-    return keep
 
 
 def _stored(spark: SparkSession, folder: str | Path, name: str, schema: StructType) -> DataFrame:

@@ -1,52 +1,54 @@
-"""Columns: expressions that are evaluated for one row, or for one group of rows."""
+"""Columns: expressions in SQL, with the names and operators of PySpark's ``Column``."""
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from copy import copy
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Self
 
-from barnabas.analysis.local.values import Row, order_key
+_INT_MIN, _INT_MAX = -(2**31), 2**31 - 1
+"""The numbers between which a literal is an ``int``, as in Spark; others are a ``bigint``."""
 
-Group = Sequence[Row]
+_MICROSECOND = timedelta(microseconds=1)
 
 
 class Column:
-    """An expression over a row.
+    """An expression over the columns of a frame.
 
     Args:
-        compute: The function from the values of ``parts`` to the value.
-        parts: The columns that it needs.
-        name: The name in a frame.
+        sql: The expression.
+        name: The name in a frame; empty if the expression has none.
+        order: An expression that orders and compares as Spark does, if ``sql`` itself does not: DuckDB takes
+            a null in a struct or an array for the greatest value.
+        is_double: Whether the value may have decimals, which a cast to a whole number cuts off.
     """
 
-    def __init__(self, compute: Callable[..., Any], parts: Iterable[Column] = (), name: str = "") -> None:
-        self.compute = compute
-        self.parts = tuple(parts)
+    def __init__(self, sql: str, name: str = "", order: str = "", *, is_double: bool = False) -> None:
+        self.sql = sql
         self.name = name
-        self.is_exploded = False
+        self.order = order or sql
+        self.is_double = is_double
 
-    def at(self, row: Row, group: Group = ()) -> Any:
-        """Return the value for a row, in which an aggregate stands for its value over ``group``."""
-        return self.compute(*(part.at(row, group) for part in self.parts))
+    @property
+    def is_ordered(self) -> bool:
+        """True if ``sql`` itself orders as Spark does."""
+        return self.order == self.sql
 
-    def all(self) -> Iterator[Column]:
-        """Iterate over this column and all that it needs."""
-        yield self
-        for part in self.parts:
-            yield from part.all()
-
-    def alias(self, name: str) -> Column:
+    def alias(self, name: str) -> Self:
         """Return the column under another name."""
         named = copy(self)
         named.name = name
         return named
 
     def cast(self, kind: str) -> Column:
-        """Return the value converted to one of the types that the analysis casts to."""
-        to: Callable[[Any], Any] = _CASTS[kind]
-        return Column(lambda value: None if value is None else to(value), [self], self.name)
+        """Return the value converted to one of the types that the analysis casts to.
+
+        A double that becomes a whole number must be what an expression gives, not a column of the rows.
+        """
+        to = _TYPES[kind]
+        cut = self.is_double and to in ("INTEGER", "BIGINT")
+        return Column(f"CAST({f'trunc({self.sql})' if cut else self.sql} AS {to})", self.name)
 
     def over(self, window: Any) -> Column:
         """Raise an error: the function is neither an aggregate nor one of windows."""
@@ -58,23 +60,22 @@ class Column:
 
     def isNull(self) -> Column:  # noqa: N802  (as in PySpark)
         """Return whether the value is null."""
-        return Column(lambda value: value is None, [self])
+        return Column(f"({self.sql} IS NULL)")
 
     def isNotNull(self) -> Column:  # noqa: N802  (as in PySpark)
         """Return whether the value is not null."""
-        return Column(lambda value: value is not None, [self])
+        return Column(f"({self.sql} IS NOT NULL)")
 
     def isin(self, *values: Any) -> Column:
-        """Return whether the value is one of these literals, none of which is null."""
-        known = frozenset(values)
-        return Column(lambda value: None if value is None else value in known, [self])
+        """Return whether the value is one of these literals, of which there is at least one."""
+        return Column(f"({self.sql} IN ({', '.join(literal(value).sql for value in values)}))")
 
     def between(self, low: Any, high: Any) -> Column:
         """Return whether the value lies between two others, both included."""
-        return Column(_and, [self >= low, self <= high])
+        return (self >= literal(low)) & (self <= literal(high))
 
     def desc(self) -> Order:
-        """Return the descending order by this column."""
+        """Return the descending order by this column, nulls last."""
         return Order(self, is_descending=True)
 
     def asc_nulls_first(self) -> Order:
@@ -82,92 +83,109 @@ class Column:
         return Order(self)
 
     def __getitem__(self, name: str) -> Column:
-        return Column(lambda value: None if value is None else value[name], [self], name)
+        return Column(f"struct_extract({self.sql}, {text(name)})", name)
 
     def __eq__(self, other: object) -> Column:  # type: ignore[override]
-        return _strict(operator.eq, self, other)
+        return self._with("=", other)
 
     def __ne__(self, other: object) -> Column:  # type: ignore[override]
-        return _strict(operator.ne, self, other)
+        return self._with("!=", other)
 
     __hash__ = object.__hash__
 
     def __lt__(self, other: Any) -> Column:
-        return _strict(lambda one, two: order_key(one) < order_key(two), self, other)
+        return self._compared("<", other)
 
     def __le__(self, other: Any) -> Column:
-        return _strict(lambda one, two: order_key(one) <= order_key(two), self, other)
+        return self._compared("<=", other)
 
     def __gt__(self, other: Any) -> Column:
-        return _strict(lambda one, two: order_key(one) > order_key(two), self, other)
+        return self._compared(">", other)
 
     def __ge__(self, other: Any) -> Column:
-        return _strict(lambda one, two: order_key(one) >= order_key(two), self, other)
+        return self._compared(">=", other)
 
     def __add__(self, other: Any) -> Column:
-        return _strict(operator.add, self, other)
+        return self._with("+", other)
 
     def __sub__(self, other: Any) -> Column:
-        return _strict(operator.sub, self, other)
+        return self._with("-", other)
 
     def __rsub__(self, other: Any) -> Column:
-        return _strict(operator.sub, literal(other), self)
+        return literal(other) - self
 
     def __mul__(self, other: Any) -> Column:
-        return _strict(operator.mul, self, other)
+        return self._with("*", other)
 
     def __truediv__(self, other: Any) -> Column:
-        return _strict(operator.truediv, self, other)
+        by = literal(other).sql
+        refused = f"{by} = 0 AND {self.sql} IS NOT NULL"
+        return Column(
+            f"CASE WHEN {refused} THEN error('division by zero') ELSE {self.sql} / {by} END", is_double=True
+        )
 
     def __neg__(self) -> Column:
-        return Column(lambda value: None if value is None else -value, [self])
+        return Column(f"(-{self.sql})")
 
     def __invert__(self) -> Column:
-        return Column(lambda value: None if value is None else not value, [self])
+        return Column(f"(NOT {self.sql})")
 
     def __and__(self, other: Any) -> Column:
-        return Column(_and, [self, literal(other)])
+        return self._with("AND", other)
 
     def __or__(self, other: Any) -> Column:
-        return Column(_or, [self, literal(other)])
+        return self._with("OR", other)
 
+    def _with(self, sign: str, other: Any) -> Column:
+        return Column(f"({self.sql} {sign} {literal(other).sql})")
 
-class Named(Column):
-    """A column of the frame, or a field of a struct in it (``next_up.time``)."""
-
-    def __init__(self, name: str) -> None:
-        self.path = name.split(".")
-        super().__init__(lambda: None, (), self.path[-1])
-
-    def at(self, row: Row, group: Group = ()) -> Any:  # noqa: ARG002  (as in Column)
-        """Return the value for a row, as ``Column.at`` does."""
-        value = row[self.path[0]]
-        for field in self.path[1:]:
-            value = None if value is None else value[field]
-        return value
+    def _compared(self, sign: str, other: Any) -> Column:
+        return Column(f"({self.order} {sign} {literal(other).order})")
 
 
 class Order:
     """A column to order by; nulls are the least values.
 
     Attributes:
-        column: The column.
-        is_descending: Whether the greatest value comes first.
+        sql: The order in SQL.
     """
 
     def __init__(self, column: Column, *, is_descending: bool = False) -> None:
-        self.column = column
-        self.is_descending = is_descending
+        self.sql = f"{column.order} {'DESC NULLS LAST' if is_descending else 'ASC NULLS FIRST'}"
 
 
 def literal(value: Any) -> Column:
-    """Return a column as it is, and any other value as a column that has it in each row."""
-    return value if isinstance(value, Column) else Column(lambda: value)
+    """Return a column as it is, and any other value as a column that has it in each row.
+
+    Raises:
+        TypeError: The value is of a type that the analysis does not use.
+    """
+    if isinstance(value, Column):
+        return value
+    if value is None:
+        return Column("NULL")
+    if isinstance(value, bool):
+        return Column("TRUE" if value else "FALSE")
+    if isinstance(value, int):
+        return Column(f"CAST({value} AS {'INTEGER' if _INT_MIN <= value <= _INT_MAX else 'BIGINT'})")
+    if isinstance(value, str):
+        return Column(text(value))
+    if isinstance(value, timedelta):
+        return Column(f"to_microseconds({value // _MICROSECOND})")
+    if isinstance(value, datetime):
+        return Column(f"TIMESTAMP '{value.isoformat(' ')}'")
+    raise TypeError(f"no literal {value!r}: expected null, a flag, a whole number, a text or a time")
 
 
 def named(value: Any) -> Column:
-    """Return a column as it is, and a text as the column of that name."""
-    return value if isinstance(value, Column) else Named(str(value))
+    """Return a column as it is, and a text as the column of that name, or the field of a struct (``a.b``)."""
+    if isinstance(value, Column):
+        return value
+    name, *fields = str(value).split(".")
+    column = Column(quoted(name), name)
+    for field in fields:
+        column = column[field]
+    return column
 
 
 def ordered(values: Iterable[Any]) -> list[Order]:
@@ -175,43 +193,22 @@ def ordered(values: Iterable[Any]) -> list[Order]:
     return [value if isinstance(value, Order) else Order(named(value)) for value in values]
 
 
-def sort(rows: Iterable[Row], orders: Sequence[Order]) -> list[Row]:
-    """Return the rows in order."""
-    result = list(rows)
-    for order in reversed(orders):
-        result.sort(key=lambda row: order_key(order.column.at(row)), reverse=order.is_descending)
-    return result
+def quoted(name: str) -> str:
+    """Return the name of a column in SQL."""
+    return '"' + name.replace('"', '""') + '"'
 
 
-def _strict(compute: Callable[[Any, Any], Any], one: Column, other: Any) -> Column:
-    return Column(
-        lambda left, right: None if left is None or right is None else compute(left, right),
-        [one, literal(other)],
-    )
+def text(value: str) -> str:
+    """Return a text in SQL."""
+    return "'" + value.replace("'", "''") + "'"
 
 
-def _and(left: bool | None, right: bool | None) -> bool | None:
-    if left is False or right is False:
-        return False
-    return None if left is None or right is None else True
-
-
-def _or(left: bool | None, right: bool | None) -> bool | None:
-    if left is True or right is True:
-        return True
-    return None if left is None or right is None else False
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-_CASTS: dict[str, Callable[[Any], Any]] = {
-    "int": int,
-    "bigint": int,
-    "string": str,
-    "timestamp": _same,
-    "timestamp_ntz": _same,
-    "array<int>": _same,
-    "array<string>": lambda value: [None if each is None else str(each) for each in value],
+_TYPES = {
+    "int": "INTEGER",
+    "bigint": "BIGINT",
+    "string": "VARCHAR",
+    "timestamp": "TIMESTAMP",
+    "timestamp_ntz": "TIMESTAMP",
+    "array<int>": "INTEGER[]",
+    "array<string>": "VARCHAR[]",
 }

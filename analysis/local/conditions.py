@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from barnabas.analysis.local.columns import Column, Named, literal
+from barnabas.analysis.local.columns import Column, literal, named
 from barnabas.analysis.local.functions import array_contains, size
 
 _TOKEN = re.compile(r"\s*('[^']*'|\d+|[a-z_][a-z_0-9.]*|<=|>=|!=|[-+<>=(),])")
@@ -105,7 +105,7 @@ class _Parser:
             return literal(int(token))
         if not token[0].isalpha() and token[0] != "_":
             raise self._error(token)
-        return self._called(token) if self._takes("(") else Named(token)
+        return self._called(token) if self._takes("(") else named(token)
 
     def _called(self, function: str) -> Column:
         words = [self._either()]

@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import builtins
 import re
-from collections.abc import Callable, Iterable
-from datetime import UTC, datetime, timedelta
-from decimal import ROUND_HALF_UP, Decimal
-from statistics import median as middle
+from collections.abc import Callable
+from itertools import count as numbers
 from typing import Any, TypeVar
 
-from barnabas.analysis.local.columns import Column, Group, Named, Order, literal, named
-from barnabas.analysis.local.values import Row, frozen, order_key
+from barnabas.analysis.local.columns import Column, Order, literal, named, text
 from barnabas.analysis.local.windows import Aggregate, Placed
 
 F = TypeVar("F")
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC).replace(tzinfo=None)
+_numbers = numbers()
 _PLACEHOLDER = re.compile(r"%[ds]")
 
 
 def col(name: str) -> Column:
     """Return the column of this name."""
-    return Named(name)
+    return named(name)
 
 
 def lit(col: Any) -> Column:
@@ -31,7 +27,7 @@ def lit(col: Any) -> Column:
 
 
 def desc(name: str | Column) -> Order:
-    """Return the descending order by the column of this name."""
+    """Return the descending order by the column of this name, nulls last."""
     return Order(named(name), is_descending=True)
 
 
@@ -46,342 +42,308 @@ def broadcast(frame: F) -> F:
 class _When(Column):
     """A chain of conditions, each with its value; null if none holds."""
 
-    def __init__(self, cases: list[tuple[Column, Column]]) -> None:
-        super().__init__(lambda: None, [part for case in cases for part in case])
-        self.cases = cases
-
-    def at(self, row: Row, group: Group = ()) -> Any:
-        for condition, value in self.cases:
-            if condition.at(row, group):
-                return value.at(row, group)
-        return None
+    def __init__(self, cases: list[tuple[str, Column]]) -> None:
+        super().__init__(
+            _case([(condition, value.sql) for condition, value in cases]),
+            order=_case([(condition, value.order) for condition, value in cases]),
+        )
+        self._cases = cases
 
     def when(self, condition: Column, value: Any) -> Column:
-        return _When([*self.cases, (condition, literal(value))])
+        return _When([*self._cases, (condition.sql, literal(value))])
 
     def otherwise(self, value: Any) -> Column:
-        return self.when(Column(lambda: True), value)
+        return _When([*self._cases, ("TRUE", literal(value))])
+
+
+def _case(cases: list[tuple[str, str]]) -> str:
+    return f"CASE {' '.join(f'WHEN {condition} THEN {value}' for condition, value in cases)} END"
 
 
 def when(condition: Column, value: Any) -> Column:
     """Return a column with a value for the rows in which a condition holds."""
-    return _When([(condition, literal(value))])
-
-
-class _Coalesced(Column):
-    def at(self, row: Row, group: Group = ()) -> Any:
-        return next((value for part in self.parts if (value := part.at(row, group)) is not None), None)
+    return _When([(condition.sql, literal(value))])
 
 
 def coalesce(*names: Any) -> Column:
     """Return the first value that is not null."""
-    return _Coalesced(lambda: None, [named(name) for name in names])
+    return _call("coalesce", *names)
 
 
 def struct(*names: Any) -> Column:
     """Return a struct of the values of columns."""
     parts = [named(name) for name in names]
-    return Column(
-        lambda *values: {part.name: value for part, value in zip(parts, values, strict=True)}, parts
+    fields = ", ".join(f"{text(part.name)}: {part.sql}" for part in parts)
+    # A flag before each value brings nulls first.
+    flagged = (
+        f"'f{place}': {part.sql} IS NOT NULL, 'v{place}': {part.order}" for place, part in enumerate(parts)
     )
+    return Column(f"{{{fields}}}", order=f"{{{', '.join(flagged)}}}")
 
 
 def array(*names: Any) -> Column:
     """Return an array of the values of columns."""
-    return Column(lambda *values: list(values), [named(name) for name in names])
+    parts = [named(name) for name in names]
+    flagged = (f"{{'f': {part.sql} IS NOT NULL, 'v': {part.order}}}" for part in parts)
+    return Column(f"[{', '.join(part.sql for part in parts)}]", order=f"[{', '.join(flagged)}]")
 
 
 def explode(name: Any) -> Column:
     """Return a column of which a frame makes one row for each element."""
-    column = Column(lambda value: value, [named(name)], "col")
-    column.is_exploded = True
-    return column
-
-
-def _of(compute: Callable[..., Any], *names: Any) -> Column:
-    """Return a column that is null if any of its parts is."""
-    return Column(
-        lambda *values: None if any(value is None for value in values) else compute(*values),
-        [named(name) for name in names],
-    )
+    return Column(f"unnest({named(name).sql})", "col")
 
 
 def size(name: Any) -> Column:
     """Return the number of elements of an array."""
-    return _of(len, name)
+    return _call("len", name).cast("int")
 
 
 def array_sort(name: Any) -> Column:
-    """Sort an array without nulls."""
-    return _of(lambda values: sorted(values, key=order_key), name)
+    """Sort an array whose elements hold no nulls."""
+    return _call("list_sort", name)
 
 
 def array_distinct(name: Any) -> Column:
-    """Remove the repetitions from an array."""
-    return _of(_distinct, name)
+    """Remove the repetitions from an array without nulls; the order of the rest is not defined."""
+    return _call("list_distinct", name)
 
 
 def array_except(one: Any, other: Any) -> Column:
-    """Return the elements of an array that another one lacks, each once."""
-    return _of(lambda left, right: [each for each in _distinct(left) if each not in right], one, other)
+    """Return the elements of an array that another one lacks, each once; both are short."""
+    left, right = named(one).sql, named(other).sql
+    element = _element()
+    kept = f"NOT list_contains({right}, {element}) AND list_position({left}, {element}) = {element}i"
+    filtered = f"list_filter({left}, lambda {element}, {element}i: {kept})"
+    return Column(f"CASE WHEN {right} IS NOT NULL THEN {filtered} END")
 
 
 def array_contains(name: Any, value: Any) -> Column:
     """Return whether an array contains a value."""
-    return _of(lambda values, one: one in values, name, literal(value))
+    return _call("list_contains", name, literal(value))
 
 
 def array_join(name: Any, delimiter: str) -> Column:
     """Join an array of texts."""
-    return _of(lambda values: delimiter.join(each for each in values if each is not None), name)
+    return _call("array_to_string", name, literal(delimiter))
 
 
 def flatten(name: Any) -> Column:
     """Join the arrays of an array, none of which is null."""
-    return _of(lambda values: [each for inner in values for each in inner], name)
+    return _call("flatten", name)
 
 
 def element_at(name: Any, place: int) -> Column:
     """Return an element of an array, counted from 1; null beyond its end."""
-    return _of(lambda values: values[place - 1] if len(values) >= place else None, name)
+    return Column(f"({named(name).sql})[{place}]")
 
 
 def get(name: Any, place: Any) -> Column:
     """Return an element of an array, counted from 0; null beyond its end."""
-    return _of(lambda values, at: values[at] if 0 <= at < len(values) else None, name, place)
+    at = named(place).sql
+    return Column(f"CASE WHEN {at} >= 0 THEN ({named(name).sql})[{at} + 1] END")
 
 
 def slice(name: Any, start: int, length: int) -> Column:  # noqa: A001  (as in PySpark)
     """Return ``length`` elements of an array from ``start`` on, counted from 1."""
-    return _of(lambda values: values[start - 1 : start - 1 + length], name)
-
-
-class _OfElements(Column):
-    """A function of an array's elements for which a condition holds."""
-
-    def __init__(
-        self, name: Any, condition: Callable[[Column], Column], fold: Callable[[Iterable[Any]], Any]
-    ) -> None:
-        self.element = Column(lambda: None)
-        self.element.at = lambda row, group=(): row[self.element]  # type: ignore[method-assign]  # noqa: ARG005
-        super().__init__(lambda: None, [named(name), condition(self.element)])
-        self.fold = fold
-
-    def at(self, row: Row, group: Group = ()) -> Any:
-        values, condition = self.parts[0].at(row, group), self.parts[1]
-        if values is None:
-            return None
-        return self.fold(each for each in values if condition.at({**row, self.element: each}, group))
+    return Column(f"({named(name).sql})[{start}:{start + length - 1}]")
 
 
 def filter(name: Any, condition: Callable[[Column], Column]) -> Column:  # noqa: A001  (as in PySpark)
     """Return the elements for which a condition holds."""
-    return _OfElements(name, condition, list)
+    element = _element()
+    return Column(f"list_filter({named(name).sql}, lambda {element}: {condition(Column(element)).sql})")
 
 
 def exists(name: Any, condition: Callable[[Column], Column]) -> Column:
     """Return whether a condition holds for an element of an array without nulls."""
-    return _OfElements(name, condition, lambda found: next((True for _ in found), False))
+    return size(filter(name, condition)) > 0
 
 
 def greatest(*names: Any) -> Column:
     """Return the greatest of several values."""
-    return Column(lambda *values: _extreme(values, builtins.max), [named(name) for name in names])
+    return _call("greatest", *names)
 
 
 def least(*names: Any) -> Column:
     """Return the least of several values."""
-    return Column(lambda *values: _extreme(values, builtins.min), [named(name) for name in names])
+    return _call("least", *names)
 
 
 def floor(name: Any) -> Column:
     """Round down to a whole number."""
-    return _of(lambda value: int(value // 1), name)
+    return _call("floor", name).cast("bigint")
 
 
 def round(name: Any, scale: int) -> Column:  # noqa: A001  (as in PySpark)
-    """Round a double to a number of decimals."""
-    return _of(
-        lambda value: float(Decimal(repr(value)).quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP)), name
+    """Round a double, as it is written, to a number of decimals."""
+    return Column(
+        f"CAST(round(CAST({named(name).sql} AS DECIMAL(38, 12)), {scale}) AS DOUBLE)", is_double=True
     )
 
 
 def concat(*names: Any) -> Column:
     """Join texts, or numbers as texts."""
-    return _of(lambda *values: "".join(map(str, values)), *names)
+    return Column(f"({' || '.join(named(name).cast('string').sql for name in names)})")
 
 
 def concat_ws(delimiter: str, *names: Any) -> Column:
     """Join the texts that are not null, with a separator."""
-    return Column(
-        lambda *values: delimiter.join(str(value) for value in values if value is not None),
-        [named(name) for name in names],
-    )
+    return _call("concat_ws", literal(delimiter), *(named(name).cast("string") for name in names))
 
 
 def printf(form: Column, *names: Any) -> Column:
-    """Format values by ``%d`` and ``%s``."""
-
-    def formatted(text: str, *values: Any) -> str:
-        words = iter(values)
-        return _PLACEHOLDER.sub(lambda _: "null" if (word := next(words)) is None else str(word), text)
-
-    return Column(formatted, [form, *(named(name) for name in names)])
+    """Format values by ``%d`` and ``%s`` in a literal."""
+    words = (f"' || coalesce({named(name).cast('string').sql}, 'null') || '" for name in names)
+    return Column(f"({_PLACEHOLDER.sub(lambda _: next(words), form.sql)})")
 
 
 def substring(name: Any, start: int, length: int) -> Column:
     """Return ``length`` characters of a text from ``start`` on, counted from 1."""
-    return _of(lambda text: text[start - 1 : start - 1 + length], name)
+    return _call("substring", name, literal(start), literal(length))
 
 
 def substring_index(name: Any, delimiter: str, count: int) -> Column:
     """Return the first parts of a text, up to a number of separators."""
-    return _of(lambda text: delimiter.join(text.split(delimiter)[:count]), name)
+    parts = f"string_split({named(name).sql}, {text(delimiter)})[1:{count}]"
+    return Column(f"array_to_string({parts}, {text(delimiter)})")
 
 
 def regexp_replace(name: Any, pattern: str, replacement: str) -> Column:
-    """Replace the matches of a pattern that means the same in Java and Python."""
-    found = re.compile(pattern, re.ASCII)
-    return _of(lambda text: found.sub(replacement, text), name)
+    """Replace the matches of a pattern that means the same in Java and RE2."""
+    return _call("regexp_replace", name, *map(literal, (pattern, replacement, "g")))
 
 
 def startswith(name: Any, prefix: Column) -> Column:
     """Return whether a text starts with another one."""
-    return _of(str.startswith, name, prefix)
+    return _call("starts_with", name, prefix)
 
 
 def endswith(name: Any, suffix: Column) -> Column:
     """Return whether a text ends with another one."""
-    return _of(str.endswith, name, suffix)
+    return _call("ends_with", name, suffix)
 
 
 def date_trunc(unit: str, name: Any) -> Column:
     """Cut a time to its ``second`` or ``minute``."""
-    zeros = {"second": {"microsecond": 0}, "minute": {"second": 0, "microsecond": 0}}[unit]
-    return _of(lambda time: time.replace(**zeros), name)
+    return _call("date_trunc", literal(unit), name)
 
 
 def unix_millis(name: Any) -> Column:
     """Return the milliseconds from 1970 to a time."""
-    return _of(lambda time: (time - _EPOCH) // timedelta(milliseconds=1), name)
+    return Column(f"CAST(floor(epoch_us({named(name).sql}) / 1000) AS BIGINT)")
 
 
 def unix_seconds(name: Any) -> Column:
     """Return the seconds from 1970 to a time."""
-    return _of(lambda time: (time - _EPOCH) // timedelta(seconds=1), name)
-
-
-def _some(fold: Callable[[list[Any]], Any], name: Any) -> Column:
-    """Return an aggregate over the values that are not null; null if there is none."""
-
-    def folded(values: list[Any]) -> Any:
-        known = [value for value in values if value is not None]
-        return fold(known) if known else None
-
-    return Aggregate(folded, [named(name)])
+    return Column(f"CAST(floor(epoch_us({named(name).sql}) / 1000000) AS BIGINT)")
 
 
 def min(name: Any) -> Column:  # noqa: A001  (as in PySpark)
-    """Return the least value of a group."""
-    return _some(lambda values: builtins.min(values, key=order_key), name)
+    """Return the least value of a group; a struct or array that the rows already have holds no nulls."""
+    return _extreme("min", named(name))
 
 
 def max(name: Any) -> Column:  # noqa: A001  (as in PySpark)
-    """Return the greatest value of a group."""
-    return _some(lambda values: builtins.max(values, key=order_key), name)
+    """Return the greatest value of a group; a struct or array that the rows already have holds no nulls."""
+    return _extreme("max", named(name))
 
 
 def sum(name: Any) -> Column:  # noqa: A001  (as in PySpark)
-    """Return the sum of a group's values."""
-    return _some(builtins.sum, name)
+    """Return the sum of a group's whole numbers."""
+    return Aggregate(f"sum({named(name).sql})", lambda call: f"CAST({call} AS BIGINT)")
 
 
 def median(name: Any) -> Column:
     """Return the median of a group's values."""
-    return _some(lambda values: float(middle(values)), name)
+    return Aggregate(f"median({named(name).sql})", is_double=True)
 
 
 def count(name: str) -> Column:
     """Count the values that are not null, or the rows."""
-    part = Column(lambda: True) if name == "*" else named(name)
-    return Aggregate(lambda values: len([value for value in values if value is not None]), [part])
+    return Aggregate(f"count({'*' if name == '*' else named(name).sql})")
 
 
 def count_if(name: Any) -> Column:
     """Count the rows for which a condition holds."""
-    return Aggregate(lambda values: len([value for value in values if value]), [named(name)])
+    return Aggregate(f"count(*) FILTER (WHERE {named(name).sql})")
 
 
 def count_distinct(name: Any) -> Column:
     """Count the distinct values that are not null."""
-    return Aggregate(lambda values: len({frozen(each) for each in values if each is not None}), [named(name)])
+    return Aggregate(f"count(DISTINCT {named(name).sql})")
 
 
 def collect_list(name: Any) -> Column:
     """Collect the values that are not null."""
-    return Aggregate(lambda values: [value for value in values if value is not None], [named(name)])
+    return _collected(f"list({named(name).sql})", name)
 
 
 def collect_set(name: Any) -> Column:
-    """Collect the distinct values that are not null."""
-    return Aggregate(lambda values: _distinct(each for each in values if each is not None), [named(name)])
+    """Collect the distinct values that are not null; their order is not defined."""
+    return _collected(f"list(DISTINCT {named(name).sql})", name)
 
 
 def min_by(name: Any, order: Any) -> Column:
-    """Return the value at the least order; of equal ones, the last."""
-
-    def folded(pairs: list[Any]) -> Any:
-        known = [pair for pair in reversed(pairs) if pair[1] is not None]
-        return builtins.min(known, key=lambda pair: order_key(pair[1]))[0] if known else None
-
-    return Aggregate(folded, [named(name), named(order)])
+    """Return the value at the least order."""
+    return Aggregate(f"arg_min_null({named(name).sql}, {named(order).order})")
 
 
 def max_by(name: Any, order: Any) -> Column:
-    """Return the value at the greatest order; of equal ones, the last."""
-
-    def folded(pairs: list[Any]) -> Any:
-        known = [pair for pair in reversed(pairs) if pair[1] is not None]
-        return builtins.max(known, key=lambda pair: order_key(pair[1]))[0] if known else None
-
-    return Aggregate(folded, [named(name), named(order)])
+    """Return the value at the greatest order."""
+    return Aggregate(f"arg_max_null({named(name).sql}, {named(order).order})")
 
 
 def first(name: Any, *, ignorenulls: bool) -> Column:
     """Return the first value that is not null."""
-    return _edge(name, 0, ignorenulls=ignorenulls)
+    return _edge("first_value", name, ignorenulls=ignorenulls)
 
 
 def last(name: Any, *, ignorenulls: bool) -> Column:
     """Return the last value that is not null."""
-    return _edge(name, -1, ignorenulls=ignorenulls)
+    return _edge("last_value", name, ignorenulls=ignorenulls)
 
 
 def lag(name: Any, offset: int = 1) -> Column:
     """Return the value of an earlier row in the partition."""
-    return Placed(lambda values, at: values[at - offset] if at >= offset else None, named(name))
+    return Placed(f"lag({named(name).sql}, {offset})")
 
 
 def lead(name: Any, offset: int = 1) -> Column:
     """Return the value of a later row in the partition."""
-    return Placed(lambda values, at: values[at + offset] if at + offset < len(values) else None, named(name))
+    return Placed(f"lead({named(name).sql}, {offset})")
+
+
+class _Numbered(Placed):
+    def over(self, window: Any) -> Column:
+        return super().over(window).cast("int")
 
 
 def row_number() -> Column:
     """Return the place in the partition, counted from 1."""
-    return Placed(lambda _, at: at + 1, Column(lambda: None))
+    return _Numbered("row_number()")
 
 
-def _edge(name: Any, place: int, *, ignorenulls: bool) -> Column:
+def _element() -> str:
+    """Return a name for the elements of an array, so that a condition on them may stand in another one."""
+    return f"_element{next(_numbers)}"
+
+
+def _call(function: str, *names: Any) -> Column:
+    return Column(f"{function}({', '.join(named(name).sql for name in names)})")
+
+
+def _extreme(function: str, column: Column) -> Column:
+    if column.is_ordered:
+        return Aggregate(f"{function}({column.sql})")
+    return Aggregate(f"arg_{function}_null({column.sql}, {column.order})")
+
+
+def _collected(call: str, name: Any) -> Column:
+    known = f"{call} FILTER (WHERE {named(name).sql} IS NOT NULL)"
+    return Aggregate(known, lambda done: f"coalesce({done}, [])")
+
+
+def _edge(function: str, name: Any, *, ignorenulls: bool) -> Column:
     if not ignorenulls:
         raise ValueError("expected ignorenulls=True: without it the analysis does not call this function")
-    return _some(lambda values: values[place], name)
-
-
-def _distinct(values: Iterable[Any]) -> list[Any]:
-    return list({frozen(value): value for value in values}.values())
-
-
-def _extreme(values: Iterable[Any], choose: Callable[..., Any]) -> Any:
-    known = [value for value in values if value is not None]
-    return choose(known) if known else None
+    return Placed(f"{function}({named(name).sql} IGNORE NULLS)")

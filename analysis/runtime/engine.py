@@ -1,4 +1,4 @@
-"""The engine of the tables and the answers: Spark, or for few lines ``analysis.local`` in this process.
+"""The engine of the tables and the answers: Spark, or ``analysis.local`` in its tasks or in this process.
 
 ``sf`` and ``Window`` have the names of PySpark's; which engine they belong to is decided when a function is
 called. One process uses one engine at a time.
@@ -6,15 +6,20 @@ called. One process uses one engine at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import shutil
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
+from pyspark.sql import SparkSession
 
 from barnabas.analysis.local import functions as local_functions
+from barnabas.analysis.local.database import running
 from barnabas.analysis.local.frames import Frame
 from barnabas.analysis.local.windows import Window as LocalWindow
+from barnabas.analysis.runtime.passing import received, sent
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Window
@@ -34,7 +39,10 @@ else:
     sf = _Either(spark_functions, local_functions)
     Window = _Either(SparkWindow, LocalWindow)
 
-__all__ = ["Window", "first_of", "framed", "held", "in_this_process", "matching", "rows_of", "sf"]
+__all__ = [
+    "Window", "first_of", "framed", "held", "in_tasks", "in_this_process", "kept", "matching", "rows_of",
+    "settled", "sf", "stored",
+]  # fmt: skip
 
 
 class _Engine:
@@ -54,10 +62,48 @@ def in_this_process() -> Iterator[None]:
         _engine.is_local = former
 
 
+@contextmanager
+def in_tasks(spark: SparkSession, aside: Path) -> Iterator[None]:
+    """Use ``analysis.local`` for all columns and frames of the block, and tasks of Spark for its queries.
+
+    Args:
+        spark: The session.
+        aside: A folder that all executors see, for many rows on their way to this process: Java would hold
+            several copies of them. It is removed after the block.
+    """
+    aside.mkdir(parents=True, exist_ok=True)
+
+    def run(function: Callable[..., Any], *arguments: Any) -> Any:
+        task = spark.sparkContext.parallelize([0], 1).map(lambda _: sent(function(*arguments), aside))
+        return received(task.collect()[0])
+
+    try:
+        with in_this_process(), running(run):
+            yield
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
 def framed(rows: pa.Table) -> DataFrame:
     """Return a frame of this process with the rows."""
-    frame = Frame(rows.column_names, rows.to_pylist())
-    return cast("DataFrame", frame)
+    return cast("DataFrame", Frame.of(rows))
+
+
+def stored(folder: Path, schema: pa.Schema) -> DataFrame:
+    """Return a frame of ``analysis.local`` with the rows of a table in a local folder."""
+    return cast("DataFrame", Frame.stored(folder, schema))
+
+
+def settled(frame: DataFrame) -> DataFrame:
+    """Compute the rows of a frame of ``analysis.local`` once, however many others are made from it."""
+    local = cast("Frame", frame)
+    return framed(local.table())
+
+
+def kept(frame: DataFrame, folder: Path, schema: pa.Schema) -> DataFrame:
+    """Write the rows of a frame of ``analysis.local`` into a folder, and return them as they are there."""
+    local = cast("Frame", frame)
+    return cast("DataFrame", local.kept(folder, schema))
 
 
 def rows_of(frame: DataFrame) -> list[dict[str, Any]]:
@@ -80,7 +126,7 @@ def first_of(frame: DataFrame, rows: int, counted: int) -> tuple[list[dict[str, 
     """
     local: Any = frame
     if isinstance(local, Frame):
-        return local.limit(rows).rows(), local.count()
+        return local.first(rows)
     found = frame.limit(counted + 1).toArrow()
     return found.slice(0, rows).to_pylist(), found.num_rows if found.num_rows <= counted else frame.count()
 

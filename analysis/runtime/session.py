@@ -23,16 +23,14 @@ from barnabas.analysis.runtime import gateway
 
 
 class Amount(Enum):
-    """The amounts of work in a local run.
+    """The amounts of work for Spark's Java in a local run.
 
     Attributes:
-        SMALL: So little that a quick start matters more than speed.
-        MEDIUM: So little that optimizing Java's code takes longer than it saves.
-        LARGE: More, or unknown.
+        SMALL: It passes work to Python's processes, so its start matters more than its speed.
+        LARGE: It reads files of other machines, or evaluates tables.
     """
 
     SMALL = "small"
-    MEDIUM = "medium"
     LARGE = "large"
 
 
@@ -79,16 +77,13 @@ appender.stderr.layout.pattern = %d{HH:mm:ss} %p %c{1}: %m%n
 logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
 logger.gateway.level = error
 """
-# Without the optimizing compiler Java reserves 48 MB for compiled code, not 240. The queries of a million
-# lines need more: then Java compiles nothing, and fails at last to link a method, for which Spark waits.
-_PLAIN = ("-XX:TieredStopAtLevel=1", "-XX:ReservedCodeCacheSize=240m")
 _JAVA = {
     # Code that runs once is not worth optimizing: a run over 100 lines would take 40 s of CPU, not 18.
-    Amount.SMALL: (*_PLAIN, "-XX:+UseSerialGC", "-Xms512m", "-Xmn256m", "-XX:-UsePerfData"),
-    # A third of the CPU time would be the optimizing compiler's: 225 s for a million lines, not 165.
-    Amount.MEDIUM: (*_PLAIN, "-XX:+UseParallelGC", "-XX:-UsePerfData"),
+    Amount.SMALL: (
+        "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xms256m", "-Xmn128m", "-XX:-UsePerfData",
+    ),
     Amount.LARGE: (),
-}
+}  # fmt: skip
 """Java's options."""
 _TAIL_LINES = 5
 
@@ -114,9 +109,6 @@ def spark_session(amount: Amount = Amount.LARGE) -> Iterator[SparkSession]:
     settings = _SETTINGS | (_BRIEF_SETTINGS if amount is Amount.SMALL else {})
     if not given.contains("spark.master"):
         settings |= _LOCAL_SETTINGS
-        if amount is Amount.MEDIUM:
-            # Each further partition is one more task in each stage of each query.
-            settings["spark.sql.shuffle.partitions"] = str(os.cpu_count() or 1)
     conf = given.setAppName("barnabas analyze")
     for key, value in settings.items():
         conf.setIfMissing(key, value)

@@ -15,7 +15,7 @@ from barnabas.analysis.questions import story
 from barnabas.analysis.reading.blocks import BlockReader, Origin
 from barnabas.analysis.reading.events.tables import EVENTS_ARROW
 from barnabas.analysis.reading.times import Clock
-from barnabas.analysis.runtime.engine import framed, in_this_process
+from barnabas.analysis.runtime.engine import framed, in_this_process, settled
 from barnabas.analysis.story.observed import Observed
 
 Row = dict[str, Any]
@@ -48,5 +48,5 @@ def observed(rows: Sequence[Row], min_insync: int | None = None) -> Observed:
         tables = {EVENTS_TABLE: framed(pa.Table.from_pylist(list(rows), EVENTS_ARROW))}
         for table in DERIVED:
             if table.name in NEEDED:
-                tables[table.name] = table.of(tables)
+                tables[table.name] = settled(table.of(tables))
         return story.observed(tables, min_insync)

@@ -75,10 +75,17 @@ def write_files(folder: Path, rows: list[dict[str, Any]]) -> None:
 
 def write_table(folder: Path, rows: pa.Table) -> None:
     """Write a table into a folder in one file, replacing an existing one."""
+    write_batches(folder, rows.schema, rows.to_batches())
+
+
+def write_batches(folder: Path, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> None:
+    """Write the batches of a table into a folder in one file, replacing an existing one."""
     if folder.exists():
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
-    pq.write_table(rows, folder / "part-0.parquet", store_schema=False)
+    with pq.ParquetWriter(folder / "part-0.parquet", schema, store_schema=False) as writer:
+        for batch in batches:
+            writer.write_batch(batch)
     (folder / _DONE).touch()
 
 

@@ -12,11 +12,12 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from barnabas.analysis.derived.catalog import DERIVED
-from barnabas.analysis.derived.store import derive
+from barnabas.analysis.derived.store import derive_here
 from barnabas.analysis.reading.blocks import BlockReader, Origin
 from barnabas.analysis.reading.events.tables import EVENTS
 from barnabas.analysis.reading.times import Clock
 from barnabas.analysis.runtime import gateway
+from barnabas.analysis.runtime.engine import in_this_process
 from barnabas.analysis.runtime.session import Amount, spark_session
 from barnabas.analysis.scan import events, plain
 from barnabas.analysis.sources import find
@@ -275,7 +276,8 @@ def stored(spark: SparkSession, read: Read, tmp_path_factory: pytest.TempPathFac
     events = read(*stall_of_orders_3())
     events.write.parquet(str(folder / "events"))
     events.limit(1).write.parquet(str(folder / "lives"))
-    derive(spark, folder)
+    with in_this_process():
+        derive_here(folder)
     return folder
 
 

@@ -110,7 +110,7 @@ def test_a_path_with_a_scheme_is_spark_s_and_so_is_its_error(
 
 
 @pytest.mark.parametrize("amount", Amount)
-def test_the_start_of_spark_is_announced_and_depends_on_the_size(
+def test_the_start_of_spark_is_announced_and_depends_on_its_work(
     amount: Amount,
     tmp_path: Path,
     logs: Path,
@@ -124,11 +124,7 @@ def test_the_start_of_spark_is_announced_and_depends_on_the_size(
 
     monkeypatch.setattr(job, "spark_session", fail)
     monkeypatch.setattr(job, "FEW", 0)
-    if amount is not Amount.SMALL:
-        monkeypatch.setattr(job, "_SMALL_BYTES", 1)
-    if amount is Amount.LARGE:
-        monkeypatch.setattr(job, "_MEDIUM_BYTES", 1)
-    assert job.run([logs], tmp_path) == 3
+    assert job.run([logs], tmp_path if amount is Amount.SMALL else tmp_path.as_uri()) == 3
     assert capsys.readouterr().err.splitlines() == [
         "barnabas analyze: starting Spark, which takes some seconds ...",
         f"barnabas analyze: no Java, {amount}",

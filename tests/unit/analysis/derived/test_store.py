@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from barnabas.analysis.derived import store
 from barnabas.analysis.derived.catalog import DERIVED
+from barnabas.analysis.runtime.engine import in_tasks
 
 
 @pytest.mark.spark
@@ -24,16 +25,17 @@ def test_tables_lie_beside_the_events_and_replace_former_ones(
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("small", [0, store._SMALL])
-def test_few_rows_and_many_give_the_same_tables(
-    spark: SparkSession, stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small: int
+@pytest.mark.parametrize("by", ["spark", "tasks"])
+def test_all_engines_write_the_same_tables(
+    spark: SparkSession, stored: Path, tmp_path: Path, by: str
 ) -> None:
     (tmp_path / "events").symlink_to(stored / "events")
-    monkeypatch.setattr(store, "_FEW", 0)
-    monkeypatch.setattr(store, "_SMALL", small)
-    tables = store.derive(spark, tmp_path)
+    if by == "spark":
+        store.derive(spark, tmp_path)
+    else:
+        with in_tasks(spark, tmp_path / "aside"):
+            store.derive_here(tmp_path)
     for table in DERIVED:
-        few, many = (spark.read.parquet(str(folder / table.name)) for folder in (stored, tmp_path))
-        assert few.schema == many.schema, table.name
-        assert sorted(map(str, few.collect())) == sorted(map(str, many.collect())), table.name
-        assert tables[table.name].schema == many.schema, table.name
+        here, there = (spark.read.parquet(str(folder / table.name)) for folder in (stored, tmp_path))
+        assert here.schema == there.schema, table.name
+        assert sorted(map(str, here.collect())) == sorted(map(str, there.collect())), table.name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -16,6 +17,7 @@ from pyspark.sql import functions as spark_functions
 from barnabas.analysis.derived.catalog import DERIVED
 from barnabas.analysis.derived.schemas import DERIVED_ARROW
 from barnabas.analysis.derived.store import derive, derive_here
+from barnabas.analysis.local import database
 from barnabas.analysis.local import functions as local_functions
 from barnabas.analysis.local.windows import Window as LocalWindow
 from barnabas.analysis.questions.catalog import QUESTIONS
@@ -25,10 +27,13 @@ from barnabas.analysis.runtime.engine import (
     first_of,
     framed,
     held,
+    in_tasks,
     in_this_process,
+    kept,
     matching,
     rows_of,
     sf,
+    stored,
 )
 from barnabas.analysis.scan import write_few_events
 from barnabas.analysis.sources import find
@@ -120,6 +125,30 @@ def test_a_frame_is_held_until_the_end_of_the_block(spark: SparkSession) -> None
     local = framed(pa.table({"a": [1]}))
     with held(local) as kept:
         assert kept is local
+
+
+@pytest.mark.spark
+def test_queries_run_in_tasks_until_the_end_of_the_block(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = pa.table({"a": pa.array([3, 1, 2], pa.int32())})
+    with in_tasks(spark, tmp_path / "aside"):
+        frame = framed(rows).where(sf.col("a") > 1)
+        again = kept(frame, tmp_path / "table", rows.schema)
+        assert sorted(row["a"] for row in rows_of(again)) == [2, 3]
+        assert stored(tmp_path / "table", rows.schema).count() == 2
+        # A function that is not a module's is pickled by value, so the task calls it as it is here.
+        monkeypatch.setattr(database, "_rows", lambda sql, given: os.getpid())
+        assert rows_in(frame) != os.getpid()
+        assert (tmp_path / "aside").is_dir()
+    assert rows_in(frame) == os.getpid()
+    assert not (tmp_path / "aside").exists()
+
+
+def rows_in(frame: DataFrame) -> Any:
+    """What the database gives for the rows of a frame."""
+    local: Any = frame
+    return local.table()
 
 
 def test_rows_of_either_engine_are_found_by_keys() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import zipfile
 from pathlib import Path
@@ -50,17 +49,3 @@ def test_without_java_it_says_what_to_install() -> None:
         pytest.raises(session.SparkStartError, match=r"is Java 17 or 21 installed\? java: not found"),
     ):
         session._gateway.__wrapped__(session.Amount.SMALL)
-
-
-@pytest.mark.parametrize("amount", session.Amount)
-def test_java_has_room_for_the_code_of_all_queries(amount: session.Amount) -> None:
-    # A million lines need some 60 MB.
-    flags = subprocess.run(
-        ["java", *session._JAVA[amount], "-XX:+PrintFlagsFinal", "-version"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    reserved = re.search(r"ReservedCodeCacheSize\s+= (\d+)", flags.stdout)
-    assert reserved is not None
-    assert int(reserved[1]) >= 200 * 1024**2

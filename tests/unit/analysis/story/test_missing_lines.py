@@ -9,6 +9,7 @@ from functools import cache
 from itertools import compress, product
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -78,12 +79,12 @@ def test_no_line_that_is_left_out_proves_an_outage(path: Path, data: st.DataObje
     assert list(claims(story(kept), whole(path))) == []
 
 
-def test_each_golden_incident_survives_the_loss_of_each_of_its_lines() -> None:
-    for path in GOLDEN:
-        lines = entries(path)
-        for number in range(len(lines)):
-            found = story([*lines[:number], *lines[number + 1 :]])
-            assert list(claims(found, whole(path))) == [], (path.stem, lines[number])
+@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
+def test_each_golden_incident_survives_the_loss_of_each_of_its_lines(path: Path) -> None:
+    lines = entries(path)
+    for number in range(len(lines)):
+        found = story([*lines[:number], *lines[number + 1 :]])
+        assert list(claims(found, whole(path))) == [], lines[number]
 
 
 def test_an_outage_that_all_lines_do_not_prove_is_found() -> None:
