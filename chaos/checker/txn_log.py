@@ -21,7 +21,7 @@ _TXN_HEADER = struct.Struct(">qiqqi")
 _MAGIC, _VERSION = b"ZKLG", 2
 _END_OF_RECORD = b"B"
 
-_CREATE, _DELETE, _SET_DATA = 1, 2, 5
+_CREATE, _DELETE, _SET_DATA, _ERROR = 1, 2, 5, -1
 _MULTI, _CREATE2, _CREATE_CONTAINER, _CREATE_TTL, _CLOSE_SESSION = 14, 15, 19, 21, -11
 _CREATES = (_CREATE, _CREATE2, _CREATE_CONTAINER, _CREATE_TTL)
 
@@ -105,7 +105,11 @@ def _txn_of(body: bytes) -> Txn:
     reader = _Jute(body, _TXN_HEADER.size)
     if kind == _MULTI:
         parts = [(reader.int32(), reader.buffer()) for _ in range(reader.int32())]
-        changes = tuple(change for part, data in parts for change in _changes(part, _Jute(data)))
+        # One operation that failed undoes all; those before it are logged as they were asked for
+        # (``DataTree.processTxn``).
+        is_failed = any(part == _ERROR for part, _ in parts)
+        applied = () if is_failed else parts
+        changes = tuple(change for part, data in applied for change in _changes(part, _Jute(data)))
     else:
         changes = _changes(kind, reader)
     return Txn(zxid, time_ms, session, changes, kind == _CLOSE_SESSION)

@@ -67,6 +67,13 @@ def test_a_transaction_of_several_operations_is_one_and_its_checks_change_nothin
     ]
 
 
+def test_of_a_transaction_that_failed_no_operation_counts():
+    # The server keeps the operations before the one that failed (here for a version) as they were asked for.
+    failed = multi((5, set_data("/state", b"s")), (-1, struct.pack(">i", -103)), (1, create("/c")))
+    content = HEADER + record(9, 14, failed) + record(10, 5, set_data("/state", b"t"))
+    assert list(read_txns(content)) == [txn(10, ZnodeChange(Change.SET, "/state", b"t"))]
+
+
 @pytest.mark.parametrize(
     "rest", [b"", bytes(64), record(2, 2, text("/a"))[:-1], record(2, 2, text("/a"))[:20]]
 )
