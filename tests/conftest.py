@@ -41,6 +41,9 @@ WORKERS = "PYTEST_XDIST_WORKER_COUNT"
 COSTLY = ("tests/containers/", "tests/unit/analysis/")
 """Folders of which a second worker would have another cluster of containers, or another session of Spark."""
 
+APART = ("tests/unit/analysis/story/test_missing_lines.py",)
+"""Files of such a folder that need neither and take minutes: a thousand stories."""
+
 SPARK_TIMEOUT_S = 1200
 """The limit of a test that starts Spark or runs jobs in it.
 
@@ -77,7 +80,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def _turn(item: pytest.Item) -> int:
-    if _share(item.nodeid) in COSTLY:
+    if _share(item.nodeid) in (*COSTLY, *APART):
         return 0
     return 2 if item.nodeid.startswith(("tests/unit/", "tests/shape/")) else 1
 
@@ -85,6 +88,8 @@ def _turn(item: pytest.Item) -> int:
 def _share(nodeid: str) -> str:
     """What runs in one worker: the tests of a file, or of a folder where a second worker costs too much."""
     file = nodeid.partition("::")[0]
+    if file in APART:
+        return file
     return next((folder for folder in COSTLY if file.startswith(folder)), file)
 
 
