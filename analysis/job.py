@@ -37,6 +37,7 @@ from barnabas.analysis.follow import PAUSE_S, Follower
 from barnabas.analysis.output import LocalOutput, OccupiedError, Output, output_at
 from barnabas.analysis.questions.reading import cluster_id
 from barnabas.analysis.questions.story import observed
+from barnabas.analysis.remote import looked_up
 from barnabas.analysis.report.document import Document, gather
 from barnabas.analysis.report.files import Format, write_report
 from barnabas.analysis.report.words import count
@@ -254,6 +255,7 @@ def _analyze(
     early: Future[list[dict[str, Any]]] | None,
 ) -> int:
     with progress(spark.sparkContext, "reading logs"):
+        sources = looked_up(spark, sources)
         tallies = out.write_events(spark, sources, reading) if early is None else early.result()
 
     def find(troubles: Sequence[str]) -> Document:
@@ -367,23 +369,22 @@ def _follow(
 
 def _found(paths: Sequence[str | Path]) -> Sources:
     sources = find(paths)
-    if not (sources.files or sources.remote_files or sources.remote_folders):
+    if not (sources.files or sources.remote):
         raise NothingToReadError(f"nothing to read: {'; '.join(sources.closed[:_NAMED])}")
     return sources
 
 
 def _not_followed(sources: Sources, target: Output, out: str | Path) -> str | None:
     """Return why logs cannot be followed; None if they can."""
-    remote = (*sources.remote_files, *sources.remote_folders)
-    if remote:
-        return f"cannot follow {remote[0]!r}: expected files or folders of this machine"
+    if sources.remote:
+        return f"cannot follow {sources.remote[0]!r}: expected files or folders of this machine"
     if not isinstance(target, LocalOutput):
         return f"cannot follow into {str(out)!r}: expected a folder of this machine"
     return None
 
 
 def _names(sources: Sources) -> str:
-    files = (*sources.files, *sources.remote_files, *sources.remote_folders)
+    files = (*sources.files, *sources.remote)
     rest = len(files) - _NAMED
     return f"{', '.join(files[:_NAMED])}{f' and {rest:,} more' if rest > 0 else ''}"
 
@@ -398,7 +399,7 @@ def _is_tiny(sources: Sources, size: int) -> bool:
 
 
 def _amount(sources: Sources, target: Output) -> Amount:
-    is_local = isinstance(target, LocalOutput) and not (sources.remote_files or sources.remote_folders)
+    is_local = isinstance(target, LocalOutput) and not sources.remote
     return Amount.SMALL if is_local else Amount.LARGE
 
 

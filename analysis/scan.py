@@ -1,16 +1,15 @@
 """The Spark jobs that read files into the table ``events``, in one pass over each line.
 
-A local file is cut into splits of whole entries (``analysis.reading.splits``), and each task reads its own.
-Spark's text source reads files on other file systems; it cuts them where a line begins with a bracket, and
-passes them to the same reader. In ``write_events`` every task writes its rows itself, because Arrow's Parquet
-writer is several times faster than Spark's. Files of failed tasks are ignored.
+A local file is cut into splits of whole entries (``analysis.reading.splits``), and each task reads its own;
+of files on other file systems it reads what Spark's text source gives (``analysis.pieces``). In
+``write_events`` every task writes its rows itself, because Arrow's Parquet writer is several times faster
+than Spark's. Files of failed tasks are ignored.
 """
 
 from __future__ import annotations
 
 import functools
-import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, tzinfo
 from pathlib import Path
@@ -19,28 +18,30 @@ from typing import Any
 import pyarrow as pa
 from pyspark import AccumulatorParam, TaskContext
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as sf
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from barnabas.analysis.growing import added_blocks
+from barnabas.analysis.pieces import (
+    Block,
+    Pieces,
+    contents,
+    line_records,
+    pieces_of,
+    pieces_of_files,
+    pieces_of_lines,
+    whole_records,
+)
 from barnabas.analysis.reading.blocks import BlockReader, Origin, Typed, read_entries
-from barnabas.analysis.reading.events.entries import Entry
 from barnabas.analysis.reading.events.tables import EVENTS, EVENTS_ARROW, FILES
-from barnabas.analysis.reading.files.encodings import FIRST_BYTES, DamagedError, encoding_of
+from barnabas.analysis.reading.files.encodings import DamagedError
 from barnabas.analysis.reading.files.parts import PartWriter, commit, prepare
-from barnabas.analysis.reading.metadata.history import read_log
-from barnabas.analysis.reading.metadata.segments import is_segment
-from barnabas.analysis.reading.splits import BLOCK_BYTES, Split, blocks, plan
+from barnabas.analysis.reading.splits import Split, plan
 from barnabas.analysis.reading.times import Clock
-from barnabas.analysis.remote import remote_logs
 from barnabas.analysis.sources import Sources, broker_of
 
 SPLIT_BYTES_MAX = 64 * 1024 * 1024
 SPLIT_BYTES_MIN = 2 * 1024 * 1024
-
-_RECORD_SEPARATOR = "\n["
-"""The separator at which Spark's text source cuts, and which it removes."""
 
 _FILES_ARROW = to_arrow_schema(FILES)
 _PART = pa.field("part", pa.string())
@@ -100,12 +101,6 @@ class Tally:
         return {name: getattr(self, name) for name in FILES.names}
 
 
-Block = bytes | list[Entry]
-"""The text of whole entries, or entries of a log that is not text."""
-
-Pieces = Iterator[tuple[str, int, Iterator[Block]]]
-"""The splits that a task reads, each as its file, its first byte, and its blocks of whole entries."""
-
 Work = Callable[[Pieces], Iterator[pa.RecordBatch]]
 """A function that turns the splits of a task into rows."""
 
@@ -143,7 +138,7 @@ def write_few_events(sources: Sources, folder: Path, reading: Reading = AS_WRITT
     """
     prepare(folder)
     splits = plan(zip(sources.files, sources.sizes, strict=True), 1, reading.split_bytes, reading.split_bytes)
-    written = _writing(folder, "part", reading)(_pieces_of(splits, _contents))
+    written = _writing(folder, "part", reading)(pieces_of(splits, contents))
     rows = [row for batch in written for row in batch.to_pylist()]
     commit(folder, [row.pop("part") for row in rows])
     return _ordered(rows)
@@ -274,18 +269,14 @@ def _run(
         known = zip(sources.files, sources.sizes, strict=True)
         parallel = spark.sparkContext.defaultParallelism
         splits = plan(known, parallel, reading.split_bytes, min(SPLIT_BYTES_MIN, reading.split_bytes))
-        frames.append(_run_splits(spark, splits, _contents, work, schema))
-    if sources.remote_files:
-        frames.append(_remote(spark, sources.remote_files, work, schema))
-    frames.extend(
-        _remote(spark, remote_logs(spark, folder), work, schema) for folder in sources.remote_folders
-    )
+        frames.append(_run_splits(spark, splits, contents, work, schema))
+    if sources.lines:
+        found = line_records(spark, sources.lines)
+        frames.append(found.mapInArrow(lambda batches: work(pieces_of_lines(batches)), schema))
+    if sources.whole:
+        found = whole_records(spark, sources.whole)
+        frames.append(found.mapInArrow(lambda batches: work(pieces_of_files(batches)), schema))
     return functools.reduce(DataFrame.union, frames)
-
-
-def _contents(split: Split) -> Iterator[Block]:
-    path = Path(split.path)
-    return read_log(path) if is_segment(path) else blocks(split)
 
 
 def _run_splits(
@@ -299,53 +290,7 @@ def _run_splits(
 
     def pieces(batches: Iterator[pa.RecordBatch]) -> Pieces:
         for batch in batches:
-            yield from _pieces_of([splits[number] for number in batch.column(0).to_pylist()], blocks_of)
+            yield from pieces_of([splits[number] for number in batch.column(0).to_pylist()], blocks_of)
 
     numbers = spark.range(0, len(splits), 1, max(len(splits), 1))
     return numbers.mapInArrow(lambda batches: work(pieces(batches)), schema)
-
-
-def _pieces_of(splits: Sequence[Split], blocks_of: Callable[[Split], Iterator[Block]]) -> Pieces:
-    for split in splits:
-        yield Path(split.path).as_uri(), split.start, blocks_of(split)
-
-
-def _remote(spark: SparkSession, paths: Sequence[str], work: Work, schema: st.StructType) -> DataFrame:
-    # Read bytes instead of text: a log may hold bytes that are not UTF-8, which ``blocks.clean`` counts.
-    records = (
-        spark.read.option("lineSep", _RECORD_SEPARATOR)
-        .text(list(paths))
-        .select(
-            sf.col("value").cast("binary").alias("record"),
-            sf.col("_metadata.file_path").alias("source"),
-            sf.col("_metadata.file_block_start").alias("block"),
-        )
-    )
-    return records.mapInArrow(lambda batches: work(_pieces(batches)), schema)
-
-
-def _pieces(batches: Iterator[pa.RecordBatch]) -> Pieces:
-    rows = (row for batch in batches for row in zip(*(column.to_pylist() for column in batch), strict=True))
-    for (source, block), records in itertools.groupby(rows, key=lambda row: row[1:]):
-        yield source, block, _blocks((record for record, _, _ in records), is_first=block == 0)
-
-
-def _blocks(records: Iterator[bytes], *, is_first: bool) -> Iterator[bytes]:
-    """Join records of Spark's text source, which cuts before brackets, into blocks of whole entries.
-
-    Raises:
-        DamagedError: The file is encoded, and Spark did not decode it by its name.
-    """
-    held: list[bytes] = []
-    size = 0
-    for number, record in enumerate(records):
-        encoding = encoding_of(record[:FIRST_BYTES]) if is_first and number == 0 else None
-        if encoding is not None:
-            raise DamagedError(f"it is {encoding}; at a URI only plain text, .gz and .zst are read")
-        held.append(record if is_first and number == 0 else b"[" + record)
-        size += len(held[-1]) + 1
-        if size >= BLOCK_BYTES:
-            yield b"\n".join(held) + b"\n"
-            held, size = [], 0
-    if held:
-        yield b"\n".join(held) + b"\n"

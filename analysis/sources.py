@@ -6,7 +6,7 @@ import os
 import re
 import shutil
 import stat
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from io import BytesIO
@@ -63,20 +63,23 @@ class Sources:
         sizes: The size of each file in bytes, as on the disk; 0 if it cannot be read.
         closed: Folders that cannot be listed, files in them that are none, and metadata logs whose end is not
             proven, each with the reason.
-        remote_files: Files and globs with a scheme (``hdfs://…``, ``s3a://…``).
-        remote_folders: Folders with a scheme.
+        remote: Files, folders and globs with a scheme (``hdfs://…``, ``s3a://…``), which
+            ``analysis.remote.looked_up`` looks up.
+        lines: The files that it found and that Spark's text source cuts into lines.
+        whole: The files that it found and that are read from their begin: encoded ones, and metadata logs.
     """
 
     files: tuple[str, ...]
     sizes: tuple[int, ...]
     closed: tuple[str, ...] = ()
-    remote_files: tuple[str, ...] = ()
-    remote_folders: tuple[str, ...] = ()
+    remote: tuple[str, ...] = ()
+    lines: tuple[str, ...] = ()
+    whole: tuple[str, ...] = ()
 
     @property
     def size(self) -> int | None:
         """Return the total size in bytes; None if there are files on other file systems."""
-        return None if self.remote_files or self.remote_folders else sum(self.sizes)
+        return None if self.remote else sum(self.sizes)
 
 
 def is_uri(path: str | Path) -> bool:
@@ -87,24 +90,17 @@ def is_uri(path: str | Path) -> bool:
 def find(paths: Sequence[str | Path]) -> Sources:
     """Find what ``paths`` name, without starting Spark.
 
-    Local paths are looked up and their globs resolved. A path with a scheme cannot be looked up here; it
-    counts as a file or glob if its last part contains a dot or an asterisk, else as a folder.
+    Local paths are looked up and their globs resolved. A path with a scheme cannot be looked up here.
 
     Raises:
         NothingToReadError: There is no path, or a local path names nothing to read.
     """
     if not paths:
         raise NothingToReadError("no path was given: expected files, folders or globs of state-change.log")
-    remote = [str(path) for path in paths if is_uri(path)]
+    remote = tuple(str(path) for path in paths if is_uri(path))
     closed: list[str] = []
     local = _once((log for path in paths if not is_uri(path) for log in _look_up(str(path), closed)), closed)
-    return Sources(
-        tuple(map(str, local)),
-        tuple(map(_size, local)),
-        tuple(closed),
-        tuple(path for path in remote if _is_file(path)),
-        tuple(path for path in remote if not _is_file(path)),
-    )
+    return Sources(tuple(map(str, local)), tuple(map(_size, local)), tuple(closed), remote)
 
 
 def _once(logs: Iterable[Path], doubted: list[str]) -> list[Path]:
@@ -124,10 +120,7 @@ def _once(logs: Iterable[Path], doubted: list[str]) -> list[Path]:
     files = list(known.values())
     segments = [file for file in files if is_segment(file)]
     dropped = set(segments) - set(chosen(segments))
-    doubted.extend(
-        f"{path}: no other copy has the records from offset {offset} on, so they may not be committed"
-        for path, offset in alone_from(segments)
-    )
+    doubted.extend(uncommitted(path, offset) for path, offset in alone_from(segments))
     return [file for file in files if file not in dropped]
 
 
@@ -157,7 +150,7 @@ def logs_in(folder: Path, closed: list[str] | None = None) -> list[Path]:
         has_server_log = any(fnmatch(name, LOG_NAMES[-1]) for name in names)
         for name in names:
             path = Path(place, name)
-            is_named = any(fnmatch(name, pattern) for pattern in LOG_NAMES)
+            is_named = _is_named(name)
             special = _special(path)
             if special and is_named and closed is not None:
                 closed.append(f"{path}: it is {special}")
@@ -168,14 +161,10 @@ def logs_in(folder: Path, closed: list[str] | None = None) -> list[Path]:
     return sorted(found)
 
 
-def logs_among(paths: Sequence[str], head: Callable[[str], bytes]) -> list[str]:
-    """Return the logs among the files in a folder with a scheme and all folders below it, as ``logs_in``.
+def perhaps_logs(paths: Sequence[str]) -> list[str]:
+    """Return the files in a folder with a scheme, and all folders below it, that may be logs by their names.
 
-    Segments of ``__cluster_metadata`` are not among them.
-
-    Args:
-        paths: The files.
-        head: A function that returns the first ``LOOKED_AT_BYTES`` of a file.
+    Left out is what ``logs_in`` leaves out. Segments of ``__cluster_metadata`` are not among them.
     """
     by_folder: dict[str, set[str]] = {}
     for path in paths:
@@ -195,10 +184,18 @@ def logs_among(paths: Sequence[str], head: Callable[[str], bytes]) -> list[str]:
             has_server_log and fnmatch(name, _REPEATING)
         ):
             continue
-        is_named = any(fnmatch(name, pattern) for pattern in LOG_NAMES)
-        if is_named or (not _is_other(name) and _begins_an_entry(BytesIO(head(path)))):
+        if _is_named(name) or not _is_other(name):
             found.append(path)
     return sorted(found)
+
+
+def is_log(path: str, head: bytes) -> bool:
+    """Return whether a file is a log, by its name and its first ``LOOKED_AT_BYTES``."""
+    return _is_named(path.rpartition("/")[2]) or _begins_an_entry(BytesIO(head))
+
+
+def _is_named(name: str) -> bool:
+    return any(fnmatch(name, pattern) for pattern in LOG_NAMES)
 
 
 def _is_other(name: str) -> bool:
@@ -245,8 +242,9 @@ def broker_of(text: str) -> int | None:
     return int(found[-1]) if found else None
 
 
-def _is_file(path: str) -> bool:
-    return fnmatch(path.rstrip("/").rpartition("/")[2], "*[.*]*")
+def uncommitted(path: str | Path, offset: int) -> str:
+    """Return the sentence about a copy of a metadata log that ends later than all others."""
+    return f"{path}: no other copy has the records from offset {offset} on, so they may not be committed"
 
 
 def nothing_in(folder: str) -> str:
@@ -255,6 +253,11 @@ def nothing_in(folder: str) -> str:
         f"nothing to read in the folder {folder!r}: expected state-change.log*, controller.log*, server.log* "
         "or other files in which an entry begins with a time and a level"
     )
+
+
+def nothing_at(path: str) -> str:
+    """Return the message about a path that names nothing."""
+    return f"nothing to read at {path!r}: expected a file, a folder or a glob that matches some"
 
 
 def named(path: str) -> list[Path]:
@@ -268,9 +271,7 @@ def named(path: str) -> list[Path]:
 def _look_up(path: str, closed: list[str]) -> list[Path]:
     found = named(path) if path else []
     if not found:
-        raise NothingToReadError(
-            f"nothing to read at {path!r}: expected a file, a folder or a glob that matches some"
-        )
+        raise NothingToReadError(nothing_at(path))
     logs: list[Path] = []
     for each in found:
         special = _special(each)

@@ -62,7 +62,7 @@ def decoded(file: BinaryIO, chunk_bytes: int) -> Iterator[bytes]:
         OSError: The file cannot be read.
         DamagedError: The file is truncated or damaged.
     """
-    texts = _decompressed(file, chunk_bytes)
+    texts = decompressed(file, chunk_bytes)
     first = next(texts, b"")
     texts = chain([first], texts)
     if _JOURNAL.match(first[:FIRST_BYTES]):
@@ -73,7 +73,13 @@ def decoded(file: BinaryIO, chunk_bytes: int) -> Iterator[bytes]:
         yield from texts
 
 
-def _decompressed(file: BinaryIO, chunk_bytes: int) -> Iterator[bytes]:
+def decompressed(file: BinaryIO, chunk_bytes: int) -> Iterator[bytes]:
+    """Read a file's bytes from its begin, without its compression but with any other encoding.
+
+    Raises:
+        OSError: The file cannot be read.
+        DamagedError: The file is truncated or damaged.
+    """
     first = file.read(FIRST_BYTES)
     file.seek(0)
     if first.startswith(_GZIP):

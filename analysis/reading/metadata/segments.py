@@ -78,6 +78,11 @@ def is_segment(path: Path) -> bool:
     return path.parent.name == FOLDER and _SEGMENT.fullmatch(path.name) is not None
 
 
+def is_part(path: Path) -> bool:
+    """Return whether a path is that of a segment or a snapshot of a metadata log."""
+    return is_segment(path) or (path.parent.name == FOLDER and _SNAPSHOT.fullmatch(path.name) is not None)
+
+
 def chosen(segments: Iterable[Path]) -> list[Path]:
     """Return one segment for each metadata log to read; it stands for all segments of its folder.
 

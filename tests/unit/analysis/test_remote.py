@@ -1,58 +1,170 @@
-"""Folders with a scheme, through Hadoop's file systems; ``file://`` is one of them."""
+"""Files with a scheme, through Hadoop's file systems; ``file://`` is one of them."""
 
 from __future__ import annotations
 
 import gzip
 import lzma
+import shutil
+import struct
 from pathlib import Path
 
 import cramjam
 import pytest
 from pyspark.sql import SparkSession
 
-from barnabas.analysis.remote import remote_logs
-from barnabas.analysis.scan import events, write_events
+from barnabas.analysis.reading.files.encodings import DamagedError
+from barnabas.analysis.remote import Form, form_of, looked_up
+from barnabas.analysis.scan import events, save_events, write_events
 from barnabas.analysis.sources import NothingToReadError, find
 
 pytestmark = pytest.mark.spark
 
 ENTRY = "[2026-11-21 03:12:00,000] INFO [KafkaServer id=1] started (kafka.server.KafkaServer)\n"
+JOURNAL = (
+    f"__CURSOR=s=1\n__REALTIME_TIMESTAMP=1\n_HOSTNAME=kafka-2\n_SYSTEMD_UNIT=kafka.service\nMESSAGE={ENTRY}\n"
+).encode()
+JSON = b"""\
+[ {
+  "@timestamp" : "2026-11-21T03:12:00.000Z",
+  "level" : "INFO",
+  "thread" : "main",
+  "logger" : "kafka.server.KafkaServer",
+  "message" : "[KafkaServer id=1] started"
+}, {
+  "@timestamp" : "2026-11-21T03:12:01.000Z",
+  "level" : "INFO",
+  "thread" : "main",
+  "logger" : "kafka.server.KafkaServer",
+  "message" : "[KafkaServer id=1] shut down completed"
+} ]
+"""
+METADATA = Path(__file__).parents[2] / "data" / "kraft-4.0" / "__cluster_metadata-0"
+
+
+def zstd(content: bytes) -> bytes:
+    return bytes(cramjam.zstd.compress(content))
+
+
+def names(paths: tuple[str, ...]) -> list[str]:
+    return [path.rpartition("/")[2] for path in paths]
+
+
+def write(folder: Path, **contents: bytes) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in contents.items():
+        (folder / name.replace("_", ".")).write_bytes(content)
 
 
 def test_all_logs_of_a_remote_folder_are_read(spark: SparkSession, tmp_path: Path) -> None:
     for name in ("a/server.log", "a/b/broker.txt", "a/b/notes.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text("no entry\n" if "notes" in name else ENTRY)
-    found = remote_logs(spark, tmp_path.as_uri())
-    assert [path.rpartition("/")[2] for path in found] == ["broker.txt", "server.log"]
-    rows = events(spark, find([tmp_path.as_uri()])).collect()
+    found = looked_up(spark, find([tmp_path.as_uri()]))
+    assert (names(found.lines), found.whole) == (["broker.txt", "server.log"], ())
+    rows = events(spark, found).collect()
     assert sorted(row["source"].rpartition("/")[2] for row in rows) == ["broker.txt", "server.log"]
+
+
+def test_remote_files_and_globs_are_looked_up(spark: SparkSession, tmp_path: Path) -> None:
+    write(tmp_path / "a", notes_txt=b"no entry\n", server_log=lzma.compress(ENTRY.encode()))
+    write(tmp_path / "b" / "c", server_log=ENTRY.encode())
+    found = looked_up(spark, find([f"{tmp_path.as_uri()}/a/*", f"{tmp_path.as_uri()}/b*"]))
+    assert (names(found.lines), names(found.whole)) == (["notes.txt", "server.log"], ["server.log"])
+    with pytest.raises(NothingToReadError, match=r"nothing to read at 'file:.*/none'"):
+        looked_up(spark, find([f"{tmp_path.as_uri()}/none"]))
 
 
 def test_small_files_of_one_task_are_one_part_of_the_table(spark: SparkSession, tmp_path: Path) -> None:
     for name in ("logs/broker-1/server.log", "logs/broker-2/server.log"):
         (tmp_path / name).parent.mkdir(parents=True)
         (tmp_path / name).write_text(ENTRY)
-    tallies = write_events(spark, find([(tmp_path / "logs").as_uri()]), tmp_path / "events")
+    found = looked_up(spark, find([(tmp_path / "logs").as_uri()]))
+    tallies = write_events(spark, found, tmp_path / "events")
     assert [(row["broker"], row["entries"]) for row in tallies] == [(1, 1), (2, 1)]
     assert spark.read.parquet(str(tmp_path / "events")).count() == 2
 
 
-def test_a_remote_file_that_spark_does_not_decode_is_named_with_its_encoding(
+def test_encoded_files_are_read_as_local_ones(spark: SparkSession, tmp_path: Path) -> None:
+    plain = ENTRY.encode()
+    packed = lzma.compress(plain * 3)
+    write(
+        tmp_path / "broker-2",
+        server_log=plain, server_log_1_gz=gzip.compress(plain), server_log_3_gz=gzip.compress(JSON),
+        server_log_2_zst=zstd(plain), server_log_4_xz=packed, server_log_5=packed[:-9],
+        server_log_6=gzip.compress(plain * 2), journal=JOURNAL, json=JSON, journal_zst=zstd(JOURNAL),
+    )  # fmt: skip
+    found = looked_up(spark, find([tmp_path.as_uri()]))
+    assert names(found.lines) == ["server.log", "server.log.1.gz", "server.log.2.zst"]
+    here = write_events(spark, find([tmp_path]), tmp_path / "here")
+    there = write_events(spark, found, tmp_path / "there")
+    counted = {
+        row["source"].rpartition("/")[2]: (row["broker"], row["entries"], row["understood"], row["error"])
+        for row in here
+    }
+    assert counted["server.log.5"][3] == "the compressed text ends early"
+    assert [counted[name][1] for name in ("json", "journal", "server.log.3.gz")] == [2, 1, 2]
+    assert counted == {
+        row["source"].rpartition("/")[2]: (row["broker"], row["entries"], row["understood"], row["error"])
+        for row in there
+    }
+    saved = save_events(spark, found, (tmp_path / "saved").as_uri())
+    assert [row["entries"] for row in saved] == [row["entries"] for row in there]
+
+
+def test_a_fetched_file_has_every_byte(spark: SparkSession, tmp_path: Path) -> None:
+    # Spark takes a line feed at the end for the end of a line. Without it the last frame would be torn.
+    packed = zstd(ENTRY.encode()) + struct.pack("<II", 0x184D2A50, 1) + b"\n"
+    write(tmp_path / "logs", server_log=packed)
+    tallies = write_events(spark, looked_up(spark, find([(tmp_path / "logs").as_uri()])), tmp_path / "events")
+    assert [(row["entries"], row["error"]) for row in tallies] == [(1, None)]
+
+
+def test_a_remote_metadata_log_is_one_source_however_many_nodes_have_it(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    (tmp_path / "logs").mkdir()
-    (tmp_path / "logs" / "server.log.1.xz").write_bytes(lzma.compress(ENTRY.encode()))
-    (tmp_path / "logs" / "server.log.2.gz").write_bytes(gzip.compress(ENTRY.encode()))
-    (tmp_path / "logs" / "server.log.3.zst").write_bytes(bytes(cramjam.zstd.compress(ENTRY.encode())))
-    tallies = write_events(spark, find([(tmp_path / "logs").as_uri()]), tmp_path / "events")
-    assert [(row["source"].rpartition(".")[2], row["entries"], row["error"]) for row in tallies] == [
-        ("xz", 0, "it is xz; at a URI only plain text, .gz and .zst are read"),
-        ("gz", 1, None),
-        ("zst", 1, None),
+    for node in ("kafka-1", "kafka-2"):
+        shutil.copytree(METADATA, tmp_path / "logs" / node / METADATA.name)
+        (tmp_path / "logs" / node / "meta.properties").write_text("cluster.id=x\n")
+    last = max((tmp_path / "logs" / "kafka-2" / METADATA.name).glob("*.log"))
+    last.write_bytes(last.read_bytes()[:-2_000])
+    local, remote = find([tmp_path / "logs"]), looked_up(spark, find([(tmp_path / "logs").as_uri()]))
+    assert [reason.rpartition("kafka-1")[2] for reason in remote.closed] == [
+        reason.rpartition("kafka-1")[2] for reason in local.closed
     ]
+    assert len(remote.closed) == 1
+    assert all("/kafka-1/" in path for path in remote.whole)
+    here, there = (
+        write_events(spark, local, tmp_path / "here"),
+        write_events(spark, remote, tmp_path / "there"),
+    )
+    for rows in (here, there):
+        assert [(row["error"], row["entries"] > 0) for row in rows] == [(None, True)]
+    same = [
+        spark.read.parquet(str(tmp_path / place)).drop("source").toArrow().sort_by("line").to_pylist()
+        for place in ("here", "there")
+    ]
+    assert same[0] == same[1]
+
+
+def test_files_that_spark_would_fail_to_read_are_named(spark: SparkSession, tmp_path: Path) -> None:
+    write(tmp_path, server_log_1_gz=ENTRY.encode(), server_log=ENTRY.encode())
+    found = looked_up(spark, find([tmp_path.as_uri()]))
+    (reason,) = found.closed
+    assert reason.endswith("server.log.1.gz: its name says that it is gzip, and its first bytes do not")
+    assert names(found.lines) == ["server.log"]
+
+
+def test_the_form_of_a_file_follows_from_its_first_bytes_and_what_spark_decodes() -> None:
+    assert form_of("x/server.log", ENTRY.encode()) is Form.LINES
+    assert form_of("x/server.log.gz", b"") is Form.LINES
+    assert form_of("x/server.log.gz", gzip.compress(ENTRY.encode())) is Form.LINES
+    assert form_of("x/server.log.gz", gzip.compress(JSON)) is Form.WHOLE
+    assert form_of("x/server.log", gzip.compress(ENTRY.encode())) is Form.WHOLE
+    assert form_of("x/server.log", JOURNAL) is Form.WHOLE
+    with pytest.raises(DamagedError, match="its name says that it is zstd"):
+        form_of("x/server.log.zst", ENTRY.encode())
 
 
 def test_a_remote_folder_without_logs_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(NothingToReadError, match="nothing to read in the folder"):
-        remote_logs(spark, tmp_path.as_uri())
+        looked_up(spark, find([tmp_path.as_uri()]))

@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from barnabas.analysis.reading.events.tables import EVENTS
+from barnabas.analysis.remote import looked_up
 from barnabas.analysis.scan import Reading, events, write_events
 from barnabas.analysis.sources import find
 
@@ -81,10 +82,10 @@ def test_what_spark_reads_itself_is_the_same(spark: SparkSession, table: DataFra
     spark.conf.set("spark.sql.files.maxPartitionBytes", "300")
     spark.conf.set("spark.sql.files.openCostInBytes", "1")
     try:
-        far = events(spark, find([logs.as_uri()]))
+        far = events(spark, looked_up(spark, find([logs.as_uri()])))
         assert far.rdd.getNumPartitions() > 5
         assert told(far) == told(table)
-        named = events(spark, find([f"{logs.as_uri()}/broker-*/state-change.log"]))
+        named = events(spark, looked_up(spark, find([f"{logs.as_uri()}/broker-*/state-change.log"])))
         assert told(named) == told(table)
     finally:
         spark.conf.unset("spark.sql.files.maxPartitionBytes")
