@@ -17,26 +17,56 @@ from barnabas.analysis.story.partitions import Outage
 _ROLLING = timedelta(minutes=10)
 """The longest pause between two orderly stops of one rolling restart."""
 
+_CURRENT = timedelta(hours=1)
+"""The time for which a broker's absence counts as the same trouble as what happens to other brokers."""
+
+
+class _Open:
+    """The last incident, which absences may still join.
+
+    Args:
+        index: The index of its first absence.
+        absence: Its first absence.
+    """
+
+    def __init__(self, index: int, absence: Absence) -> None:
+        self.indexes: list[int] = []
+        self._last = absence
+        self._until = begin_of(absence)
+        self._late: list[datetime] = []
+        self.add(index, absence)
+
+    def add(self, index: int, absence: Absence) -> None:
+        """Add an absence."""
+        begin = begin_of(absence)
+        back, most = latest(absence.returned) or begin, begin + _CURRENT
+        if back > most:
+            self._late.append(back)
+        self.indexes.append(index)
+        self._last = absence
+        self._until = max(self._until, min(back, most))
+
+    def takes(self, absence: Absence) -> bool:
+        """Return whether an absence that began after all these is part of the incident."""
+        if self._last.broker == absence.broker:
+            return False
+        is_rolling = self._last.cause in ORDERLY and absence.cause in ORDERLY
+        begin, pause = begin_of(absence), _ROLLING if is_rolling else TOGETHER
+        return begin <= self._until + pause or any(back <= begin <= back + pause for back in self._late)
+
 
 def groups_of(found: Sequence[Absence]) -> list[list[int]]:
-    """Return the indexes of the absences that belong together, in their order."""
-    groups: list[list[int]] = []
-    end: datetime | None = None
+    """Return the indexes of the absences that belong together, in their order.
+
+    An absence belongs to an incident in the first hour of another one of it, or shortly after that one's end.
+    """
+    groups: list[_Open] = []
     for index, absence in enumerate(found):
-        begin = begin_of(absence)
-        last = found[groups[-1][-1]] if groups else None
-        is_rolling = (
-            last is not None and last.cause in ORDERLY and absence.cause in ORDERLY
-            and last.broker != absence.broker and end is not None and begin <= end + _ROLLING
-        )  # fmt: skip
-        is_same = last is not None and last.broker == absence.broker
-        if groups and end is not None and (is_rolling or (begin <= end + TOGETHER and not is_same)):
-            groups[-1].append(index)
-            end = max(end, latest(absence.returned) or begin)
+        if groups and groups[-1].takes(absence):
+            groups[-1].add(index, absence)
         else:
-            groups.append([index])
-            end = latest(absence.returned) or begin
-    return groups
+            groups.append(_Open(index, absence))
+    return [group.indexes for group in groups]
 
 
 def departure(
