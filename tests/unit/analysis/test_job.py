@@ -93,24 +93,16 @@ def test_a_folder_with_nothing_but_a_pipe_is_an_error_that_names_it(
 
 @pytest.mark.spark
 @pytest.mark.parametrize(
-    ("path", "code", "reason"),
+    ("path", "end"),
     [
-        ("file:///gone/state-change.log", 2, "nothing to read at 'file:///gone/state-change.log'"),
-        (
-            "s3a://bucket/logs",
-            3,
-            "Spark failed: java.lang.RuntimeException: java.lang.ClassNotFoundException",
-        ),
+        ("file:///gone/state-change.log", (2, "nothing to read at 'file:///gone/state-change.log'")),
+        ("s3a://bucket/logs", (3, "Spark failed: java.lang.RuntimeException: java.lang.ClassNotFound")),
     ],
 )
 def test_a_path_with_a_scheme_is_spark_s_and_so_is_its_error(
-    spark: SparkSession,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    path: str,
-    code: int,
-    reason: str,
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], path: str, end: tuple[int, str]
 ) -> None:
+    code, reason = end
     assert job.run([path], tmp_path, spark) == code
     reading, failed = capsys.readouterr().err.splitlines()
     assert reading == "barnabas analyze: reading logs ..."
