@@ -19,7 +19,14 @@ from barnabas.analysis.reading.events.entries import Entry, Row
 from barnabas.analysis.reading.events.kinds import CompanionKind, Election
 from barnabas.analysis.reading.files.encodings import DamagedError
 from barnabas.analysis.reading.metadata.schemas import Cursor, MetadataError, decode
-from barnabas.analysis.reading.metadata.segments import Record, batches, records, segments_of, snapshot_of
+from barnabas.analysis.reading.metadata.segments import (
+    Batch,
+    Record,
+    batches,
+    records,
+    segments_of,
+    snapshot_of,
+)
 from barnabas.cluster.model.statechange import Kind
 
 _LEADER_CHANGE = 2
@@ -67,7 +74,18 @@ class History:
         self._topics: dict[str, str] = {}
         self._partitions: dict[tuple[str, int], _Partition] = {}
         self._brokers: dict[int, _Broker] = {}
+        self._forgotten: set[int] = set()
         self._held: list[tuple[Record, str, dict[str, Any]]] | None = None
+
+    def forget(self) -> None:
+        """Forget the states of partitions and brokers, because records are missing that may change them.
+
+        What is said of a broker counts again from its next registration on.
+        """
+        self._partitions.clear()
+        self._forgotten |= self._brokers.keys()
+        self._brokers.clear()
+        self._held = None
 
     def entries(self, record: Record) -> Iterator[Entry]:
         """Apply a record, and return the entries that it gives.
@@ -191,6 +209,10 @@ class History:
     def _broker(self, name: str, fields: dict[str, Any]) -> Iterator[Row]:
         broker = fields.get("brokerId", fields.get("id", _NOBODY))
         epoch = fields.get("brokerEpoch", fields.get("epoch", _NOBODY))
+        if name == "RegisterBrokerRecord":
+            self._forgotten.discard(broker)
+        if broker in self._forgotten:
+            return
         row: Row = {"subject": broker, "broker_epoch": epoch}
         known = self._brokers.get(
             broker, _Broker(epoch, None, is_leaving=False, is_fenced=False, directories=frozenset())
@@ -258,11 +280,14 @@ def read_log(segment: Path) -> Iterator[list[Entry]]:
     begin = 0
     if snapshot is not None:
         begin, path = snapshot
-        for _ in _read(path, history, 0):
+        for _ in _read(path, history, 0, None):
             pass
+    offsets = _Offsets(begin)
     found: list[Entry] = []
     damage = None
-    entries = chain.from_iterable(_read(path, history, begin) for path in segments_of(segment.parent))
+    entries = chain.from_iterable(
+        _read(path, history, begin, offsets) for path in segments_of(segment.parent)
+    )
     while True:
         try:
             entry = next(entries, None)
@@ -277,14 +302,44 @@ def read_log(segment: Path) -> Iterator[list[Entry]]:
             found = []
     if found:
         yield found
+    if offsets.missing:
+        reasons = [*offsets.missing, *(() if damage is None else (str(damage),))]
+        raise DamagedError("; ".join(reasons)) from damage
     if damage is not None:
         raise damage
 
 
-def _read(path: Path, history: History, begin: int) -> Iterator[Entry]:
+class _Offsets:
+    """The offsets of the records that were read, without which states cannot be computed.
+
+    Every record of the log has an offset, also those without content that an idle controller writes.
+
+    Args:
+        begin: The offset of the first record that is needed.
+    """
+
+    def __init__(self, begin: int) -> None:
+        self._next = begin
+        self.missing: list[str] = []
+
+    def reach(self, batch: Batch) -> bool:
+        """Return whether records are missing between the batches before and this one."""
+        is_apart = batch.offset > self._next
+        if is_apart:
+            self.missing.append(
+                f"the records at the offsets {self._next} to {batch.offset - 1} are missing; of what was known "
+                "before them nothing is taken for granted after them"
+            )
+        self._next = max(self._next, batch.next_offset)
+        return is_apart
+
+
+def _read(path: Path, history: History, begin: int, offsets: _Offsets | None) -> Iterator[Entry]:
     try:
         with path.open("rb") as file:
             for batch in batches(file):
+                if offsets is not None and offsets.reach(batch):
+                    history.forget()
                 for record in records(batch):
                     if record.offset >= begin:
                         yield from history.entries(record)

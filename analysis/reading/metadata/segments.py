@@ -44,6 +44,7 @@ class Batch:
         is_control: Whether its records are raft's own.
         count: The number of its records.
         body: Its records, encoded.
+        next_offset: The offset after that of its last record.
     """
 
     offset: int
@@ -52,6 +53,7 @@ class Batch:
     is_control: bool
     count: int
     body: bytes
+    next_offset: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +125,9 @@ def _shared(segment: Path, end: tuple[int, int]) -> int:
     try:
         with segment.open("rb") as file:
             for batch in batches(file):
-                if batch.epoch > end[0] or batch.offset + batch.count > end[1]:
+                if batch.epoch > end[0] or batch.next_offset > end[1]:
                     break
-                shared = batch.offset + batch.count
+                shared = batch.next_offset
     except (OSError, DamagedError):
         # The end is read as far as that, too.
         return shared
@@ -161,7 +163,7 @@ def batches(file: BinaryIO) -> Iterator[Batch]:
             return
         if len(header) < _HEADER.size:
             raise DamagedError("the last batch of the metadata log is torn")
-        offset, length, epoch, magic, crc, attributes, _, stamp, *_, count = _HEADER.unpack(header)
+        offset, length, epoch, magic, crc, attributes, delta, stamp, *_, count = _HEADER.unpack(header)
         size = length - (_HEADER.size - _BEFORE_LENGTH)
         if magic != _MAGIC or not 0 <= size <= _BATCH_MAX or attributes & _COMPRESSION:
             raise DamagedError(f"expected an uncompressed batch of magic {_MAGIC} after offset {offset}")
@@ -170,7 +172,7 @@ def batches(file: BinaryIO) -> Iterator[Batch]:
             raise DamagedError("the last batch of the metadata log is torn")
         if crc32c(body, crc32c(header[_CRC_BEGIN:])) != crc:
             raise DamagedError(f"the checksum of the batch at offset {offset} is wrong")
-        yield Batch(offset, epoch, stamp, bool(attributes & _CONTROL), count, body)
+        yield Batch(offset, epoch, stamp, bool(attributes & _CONTROL), count, body, offset + delta + 1)
 
 
 def records(batch: Batch) -> Iterator[Record]:
@@ -207,7 +209,7 @@ def _end(segment: Path) -> tuple[int, int]:
     try:
         with segment.open("rb") as file:
             for batch in batches(file):
-                last = batch.epoch, batch.offset + batch.count
+                last = batch.epoch, batch.next_offset
     except (OSError, DamagedError):
         # The file is read as far as possible.
         return last

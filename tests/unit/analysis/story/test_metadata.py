@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from barnabas.analysis.reading.blocks import Origin, read_entries
+from barnabas.analysis.reading.files.encodings import DamagedError
 from barnabas.analysis.reading.metadata.history import read_log
 from barnabas.analysis.story.incidents import incidents
 from barnabas.analysis.story.sentences import details, headline
 from barnabas.bench.truth.claims import observed
-from tests.unit.analysis.reading.metadata.conftest import batch, register, registration_change
+from tests.unit.analysis.reading.metadata.conftest import (
+    TOPIC,
+    batch,
+    change,
+    in_order,
+    int32s,
+    number,
+    partition,
+    register,
+    registration_change,
+    value,
+)
 from tests.unit.analysis.reading.metadata.conftest import log as log  # noqa: PLC0414
 
 UNFENCE, FENCE, LEAVE = {"t0": b"\xff"}, {"t0": b"\1"}, {"t1": b"\1"}
@@ -21,15 +35,14 @@ Log = Callable[..., Path]
 
 
 def at(second: int, *records: bytes) -> bytes:
-    return batch(second, *records, time_ms=second * 1000)
+    return batch(0, *records, time_ms=second * 1000)
 
 
 def told(segment: Path) -> list[str]:
-    rows = [
-        row
-        for entries in read_log(segment)
-        for row in read_entries(entries, Origin("segment", 0, 1)).rows.to_pylist()
-    ]
+    rows: list[dict[str, Any]] = []
+    with suppress(DamagedError):
+        for entries in read_log(segment):
+            rows.extend(read_entries(entries, Origin("segment", 0, 1)).rows.to_pylist())
     found = incidents(observed(rows))
     return [each.text for incident in found for each in (headline(incident), *details(incident))]
 
@@ -40,11 +53,13 @@ def born(broker: int, epoch: int, incarnation: bytes = FIRST) -> bytes:
 
 def test_a_new_process_without_a_stop_before_proves_a_death_that_was_noticed(log: Log) -> None:
     segment = log(
-        at(0, born(1, 0), born(2, 1))
-        + at(3, registration_change(1, 0, **UNFENCE), registration_change(2, 1, **UNFENCE))
-        + at(50, registration_change(1, 0, **FENCE))
-        + at(80, born(1, 80, SECOND))
-        + at(85, registration_change(1, 80, **UNFENCE))
+        in_order(
+            at(0, born(1, 0), born(2, 1))
+            + at(3, registration_change(1, 0, **UNFENCE), registration_change(2, 1, **UNFENCE))
+            + at(50, registration_change(1, 0, **FENCE))
+            + at(80, born(1, 80, SECOND))
+            + at(85, registration_change(1, 80, **UNFENCE))
+        )
     )
     (headline,) = told(segment)[:1]
     assert headline == (
@@ -56,10 +71,12 @@ def test_a_new_process_without_a_stop_before_proves_a_death_that_was_noticed(log
 
 def test_a_new_process_proves_a_death_that_nobody_noticed(log: Log) -> None:
     segment = log(
-        at(0, born(1, 0), born(2, 1))
-        + at(3, registration_change(1, 0, **UNFENCE), registration_change(2, 1, **UNFENCE))
-        + at(80, born(1, 80, SECOND))
-        + at(82, registration_change(1, 80, **UNFENCE))
+        in_order(
+            at(0, born(1, 0), born(2, 1))
+            + at(3, registration_change(1, 0, **UNFENCE), registration_change(2, 1, **UNFENCE))
+            + at(80, born(1, 80, SECOND))
+            + at(82, registration_change(1, 80, **UNFENCE))
+        )
     )
     (headline,) = told(segment)[:1]
     assert headline.startswith("Broker 1 died at 1970-01-01 00:01:20.000 or before (a new process registered")
@@ -69,11 +86,13 @@ def test_a_new_process_proves_a_death_that_nobody_noticed(log: Log) -> None:
 def test_a_new_process_after_a_stop_and_the_same_process_again_prove_none(log: Log, *, is_left: bool) -> None:
     left = at(20, registration_change(1, 0, **LEAVE)) + at(22, registration_change(1, 0, **FENCE))
     segment = log(
-        at(0, born(1, 0), born(2, 1))
-        + at(3, registration_change(1, 0, **UNFENCE), registration_change(2, 1, **UNFENCE))
-        + (left if is_left else b"")
-        + at(80, born(1, 80, SECOND if is_left else FIRST))
-        + at(82, registration_change(1, 80, **UNFENCE))
+        in_order(
+            at(0, born(1, 0), born(2, 1))
+            + at(3, registration_change(1, 0, **UNFENCE), registration_change(2, 1, **UNFENCE))
+            + (left if is_left else b"")
+            + at(80, born(1, 80, SECOND if is_left else FIRST))
+            + at(82, registration_change(1, 80, **UNFENCE))
+        )
     )
     found = told(segment)
     assert not any("died" in text for text in found)
@@ -86,11 +105,39 @@ def test_a_new_process_after_a_stop_and_the_same_process_again_prove_none(log: L
 
 def test_a_process_that_was_fenced_and_unfenced_in_one_epoch_lived(log: Log) -> None:
     segment = log(
-        at(0, born(1, 0), born(2, 1))
-        + at(3, registration_change(1, 0, **UNFENCE), registration_change(2, 1, **UNFENCE))
-        + at(50, registration_change(1, 0, **FENCE))
-        + at(60, registration_change(1, 0, **UNFENCE))
+        in_order(
+            at(0, born(1, 0), born(2, 1))
+            + at(3, registration_change(1, 0, **UNFENCE), registration_change(2, 1, **UNFENCE))
+            + at(50, registration_change(1, 0, **FENCE))
+            + at(60, registration_change(1, 0, **UNFENCE))
+        )
     )
     assert told(segment)[0].startswith(
         "Broker 1 was given up by the cluster at 1970-01-01 00:00:50.000 or before,"
+    )
+
+
+def lost_and_elected(between: bytes, after: int) -> bytes:
+    """Broker 1 leads alone in sync and is fenced; records follow, then it leads again an hour later."""
+    return (
+        at(0, born(1, 0), born(2, 1), TOPIC, partition(1, 1), change(t0=int32s(1)))
+        + batch(5, registration_change(1, 0, **UNFENCE), registration_change(2, 1, **UNFENCE), time_ms=3_000)
+        + batch(7, registration_change(1, 0, **FENCE), change(t1=number(-1)), time_ms=50_000)
+        + between
+        + batch(after, registration_change(1, 0, **UNFENCE), change(t1=number(1)), time_ms=3_650_000)
+    )
+
+
+def test_records_without_content_between_two_states_prove_that_nothing_else_happened(log: Log) -> None:
+    idle = b"".join(batch(9 + each, value(20, 0, b""), time_ms=50_500 + each * 500) for each in range(20))
+    found = told(log(lost_and_elected(idle, 29)))
+    assert found[0].endswith("a-b-0 had no leader for at least 1 h 0 min, until it returned.")
+
+
+def test_missing_records_between_two_states_are_no_outage(log: Log) -> None:
+    found = told(log(lost_and_elected(b"", 900)))
+    assert not any("1 h" in text or "returned" in text for text in found)
+    assert found[0].startswith("Broker 1 was lost at 1970-01-01 00:00:50.000 or before (why is unknown")
+    assert found[0].endswith(
+        "a-b-0 had no leader at 1970-01-01 00:00:50.000, and no line shows who led next."
     )

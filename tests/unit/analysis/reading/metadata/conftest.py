@@ -59,6 +59,17 @@ def batch(
     return struct.pack(">qiibI", offset, len(body) + 49, epoch, 2, crc32c(covered)) + covered
 
 
+def in_order(data: bytes) -> bytes:
+    """The batches in ``data`` with the offsets that follow from their numbers of records; none is missing."""
+    found, offset = bytearray(data), 0
+    at = 0
+    while at < len(found):
+        struct.pack_into(">q", found, at, offset)
+        offset += struct.unpack_from(">i", found, at + 57)[0]
+        at += 12 + struct.unpack_from(">i", found, at + 8)[0]
+    return bytes(found)
+
+
 def leader_change(offset: int, leader: int, epoch: int) -> bytes:
     return batch(offset, struct.pack(">hi", 0, leader) + b"\1\1\0", epoch=epoch, control=2)
 

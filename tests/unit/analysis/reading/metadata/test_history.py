@@ -44,8 +44,8 @@ def states(segment: Path) -> list[tuple[Any, ...]]:
 def test_a_partition_s_epochs_are_counted(log: Log) -> None:
     segment = log(
         batch(0, TOPIC, partition(1, 1, 2, 3)),
-        batch(100, change(t0=int32s(1, 2)), change(t1=number(-1)), change(t0=int32s(2), t1=number(2)))
-        + batch(103, change(t2=int32s(1, 2)), change(t1=number(2))),
+        batch(2, change(t0=int32s(1, 2)), change(t1=number(-1)), change(t0=int32s(2), t1=number(2)))
+        + batch(5, change(t2=int32s(1, 2)), change(t1=number(2))),
     )
     assert states(segment) == [
         ("partition-new", None, None, None, None, "NonExistentPartition"),
@@ -173,10 +173,65 @@ def test_settings_are_those_that_decide_about_writes(log: Log) -> None:
 
 def test_a_snapshot_is_where_history_goes_on(log: Log) -> None:
     segment = log(batch(300, change(t1=number(-1))) + batch(301, change(t1=number(2))), begin=300)
-    assert rows(segment) == []
+    with pytest.raises(DamagedError, match=r"^the records at the offsets 0 to 299 are missing"):
+        list(read_log(segment))
     snapshot = segment.parent / f"{301:020}-{1:010}.checkpoint"
     snapshot.write_bytes(batch(0, TOPIC, partition(-1, 1, epoch=4)))
     assert states(segment) == [("partition-online", 2, 5, 5, (1,), "OfflinePartition")]
+
+
+NO_OP = value(20, 0, b"")
+
+
+def test_records_that_say_only_that_a_controller_works_change_nothing(log: Log) -> None:
+    first, second = (TOPIC, partition(1, 1, 2)), (change(t1=number(-1)), change(t1=number(1)))
+    idle = b"".join(batch(number, NO_OP, time_ms=number * 500) for number in range(2, 9))
+    told = states(log(batch(0, *first) + idle + batch(9, second[0], NO_OP, second[1])))
+    assert told == states(log(batch(0, *first, *second), node="busy"))
+
+
+def parted(segment: Path) -> tuple[list[dict[str, Any]], str]:
+    """The rows of a log, and the damage with which it ends."""
+    found: list[dict[str, Any]] = []
+    with pytest.raises(DamagedError) as damage:
+        found.extend(entry.row for entries in read_log(segment) for entry in entries)
+    return found, str(damage.value)
+
+
+@pytest.mark.parametrize("is_within_a_segment", [True, False])
+def test_what_follows_missing_records_is_not_what_came_before_them(
+    log: Log, *, is_within_a_segment: bool
+) -> None:
+    other = bytes(range(1, 17))
+    before = batch(
+        0, TOPIC, partition(1, 1, 2), change(t1=number(-1)), register(1, 3),
+        registration_change(1, 3, t1=b"\1"), BEGIN, partition(2, 2),
+    )  # fmt: skip
+    after = batch(
+        100, END, change(t1=number(2)), value(2, 0, text("b") + other), register(1, 90, incarnation=other),
+        partition(2, 2, epoch=7),
+    )  # fmt: skip
+    told, damage = parted(log(before + after) if is_within_a_segment else log(before, after))
+    assert damage == (
+        "the records at the offsets 7 to 99 are missing; of what was known before them nothing is taken for "
+        "granted after them"
+    )
+    assert [(row["kind"], row.get("leader_epoch"), row.get("error")) for row in told[-2:]] == [
+        ("controller-broker-registered", None, None),
+        ("partition-online", 7, None),
+    ]
+    assert [row["kind"] for row in told[:-2]] == [
+        "partition-new", "partition-online", "isr-removal", "controller-broker-registered",
+        "controller-broker-stop-asked",
+    ]  # fmt: skip
+
+
+def test_records_that_a_snapshot_has_are_not_missing(log: Log) -> None:
+    changes = batch(300, change(t1=number(-1))), batch(310, change(t1=number(2)), change(t1=number(1)))
+    segment = log(*changes, begin=300)
+    snapshot = segment.parent / f"{311:020}-{1:010}.checkpoint"
+    snapshot.write_bytes(batch(0, TOPIC, partition(2, 1, 2, epoch=4)))
+    assert states(segment) == [("partition-online", 1, 5, 5, (1, 2), "OnlinePartition")]
 
 
 def test_what_was_read_before_a_damage_counts(log: Log) -> None:
