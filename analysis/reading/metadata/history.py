@@ -136,7 +136,7 @@ class History:
             case "ConfigRecord":
                 rows = _setting(fields)
             case _:
-                rows = self._broker(name, fields)
+                rows = iter(()) if self._is_forgotten(name, fields) else self._broker(name, fields)
         for row in rows:
             yield self._entry(record, name, fields, row)
 
@@ -206,13 +206,15 @@ class History:
         topic = self._topics.get(topic_id)
         return None if topic is None else {"topic": topic, "partition": partition, "topic_id": topic_id}
 
+    def _is_forgotten(self, name: str, fields: dict[str, Any]) -> bool:
+        broker = fields.get("brokerId", fields.get("id", _NOBODY))
+        if name == "RegisterBrokerRecord":
+            self._forgotten.discard(broker)
+        return broker in self._forgotten
+
     def _broker(self, name: str, fields: dict[str, Any]) -> Iterator[Row]:
         broker = fields.get("brokerId", fields.get("id", _NOBODY))
         epoch = fields.get("brokerEpoch", fields.get("epoch", _NOBODY))
-        if name == "RegisterBrokerRecord":
-            self._forgotten.discard(broker)
-        if broker in self._forgotten:
-            return
         row: Row = {"subject": broker, "broker_epoch": epoch}
         known = self._brokers.get(
             broker, _Broker(epoch, None, is_leaving=False, is_fenced=False, directories=frozenset())
@@ -327,8 +329,8 @@ class _Offsets:
         is_apart = batch.offset > self._next
         if is_apart:
             self.missing.append(
-                f"the records at the offsets {self._next} to {batch.offset - 1} are missing; of what was known "
-                "before them nothing is taken for granted after them"
+                f"the records at the offsets {self._next} to {batch.offset - 1} are missing; "
+                "of what was known before them nothing is taken for granted after them"
             )
         self._next = max(self._next, batch.next_offset)
         return is_apart
