@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from barnabas.analysis.local.columns import Column, named, ordered, quoted
 from barnabas.analysis.local.conditions import condition
-from barnabas.analysis.local.database import fetched, first, kept
+from barnabas.analysis.local.database import fetched, first, is_here, kept
 from barnabas.analysis.local.queries import Given, Query, Stored
 
 _LIMIT = " LIMIT "
@@ -60,6 +61,9 @@ class Frame:
     @staticmethod
     def stored(folder: Path, schema: pa.Schema) -> Frame:
         """Return a frame with the rows of a table in a folder."""
+        if is_here():
+            # A query that reads files cannot be prepared.
+            return Frame.of(pq.read_table(folder, schema=schema))
         return Frame(schema.names, Stored(folder))
 
     def kept(self, folder: Path, schema: pa.Schema) -> Frame:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from itertools import count as numbers
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypeVar
 
 from barnabas.analysis.local.columns import Column, Order, literal, named, text
@@ -12,7 +13,9 @@ from barnabas.analysis.local.windows import Aggregate, Placed
 
 F = TypeVar("F")
 
-_numbers = numbers()
+_depth = ContextVar("_depth", default=0)
+"""The number of conditions on elements around the one that is made."""
+
 _PLACEHOLDER = re.compile(r"%[ds]")
 
 
@@ -111,8 +114,8 @@ def array_distinct(name: Any) -> Column:
 def array_except(one: Any, other: Any) -> Column:
     """Return the elements of an array that another one lacks, each once; both are short."""
     left, right = named(one).sql, named(other).sql
-    element = _element()
-    kept = f"NOT list_contains({right}, {element}) AND list_position({left}, {element}) = {element}i"
+    with _element() as element:
+        kept = f"NOT list_contains({right}, {element}) AND list_position({left}, {element}) = {element}i"
     filtered = f"list_filter({left}, lambda {element}, {element}i: {kept})"
     return Column(f"CASE WHEN {right} IS NOT NULL THEN {filtered} END")
 
@@ -150,8 +153,9 @@ def slice(name: Any, start: int, length: int) -> Column:  # noqa: A001  (as in P
 
 def filter(name: Any, condition: Callable[[Column], Column]) -> Column:  # noqa: A001  (as in PySpark)
     """Return the elements for which a condition holds."""
-    element = _element()
-    return Column(f"list_filter({named(name).sql}, lambda {element}: {condition(Column(element)).sql})")
+    with _element() as element:
+        kept = condition(Column(element)).sql
+    return Column(f"list_filter({named(name).sql}, lambda {element}: {kept})")
 
 
 def exists(name: Any, condition: Callable[[Column], Column]) -> Column:
@@ -323,9 +327,17 @@ def row_number() -> Column:
     return _Numbered("row_number()")
 
 
-def _element() -> str:
-    """Return a name for the elements of an array, so that a condition on them may stand in another one."""
-    return f"_element{next(_numbers)}"
+@contextmanager
+def _element() -> Iterator[str]:
+    """Give a name for the elements of an array, which no condition around the block has for its own.
+
+    The same condition has the same name each time, so that a query is the same too.
+    """
+    depth = _depth.set(_depth.get() + 1)
+    try:
+        yield f"_element{_depth.get()}"
+    finally:
+        _depth.reset(depth)
 
 
 def _call(function: str, *names: Any) -> Column:

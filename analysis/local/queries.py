@@ -11,6 +11,8 @@ import pyarrow as pa
 
 from barnabas.analysis.local.columns import text
 
+_READ = "FROM read_parquet("
+
 
 class Query:
     """A query in SQL that selects from others.
@@ -48,7 +50,7 @@ class Stored(Query):
 
     def __init__(self, folder: Path) -> None:
         files = ", ".join(text(str(file)) for file in sorted(folder.absolute().glob("*.parquet")))
-        super().__init__(f"FROM read_parquet([{files}])")
+        super().__init__(f"{_READ}[{files}])")
 
 
 def written(query: Query) -> tuple[str, dict[str, pa.Table]]:
@@ -71,6 +73,11 @@ def written(query: Query) -> tuple[str, dict[str, pa.Table]]:
             shared.append(f"{names[each]} AS ({sql})")
     head = f"WITH {', '.join(shared)} " if shared else ""
     return head + texts[query], {name: each.rows for each, name in given.items()}
+
+
+def reads_files(sql: str) -> bool:
+    """Return whether a query selects from tables in folders."""
+    return _READ in sql
 
 
 def _place(query: Query, names: dict[Query, str], texts: dict[Query, str]) -> str:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pytest
 from pyspark.sql import Window as SparkWindow
 from pyspark.sql import functions as spark_functions
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from barnabas.analysis.local import database
 from barnabas.analysis.local import functions as local_functions
 from barnabas.analysis.local.windows import Window as LocalWindow
 
@@ -23,6 +27,18 @@ class Engine(NamedTuple):
 
 SPARK = Engine(spark_functions, SparkWindow)
 LOCAL = Engine(local_functions, LocalWindow)
+
+
+@contextmanager
+def optimized() -> Iterator[None]:
+    """Evaluate each query of the block as one over many rows, however few they are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(database, "_FEW", -1)
+        yield
+
+
+WAYS = {"prepared": nullcontext, "optimized": optimized}
+"""The ways in which ``analysis.local`` evaluates queries: over few rows, and over many."""
 
 
 def schema_of_spark(schema: pa.Schema) -> StructType:

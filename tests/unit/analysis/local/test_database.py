@@ -83,6 +83,62 @@ def test_threads_share_no_tables() -> None:
         assert list(pool.map(evaluate, range(40))) == [number * 1000 for number in range(40)]
 
 
+SUM = ("SELECT sum(a) AS s FROM ", " WHERE a > 0")
+
+
+def sum_of(rows: pa.Table) -> Any:
+    return fetched(Query(SUM[0], Given(rows), SUM[1]))["s"].to_pylist()
+
+
+def test_a_query_over_few_rows_is_planned_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    planned: list[Any] = []
+    schema_of = database._Source.__arrow_c_schema__
+    # DuckDB asks for the schema of a source when it plans a query.
+    monkeypatch.setattr(
+        database._Source, "__arrow_c_schema__", lambda source: planned.append(source) or schema_of(source)
+    )
+    database._prepared.cache_clear()
+    found = [sum_of(pa.table({"a": list(range(-2, number))})) for number in range(3, 9)]
+    assert found == [[sum(range(number))] for number in range(3, 9)]
+    assert {*planned} == {planned[0]}
+    once = len(planned)
+    sum_of(NUMBERS)
+    assert len(planned) == once
+    database._prepared.cache_clear()
+    sum_of(NUMBERS)
+    assert len(planned) == 2 * once
+
+
+def test_a_query_over_columns_of_other_types_is_another() -> None:
+    assert [sum_of(pa.table({"a": pa.array([1, 2], kind)})) for kind in (pa.int32(), pa.float64())] == [
+        [3],
+        [3.0],
+    ]
+
+
+def test_a_query_over_few_rows_is_evaluated_again_after_an_error() -> None:
+    query = "SELECT CASE WHEN a > 2 THEN error('too large') ELSE a END AS b FROM "
+    with pytest.raises(duckdb.Error, match="too large"):
+        fetched(Query(query, Given(NUMBERS)))
+    assert fetched(Query(query, Given(NUMBERS.slice(1)))).to_pydict() == {"b": [1, 2]}
+
+
+@pytest.mark.parametrize("number", [database._FEW, database._FEW + 1])
+def test_many_rows_are_those_of_few(tmp_path: Path, number: int) -> None:
+    rows = pa.table({"a": list(range(number))})
+    query = Query("SELECT a + 1 AS b FROM ", Given(rows), " WHERE a > 1 ORDER BY a")
+    expected = {"b": list(range(3, number + 1))}
+    assert fetched(query).to_pydict() == expected
+    kept(query, tmp_path / "table", pa.schema([("b", pa.int32())]))
+    assert pq.read_table(tmp_path / "table").to_pydict() == expected
+
+
+def test_only_many_rows_are_optimized() -> None:
+    setting = "SELECT current_setting('enable_optimizer') AS a FROM "
+    few, many = (pa.table({"b": list(range(number))}) for number in (1, database._FEW + 1))
+    assert [fetched(Query(setting, Given(rows)))["a"][0].as_py() for rows in (few, many)] == [False, True]
+
+
 @pytest.fixture
 def little_memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(database, "_MEMORY", "20MB")

@@ -11,7 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from barnabas.analysis.local.frames import Frame
-from tests.unit.analysis.local.engines import LOCAL, SPARK, schema_of_spark, type_name
+from tests.unit.analysis.local.engines import LOCAL, SPARK, WAYS, schema_of_spark, type_name
 
 LEFT = pa.Table.from_pylist(
     [
@@ -105,11 +105,14 @@ def types(table: pa.Table) -> list[tuple[str, str]]:
 def test_a_frame_is_that_of_spark(spark: SparkSession, case: Case) -> None:
     left, right = (spark.createDataFrame(rows, schema_of_spark(rows.schema)) for rows in (LEFT, RIGHT))
     expected = case(SPARK.sf, left, right)
+    rows, count = expected.toArrow(), expected.count()
     found = case(LOCAL.sf, Frame.of(LEFT), Frame.of(RIGHT))
     assert found.columns == expected.columns
-    assert found.count() == expected.count()
-    assert in_order(found.table()) == in_order(expected.toArrow())
-    assert types(found.table()) == types(expected.toArrow())
+    for way, evaluated in WAYS.items():
+        with evaluated():
+            assert found.count() == count, way
+            assert in_order(found.table()) == in_order(rows), way
+            assert types(found.table()) == types(rows), way
 
 
 ORDERS: dict[str, Callable[[Any, Any], Any]] = {
@@ -128,7 +131,9 @@ ORDERS: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("case", ORDERS.values(), ids=ORDERS)
 def test_an_order_is_that_of_spark(spark: SparkSession, case: Callable[[Any, Any], Any]) -> None:
     expected = case(SPARK.sf, spark.createDataFrame(RIGHT)).toArrow()
-    assert case(LOCAL.sf, Frame.of(RIGHT)).rows() == expected.to_pylist()
+    for way, evaluated in WAYS.items():
+        with evaluated():
+            assert case(LOCAL.sf, Frame.of(RIGHT)).rows() == expected.to_pylist(), way
 
 
 @pytest.mark.spark

@@ -26,6 +26,9 @@ ROW = Frame.of(
 )  # fmt: skip
 
 
+HAS_THREE = sf.exists("l", lambda each: each == 3)
+
+
 def value(column: Column) -> Any:
     (row,) = ROW.select(column.alias("value")).rows()
     return row["value"]
@@ -66,6 +69,7 @@ def value(column: Column) -> Any:
         (sf.exists("nl", lambda each: each > 2), None),
         (sf.exists("l", lambda one: sf.exists("l", lambda other: one + other == 6)), True),
         (sf.exists("l", lambda one: sf.exists("l", lambda other: one + other == 5)), False),
+        (sf.exists("l", lambda one: HAS_THREE & (one == 1)), True),
         (sf.greatest("n", "i", sf.lit(3)), 7),
         (sf.least("n", "i", sf.lit(3)), 3),
         (sf.least("n"), None),
@@ -147,6 +151,14 @@ def test_a_value_of_a_group(column: Column, expected: object) -> None:
 def test_orders_put_nulls_last() -> None:
     for order in (sf.desc("by"), sf.desc_nulls_last("by")):
         assert [row["by"] for row in ROWS.orderBy(order).rows()] == [3, 1, -1, None]
+
+
+def test_a_condition_on_elements_is_the_same_text_each_time() -> None:
+    def text() -> str:
+        made = sf.filter("l", lambda one: sf.exists("l", lambda other: one < other))
+        return made.sql + sf.array_except("l", "e").sql
+
+    assert text() == text()
 
 
 def test_an_element_becomes_a_row() -> None:

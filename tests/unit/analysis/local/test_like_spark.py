@@ -13,7 +13,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from barnabas.analysis.local.frames import Frame
-from tests.unit.analysis.local.engines import LOCAL, SPARK, Engine, schema_of_spark, type_name
+from tests.unit.analysis.local.engines import LOCAL, SPARK, WAYS, Engine, schema_of_spark, type_name
 
 SCHEMA = pa.schema([
     ("id", pa.int32()), ("k", pa.string()), ("i", pa.int32()), ("j", pa.int32()), ("big", pa.int64()),
@@ -275,27 +275,35 @@ def evaluated(frame: Any, engine: Engine, kind: str) -> Any:
 
 
 class Columns(NamedTuple):
-    """The columns of the same cases by either engine."""
+    """The columns of the same cases by either engine, here by each of its ways."""
 
     spark: pa.Table
-    local: pa.Table
+    local: dict[str, pa.Table]
 
 
 @pytest.fixture(scope="module")
 def columns(spark: SparkSession) -> dict[str, Columns]:
     rows = spark.createDataFrame(TABLE, schema_of_spark(SCHEMA))
     return {
-        kind: Columns(evaluated(rows, SPARK, kind).toArrow(), evaluated(Frame.of(TABLE), LOCAL, kind).table())
+        kind: Columns(
+            evaluated(rows, SPARK, kind).toArrow(), {way: evaluated_here(kind, way) for way in WAYS}
+        )
         for kind in CASES
     }
+
+
+def evaluated_here(kind: str, way: str) -> pa.Table:
+    with WAYS[way]():
+        return evaluated(Frame.of(TABLE), LOCAL, kind).table()
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize(("kind", "name"), [(kind, name) for kind, cases in CASES.items() for name in cases])
 def test_a_column_is_that_of_spark(columns: dict[str, Columns], kind: str, name: str) -> None:
-    spark, local = columns[kind].spark[name], columns[kind].local[name]
-    assert local.to_pylist() == spark.to_pylist()
-    assert type_name(local.type) == type_name(spark.type)
+    spark = columns[kind].spark[name]
+    for way, table in columns[kind].local.items():
+        assert table[name].to_pylist() == spark.to_pylist(), way
+        assert type_name(table[name].type) == type_name(spark.type), way
 
 
 REFUSED = _functions({
@@ -313,5 +321,6 @@ REFUSED = _functions({
 def test_what_spark_refuses_is_refused(spark: SparkSession, case: Case) -> None:
     with pytest.raises(PySparkException):
         spark.createDataFrame(TABLE, schema_of_spark(SCHEMA)).select(case(SPARK)).toArrow()
-    with pytest.raises(duckdb.Error):
-        Frame.of(TABLE).select(case(LOCAL)).table()
+    for evaluated_so in WAYS.values():
+        with evaluated_so(), pytest.raises(duckdb.Error):
+            Frame.of(TABLE).select(case(LOCAL)).table()

@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from barnabas.analysis.local.queries import Given, Query, Stored, written
+from barnabas.analysis.local.queries import Given, Query, Stored, reads_files, written
 
 ROWS = pa.table({"a": [1]})
 
@@ -100,6 +100,11 @@ def test_a_stored_table_is_read_from_its_files(tmp_path: Path) -> None:
     quoted = str(folder).replace("'", "''")
     assert sql == f"FROM read_parquet(['{quoted}/a.parquet', '{quoted}/b.parquet'])"
     assert tables == {}
+
+
+def test_a_query_reads_files_if_a_table_is_in_a_folder(tmp_path: Path) -> None:
+    both = Query("FROM ", Given(ROWS), " UNION ALL FROM ", Stored(tmp_path))
+    assert [reads_files(written(each)[0]) for each in (both, Query("FROM ", Given(ROWS)))] == [True, False]
 
 
 def test_the_inputs_of_a_query_are_those_between_its_texts() -> None:
