@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
 from itertools import groupby, pairwise
+from typing import NamedTuple
 
 from barnabas.analysis.story.brokers import absences, begin_of
 from barnabas.analysis.story.certainty import Bound, Fact, Instant, Line, Lines, Unknown, between, by, latest
@@ -40,7 +41,10 @@ FLAPPING_WINDOW = timedelta(minutes=15)
 """The time in which ``FLAPS`` departures make a broker flapping."""
 
 _ONE_DEPARTURE = timedelta(minutes=1)
-"""Departures within this time of each other are one: of a broker that fails, partition after partition."""
+"""Departures from ISRs within this time of each other, or of an absence, are one.
+
+A broker that fails leaves the ISRs of its partitions one after another.
+"""
 
 _SHOWN_LINES = 5
 
@@ -228,45 +232,64 @@ def _unclean(states: Iterable[State]) -> Iterator[Episode]:
 
 def _flapping(observed: Observed) -> Iterator[Episode]:
     """Yield the times in which a broker left the cluster, or ISRs, again and again."""
-    departures: dict[int, list[tuple[datetime, Line | None]]] = {}
+    departures: dict[int, list[_Departure]] = {}
     for absence in absences(observed):
         line = absence.lines[0] if absence.lines else None
-        departures.setdefault(absence.broker, []).append((begin_of(absence), line))
+        departures.setdefault(absence.broker, []).append(_Departure(begin_of(absence), line, is_absence=True))
     for before, after in consecutive(observed.states):
         for broker in set(before.isr or ()) - set(after.isr or ()):
-            departures.setdefault(broker, []).append((after.decided or after.first_logged, after.line))
+            time = after.decided or after.first_logged
+            departures.setdefault(broker, []).append(_Departure(time, after.line, is_absence=False))
     for broker, left in sorted(departures.items()):
         yield from _flaps(broker, left)
 
 
-def _flaps(broker: int, left: Sequence[tuple[datetime, Line | None]]) -> Iterator[Episode]:
-    ordered = sorted(left, key=lambda each: each[0])
-    distinct = ordered[:1]
-    last = ordered[0][0]
-    for time, line in ordered[1:]:
-        if time - last > _ONE_DEPARTURE:
-            distinct.append((time, line))
-        last = time
-    groups: list[list[tuple[datetime, Line | None]]] = []
+class _Departure(NamedTuple):
+    """A departure of a broker, from the cluster or from one ISR."""
+
+    time: datetime
+    line: Line | None
+    is_absence: bool
+
+
+def _distinct(left: Iterable[_Departure]) -> list[_Departure]:
+    """Return one departure for each time that a broker left; each absence is another time."""
+    distinct: list[_Departure] = []
+    last: datetime | None = None
+    has_absence = False
+    for each in sorted(left, key=lambda each: each.time):
+        is_same = last is not None and each.time - last <= _ONE_DEPARTURE
+        if is_same and not (each.is_absence and has_absence):
+            has_absence = has_absence or each.is_absence
+        else:
+            distinct.append(each)
+            has_absence = each.is_absence
+        last = each.time
+    return distinct
+
+
+def _flaps(broker: int, left: Sequence[_Departure]) -> Iterator[Episode]:
+    distinct = _distinct(left)
+    groups: list[list[_Departure]] = []
     for index in range(FLAPS - 1, len(distinct)):
         first, current = distinct[index - FLAPS + 1], distinct[index]
-        if current[0] - first[0] > FLAPPING_WINDOW:
+        if current.time - first.time > FLAPPING_WINDOW:
             continue
         if groups and groups[-1][-1] == distinct[index - 1]:
             groups[-1].append(current)
         else:
             groups.append(list(distinct[index - FLAPS + 1 : index + 1]))
     for group in groups:
-        begin: Instant = Bound(None, group[FLAPS - 1][0])
-        end: Instant = Bound(None, group[-1][0])
+        begin: Instant = Bound(None, group[FLAPS - 1].time)
+        end: Instant = Bound(None, group[-1].time)
         text = (
             f"Broker {broker} left the cluster or ISRs {len(group)} times "
-            f"{lasted(Fact(group[-1][0] - group[0][0]))}, the last time {at(end)}."
+            f"{lasted(Fact(group[-1].time - group[0].time))}, the last time {at(end)}."
         )
         yield Episode(
             AlertKind.FLAPPING_BROKER, f"broker {broker}", begin, end, lasts=False, is_event=True,
             brokers=(broker,), topic=None, partition=None, text=text,
-            lines=tuple(line for _, line in group if line is not None),
+            lines=tuple(each.line for each in group if each.line is not None),
         )  # fmt: skip
 
 

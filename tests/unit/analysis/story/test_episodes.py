@@ -242,6 +242,34 @@ def test_a_broker_that_leaves_three_times_in_a_quarter_of_an_hour_flaps(observe:
     assert len(flapping(observe, 100, 200, 300, 3_000, 3_100, 3_200)) == 2
 
 
+def test_a_broker_that_leaves_the_cluster_every_half_a_minute_flaps(observe: Observe) -> None:
+    def noticed(second: int, news: str) -> str:
+        return (
+            f"[2024-03-05 10:{second // 60:02}:{second % 60:02},000] INFO [Controller id=3] {news}, "
+            "bounced brokers: , all live brokers: 3 (kafka.controller.KafkaController)\n"
+        )
+
+    left, back = "Newly added brokers: , deleted brokers: 2", "Newly added brokers: 2, deleted brokers: "
+    logs = [noticed(second, left) + noticed(second + 10, back) for second in (100, 130, 160)]
+    # What the broker's loss does to ISRs is the same departure, whether it is logged before or after.
+    isrs = [
+        changed(0, "NewPartition", 1, 0, "1,2", version=0),
+        changed(99, "OnlinePartition", 1, 1, "1", version=1),
+        changed(115, "OnlinePartition", 1, 2, "1,2", version=2),
+    ]
+
+    def flaps(number: int) -> list[Episode]:
+        folder = {
+            "broker-3/controller.log": "".join(logs[:number]),
+            "broker-3/state-change.log": "".join(isrs),
+        }
+        return [each for each in episodes(observe(folder)) if each.kind is AlertKind.FLAPPING_BROKER]
+
+    assert flaps(2) == []
+    (event,) = flaps(3)
+    assert event.text.startswith("Broker 2 left the cluster or ISRs 3 times for 1 min 1 s, the last time at ")
+
+
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.txt"))
 
 
