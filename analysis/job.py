@@ -32,7 +32,7 @@ if not __package__:
 from barnabas.analysis.alerting.arguments import Alerting, add_arguments, alerting_of
 from barnabas.analysis.alerting.store import AlertsFileError
 from barnabas.analysis.alerting.watch import AddressError, watching
-from barnabas.analysis.derived.store import derive, derive_here
+from barnabas.analysis.derived.store import EVENTS_TABLE, derive, derive_here, has_few
 from barnabas.analysis.follow import PAUSE_S, Follower
 from barnabas.analysis.output import LocalOutput, OccupiedError, Output, output_at
 from barnabas.analysis.questions.reading import cluster_id
@@ -62,7 +62,7 @@ FEW_BYTES = 1024 * 1024
 """The size in bytes up to which logs are read before it is decided whether Spark is needed."""
 
 FEW = 4_000
-"""The most entries of logs that are analyzed without Spark, which needs seconds of CPU time for one."""
+"""The most entries of logs whose tables are computed without Spark, which takes seconds of CPU time."""
 
 _FINDING = "finding out what happened"
 
@@ -350,7 +350,11 @@ def _follow(
                     _fail(0, f"could not read all of {trouble}")
             # A watch that never looked must see what an earlier follower without alerts has read.
             if has_more or (watch is not None and watch.is_new and follower.has_read):
-                with without_collection(), in_tasks(spark, target.folder / _ASIDE):
+                few = has_few(folder / EVENTS_TABLE, FEW)
+                with (
+                    without_collection(),
+                    in_this_process() if few else in_tasks(spark, target.folder / _ASIDE),
+                ):
                     tables = derive_here(folder)
                     seen = observed(tables, reading.min_insync)
                     if watch is not None:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from itertools import accumulate
 from pathlib import Path
 
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
@@ -58,6 +60,12 @@ def derive_here(folder: Path) -> dict[str, DataFrame]:
         return kept(rows, folder / name, DERIVED_ARROW[name])
 
     return _derived(stored(folder / EVENTS_TABLE, EVENTS_ARROW), keep)
+
+
+def has_few(folder: Path, most: int) -> bool:
+    """Return whether a table in a local folder has at most so many rows."""
+    rows = accumulate(pq.read_metadata(file).num_rows for file in folder.glob("*.parquet"))
+    return all(number <= most for number in rows)
 
 
 def _derived(events: DataFrame, keep: _Keep) -> dict[str, DataFrame]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 from typing import NoReturn
+from unittest.mock import Mock
 
 import pytest
 from pyspark.sql import SparkSession
@@ -274,14 +275,20 @@ def test_sigterm_ends_a_run_quietly_and_leaves_the_former_output(
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize("few", [0, job.FEW])
 def test_following_reports_what_a_run_reports_until_it_is_interrupted(
     spark: SparkSession,
     ran: Ran,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    *,
+    few: int,
 ) -> None:
     looks = iter(range(2))
+    tasks = Mock(wraps=job.in_tasks)
+    monkeypatch.setattr(job, "in_tasks", tasks)
+    monkeypatch.setattr(job, "FEW", few)
 
     def pause(seconds: float) -> None:
         assert seconds == PAUSE_S
@@ -291,6 +298,7 @@ def test_following_reports_what_a_run_reports_until_it_is_interrupted(
     monkeypatch.setattr(job, "_pause", pause)
     monkeypatch.setattr("barnabas.analysis.follow.REST_S", 0.0)
     assert job.run(ran.paths, tmp_path, spark, is_followed=True) == 0
+    assert tasks.called == (few == 0)
     for name in ("leaders", "controllers", "isr", "requests", "unavailability"):
         followed, run = (
             sorted(map(str, spark.read.parquet(str(out / name)).collect())) for out in (tmp_path, ran.out)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
@@ -39,3 +41,10 @@ def test_all_engines_write_the_same_tables(
         here, there = (spark.read.parquet(str(folder / table.name)) for folder in (stored, tmp_path))
         assert here.schema == there.schema, table.name
         assert sorted(map(str, here.collect())) == sorted(map(str, there.collect())), table.name
+
+
+def test_a_table_of_few_rows_is_known_by_its_files(tmp_path: Path) -> None:
+    assert store.has_few(tmp_path, 0)
+    for number in (2, 3):
+        pq.write_table(pa.table({"a": list(range(number))}), tmp_path / f"{number}.parquet")
+    assert [store.has_few(tmp_path, most) for most in (4, 5)] == [False, True]
