@@ -97,7 +97,7 @@ def find(paths: Sequence[str | Path]) -> Sources:
     """
     if not paths:
         raise NothingToReadError("no path was given: expected files, folders or globs of state-change.log")
-    remote = tuple(str(path) for path in paths if is_uri(path))
+    remote = tuple(dict.fromkeys(str(path) for path in paths if is_uri(path)))
     closed: list[str] = []
     local = _once((log for path in paths if not is_uri(path) for log in _look_up(str(path), closed)), closed)
     return Sources(tuple(map(str, local)), tuple(map(_size, local)), tuple(closed), remote)

@@ -61,25 +61,24 @@ def leaders(states: DataFrame, lives: DataFrame) -> DataFrame:
 
 
 def _leaderships(states: DataFrame) -> DataFrame:
-    by_version = ("version", "first_logged")
     moment = sf.when(sf.col("leader_epoch").isNull(), sf.col("first_logged"))
-    since = sf.coalesce("decided", "first_logged")
-    first = ("since", "isr", "controller_epoch", "controller", "raw")
+    # States of one leadership differ in these columns.
+    order = Window.partitionBy(*LIFE, "leader_epoch", "leader", "moment").orderBy(
+        "version", "first_logged", "isr"
+    )
+    whole = order.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
     return (
-        states.withColumns({"moment": moment, "since": since})
-        .groupBy(*LIFE, "leader_epoch", "leader", "moment")
-        .agg(
-            sf.min(sf.struct(*by_version, *first)).alias("first"),
-            sf.max(sf.struct(*by_version, "isr")).alias("last"),
-            sf.min("led_at").alias("led_at"),
-            sf.min("version").alias("version"),
-            sf.max("version").alias("last_version"),
-            sf.min("from").alias("from"),
-            sf.max("replicas").alias("replicas"),
-            sf.max("election").alias("election"),
+        states.withColumns({"moment": moment, "since": sf.coalesce("decided", "first_logged")})
+        .withColumns(
+            {
+                "place": sf.row_number().over(order),
+                "last_isr": sf.last(sf.struct("isr"), ignorenulls=True).over(whole)["isr"],
+                "last_version": sf.max("version").over(whole),
+            }
+            | {name: sf.max(name).over(whole) for name in ("replicas", "election")}
+            | {name: sf.min(name).over(whole) for name in ("led_at", "from", "version")}
         )
-        .withColumns({"last_isr": sf.col("last.isr")} | {name: sf.col(f"first.{name}") for name in first})
-        .drop("moment", "first", "last")
+        .where("place = 1")
     )
 
 

@@ -32,8 +32,6 @@ _TELLING = (
 PLACE = ("source", "block", "line")
 """The columns that say where a line is."""
 
-_BEST = (*PLACE, "isr", "raw")
-"""The columns that a state has from the best line about it."""
 
 _KEY = (*LIFE, "leader_epoch", "version", "leader", "members", "moment")
 
@@ -59,12 +57,10 @@ def states(events: DataFrame, lives: DataFrame) -> DataFrame:
             "moment": sf.when(sf.col("leader_epoch").isNull(), sf.col("time")),
         }
     ).where((sf.col("leader") > DELETING) & _epochless_only_as_decision())
-    whole = _merged(_with_versions(_with_epochs(_deduplicated(lines))))
-    # If a partition's leader epochs are known, lines without one add nothing.
-    any_epoch = sf.max("leader_epoch").over(Window.partitionBy(*LIFE)).isNotNull()
     return (
-        whole.withColumn("any_epoch", any_epoch)
-        .where("leader_epoch is not null or not any_epoch")
+        _merged(_with_versions(_with_epochs(_deduplicated(lines))))
+        # Only now the text of the best line: with it, the rows above would fill the memory.
+        .join(events.select(*PLACE, "isr", "raw"), list(PLACE))
         .select(
             *LIFE, "leader_epoch", "version", "leader", "isr", "replicas", "controller_epoch", "controller",
             "decided", "first_logged", "led_at", "from", "removed", "election",
@@ -94,10 +90,10 @@ def _deduplicated(lines: DataFrame) -> DataFrame:
         sf.min_by("replica", sf.when(is_kind(Kind.ISR_REMOVAL), sf.col("time"))).alias("removed"),
         sf.max("election").alias("election"),
         # One minimum of whole rows; Spark keeps a copy of the order beside each value of min_by.
-        sf.min(sf.struct(rank.alias("rank"), "time", *_BEST)).alias("best"),
+        sf.min(sf.struct(rank.alias("rank"), "time", *PLACE)).alias("best"),
         sf.max(is_kind(CompanionKind.ISR_UPDATED)).alias("is_own"),
     )
-    return _with_best(merged, "rank", *_BEST)
+    return _with_best(merged, "rank", *PLACE)
 
 
 def _with_epochs(lines: DataFrame) -> DataFrame:
@@ -107,15 +103,18 @@ def _with_epochs(lines: DataFrame) -> DataFrame:
     unknown.
     """
     order = Window.partitionBy(*LIFE).orderBy(sf.col("version").asc_nulls_first(), "first_logged")
+    # If a partition's leader epochs are known, lines without one add nothing.
+    epochs = order.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    any_epoch = sf.max("leader_epoch").over(epochs).isNotNull()
     known = sf.when(sf.col("leader_epoch").isNotNull(), sf.struct("leader_epoch", "leader"))
     before = sf.last(known, ignorenulls=True).over(order)
     own = (sf.col("before.leader") == sf.col("leader")) & sf.col("is_own")
     return (
-        lines.withColumn("before", before)
+        lines.withColumns({"before": before, "any_epoch": any_epoch})
         .withColumn("leader_epoch", sf.coalesce("leader_epoch", sf.when(own, sf.col("before.leader_epoch"))))
-        .where("leader_epoch is not null or not is_own")
+        .where("leader_epoch is not null or not (is_own or any_epoch)")
         .withColumn("moment", sf.when(sf.col("leader_epoch").isNull(), sf.col("moment")))
-        .drop("before", "is_own")
+        .drop("before", "is_own", "any_epoch")
     )
 
 
@@ -125,8 +124,10 @@ def _with_versions(lines: DataFrame) -> DataFrame:
     A leader starts from the state in which its leader epoch began: of those with this ISR, the one with the
     lowest zkVersion.
     """
-    epoch = Window.partitionBy(*LIFE, "leader_epoch", "leader", "moment")
-    same = Window.partitionBy(*LIFE, "leader_epoch", "leader", "members", "moment")
+    # One order serves both, so that the rows are sorted once.
+    by_members = Window.partitionBy(*LIFE, "leader_epoch", "leader", "moment").orderBy("members")
+    same = by_members.rangeBetween(Window.currentRow, Window.currentRow)
+    epoch = by_members.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
     return lines.withColumns(
         {
             "version": sf.coalesce("version", sf.min("version").over(same)),
@@ -146,9 +147,9 @@ def _merged(lines: DataFrame) -> DataFrame:
         sf.min("from").alias("from"),
         sf.min("removed").alias("removed"),
         sf.max("election").alias("election"),
-        sf.min(sf.struct("rank", "first_logged", *_BEST)).alias("best"),
+        sf.min(sf.struct("rank", "first_logged", *PLACE)).alias("best"),
     )
-    return _with_best(merged, *_BEST)
+    return _with_best(merged, *PLACE)
 
 
 def _with_best(rows: DataFrame, *names: str) -> DataFrame:

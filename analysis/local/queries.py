@@ -61,7 +61,9 @@ def written(query: Query) -> tuple[str, dict[str, pa.Table]]:
     """
     ordered, uses = _needed(query)
     given = {each: f"given{place}" for place, each in enumerate(ordered) if isinstance(each, Given)}
-    names = {each: f"shared{place}" for place, each in enumerate(ordered) if uses[each] > 1} | given
+    # Of a table in a folder each use reads the columns that it needs; a shared query keeps all columns.
+    shareable = ((place, each) for place, each in enumerate(ordered) if not isinstance(each, Stored))
+    names = {each: f"shared{place}" for place, each in shareable if uses[each] > 1} | given
     texts: dict[Query, str] = dict(given.items())
     shared = []
     for each in ordered:

@@ -16,6 +16,7 @@ class Window:
 
     unboundedPreceding = -_UNBOUNDED  # noqa: N815  (as in PySpark)
     unboundedFollowing = _UNBOUNDED - 1  # noqa: N815  (as in PySpark)
+    currentRow = 0  # noqa: N815  (as in PySpark)
 
     def __init__(self, keys: Sequence[Column] = (), orders: Sequence[Order] = (), frame: str = "") -> None:
         self.keys = keys
@@ -45,6 +46,17 @@ class Window:
     def rowsBetween(self, start: int, end: int) -> Window:  # noqa: N802  (as in PySpark)
         """Return the window with frames between two places, relative to the row."""
         return Window(self.keys, self.orders, f"ROWS BETWEEN {_edge(start)} AND {_edge(end)}")
+
+    def rangeBetween(self, start: int, end: int) -> Window:  # noqa: N802  (as in PySpark)
+        """Return the window with frames that begin and end with equals of the row, or have no bound.
+
+        Raises:
+            ValueError: An edge is another one.
+        """
+        for place in (start, end):
+            if place and abs(place) < _UNBOUNDED - 1:
+                raise ValueError(f"expected frames of equals or without a bound, not by the distance {place}")
+        return Window(self.keys, self.orders, f"RANGE BETWEEN {_edge(start)} AND {_edge(end)}")
 
 
 class Aggregate(Column):
@@ -81,4 +93,6 @@ class Placed(Column):
 def _edge(place: int) -> str:
     if abs(place) >= _UNBOUNDED - 1:
         return f"UNBOUNDED {'PRECEDING' if place < 0 else 'FOLLOWING'}"
-    return f"{abs(place)} {'PRECEDING' if place <= 0 else 'FOLLOWING'}"
+    if place == 0:
+        return "CURRENT ROW"
+    return f"{abs(place)} {'PRECEDING' if place < 0 else 'FOLLOWING'}"

@@ -66,7 +66,9 @@ def safety_audit(events: DataFrame, lives: DataFrame, states: DataFrame, request
 
 def leader_epoch_fell(states: DataFrame) -> DataFrame:
     """Find states with a higher zkVersion but a lower leader epoch than another state of the partition."""
-    order = Window.partitionBy(*LIFE).orderBy("version").rowsBetween(Window.unboundedPreceding, -1)
+    # Rows of one zkVersion come by their leader epoch, so that none of these is a fall from another.
+    by_version = Window.partitionBy(*LIFE).orderBy("version", "leader_epoch")
+    order = by_version.rowsBetween(Window.unboundedPreceding, -1)
     highest = sf.max(sf.struct("leader_epoch", "version", "raw")).over(order)
     known = states.where("version is not null and leader_epoch is not null")
     numbers = known.select(*LIFE, "version", "leader_epoch")
@@ -172,7 +174,8 @@ def two_controllers(events: DataFrame) -> DataFrame:
 
 def controller_epoch_fell(events: DataFrame) -> DataFrame:
     """Find brokers with a lower controller epoch than their earlier one: ZooKeeper lost its state."""
-    order = Window.partitionBy("broker").orderBy("at").rowsBetween(Window.unboundedPreceding, -1)
+    by_time = Window.partitionBy("broker").orderBy("at", "controller_epoch")
+    order = by_time.rowsBetween(Window.unboundedPreceding, -1)
     own = events.where("role = 'controller' and controller_epoch is not null")
     falling = (
         own.groupBy("broker", "controller_epoch")
@@ -208,7 +211,8 @@ def stale_controller_obeyed(events: DataFrame, requests: DataFrame) -> DataFrame
     If there are very many, for example because logs of two clusters are mixed, only the first
     ``_EXAMINED_MAX`` are examined.
     """
-    order = Window.partitionBy("broker").orderBy("received").rowsBetween(Window.unboundedPreceding, -1)
+    by_time = Window.partitionBy("broker").orderBy("received", "controller_epoch")
+    order = by_time.rowsBetween(Window.unboundedPreceding, -1)
     named = ("controller", "correlation_id", "received")
     latest = sf.max(sf.struct("controller_epoch", *named)).over(order)
     stale = (

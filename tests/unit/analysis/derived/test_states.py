@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
 
 from barnabas.analysis.derived.lives import lives
 from barnabas.analysis.derived.states import states
@@ -29,7 +30,8 @@ def test_a_state_is_one_row_however_many_lines_hold_it(story: Mapping[str, DataF
 
 
 def test_a_line_in_two_files_changes_nothing(story: Mapping[str, DataFrame]) -> None:
-    twice = states(story["events"].union(story["events"]), story["lives"])
+    copied = story["events"].withColumn("source", sf.concat("source", sf.lit("-copy")))
+    twice = states(story["events"].union(copied), story["lives"])
     assert sorted(map(str, twice.collect())) == sorted(map(str, story["states"].collect()))
 
 

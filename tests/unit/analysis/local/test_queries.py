@@ -111,3 +111,10 @@ def test_the_inputs_of_a_query_are_those_between_its_texts() -> None:
     one, other = Query("SELECT 1"), Query("SELECT 2")
     assert list(Query("FROM ", one, ", ", other, ", ", one).inputs()) == [one, other, one]
     assert list(one.inputs()) == []
+
+
+def test_a_table_in_a_folder_is_read_again_for_each_use(tmp_path: Path) -> None:
+    pq.write_table(ROWS, tmp_path / "part-0.parquet")
+    table = Stored(tmp_path)
+    sql, _ = written(Query("FROM ", table, " AS l JOIN ", table, " AS r USING (a)"))
+    assert sql.count("read_parquet") == 2

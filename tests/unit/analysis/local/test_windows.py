@@ -47,6 +47,19 @@ def test_frames_by_rows_have_the_given_rows() -> None:
     assert over(sf.sum("v").over(near)) == [30, 10, 5, 20, 30]
 
 
+def test_frames_by_range_have_the_rows_of_equal_order() -> None:
+    by_moment = Window.partitionBy("k").orderBy("t")
+    equals = by_moment.rangeBetween(Window.currentRow, Window.currentRow)
+    later = by_moment.rangeBetween(Window.currentRow, Window.unboundedFollowing)
+    assert over(sf.sum("v").over(equals)) == [20, 10, 5, 20, 30]
+    assert over(sf.sum("v").over(later)) == [50, 60, 5, 50, 30]
+
+
+def test_a_frame_by_a_distance_of_values_is_refused() -> None:
+    with pytest.raises(ValueError, match="not by the distance -1"):
+        BY_TIME.rangeBetween(-1, 0)
+
+
 def test_a_frame_without_rows_has_no_sum_and_an_empty_list() -> None:
     before = BY_TIME.rowsBetween(Window.unboundedPreceding, -1)
     assert over(sf.sum("v").over(before))[2] is None
