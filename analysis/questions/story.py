@@ -29,7 +29,11 @@ from barnabas.analysis.story.observed import (
 from barnabas.cluster.model.statechange import Kind
 
 _ROWS = 200_000
-"""The most rows of each kind that the model gets: of partitions, the most troubled ones."""
+"""The most rows of each kind that the model gets.
+
+Of the states it gets those of the most troubled partitions, of leaders' own lines those that follow most
+closely on trouble, of other lines, which are rare, the first, and of the seconds in which a broker wrote any.
+"""
 
 _AT_ONCE = 4
 
@@ -48,31 +52,34 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
     events = tables["events"].where("time is not null")
     lives = tables["lives"]
     marked = _marks(events, lives)
+    led = _led(events, lives, marked)
     frames = (
         tables["broker_events"].orderBy("time", "source", "block", "line"),
         _troubled(tables["states"], marked),
         _epochless(events, lives),
         marked,
-        _led(events, lives, marked),
+        led,
         _spoken(events),
         _controllers(tables["controllers"], events),
         lives.where("deleted is not null").select(*LIFE, "deleted"),
         tables["events"].where(is_kind(BrokerKind.DESCRIBED)).select(*PLACE, "settings", "raw"),
     )
     with threads(_AT_ONCE) as pool:
-        lines, states, decisions, marks, led, spoken, controllers, deleted, described = pool.map(
+        lines, states, decisions, marks, own, spoken, controllers, deleted, described = pool.map(
             _collected, frames
         )
+    if len(own) == _ROWS:
+        own = sorted(_collected(_nearest(led, marked)), key=_by_time)
     times: dict[int, list[datetime]] = {}
-    own = _led_again(led)
+    said = _led_again(own)
     for row in spoken:
         times.setdefault(row["broker"], []).extend((row["first"], row["last"]))
     return Observed(
         brokers=[broker_line(row) for row in lines],
         states=[state(row) for row in (*states, *decisions)],
         marks=[_mark(row) for row in marks],
-        led=[each for each in own if isinstance(each, LedAgain)],
-        refusals=[each for each in own if isinstance(each, Refusal)],
+        led=[each for each in said if isinstance(each, LedAgain)],
+        refusals=[each for each in said if isinstance(each, Refusal)],
         controllers=[
             Controller(
                 row["controller"],
@@ -201,6 +208,34 @@ def _led(events: DataFrame, lives: DataFrame, marked: DataFrame) -> DataFrame:
         )
         .orderBy("time", "source", "block", "line")
     )  # fmt: skip
+
+
+def _nearest(lines: DataFrame, marked: DataFrame) -> DataFrame:
+    """Order leaders' own lines by how closely each follows on a mark of its partition.
+
+    The first line after a mark shows who leads again. A refusal comes first of all: without it the line that
+    its request was completed would seem to show a leader.
+    """
+    marks = marked.select(*PARTITION, "time").distinct().withColumn("marked", sf.col("time"))
+    by_time = Window.partitionBy(*PARTITION).orderBy("time")
+    return (
+        lines.unionByName(marks, allowMissingColumns=True)
+        .withColumn("marked", sf.last("marked", ignorenulls=True).over(by_time))
+        .where("kind is not null")
+        .withColumns(
+            {
+                "is_refusal": is_kind(*_REFUSED),
+                "ahead": sf.unix_millis(sf.col("marked").cast("timestamp"))
+                - sf.unix_millis(sf.col("time").cast("timestamp")),
+            }
+        )
+        .orderBy(sf.desc("is_refusal"), sf.desc("ahead"), *PLACE)
+        .drop("marked", "is_refusal", "ahead")
+    )
+
+
+def _by_time(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return row["time"], *(row[name] for name in PLACE)
 
 
 def _led_again(rows: Iterable[Mapping[str, Any]]) -> list[LedAgain | Refusal]:

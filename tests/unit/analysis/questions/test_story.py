@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import date
+from contextlib import nullcontext
+from datetime import date, datetime
+from pathlib import Path
 
 import pytest
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
+from barnabas.analysis.derived.catalog import DERIVED
+from barnabas.analysis.derived.store import derive_here
+from barnabas.analysis.questions import story as questions
 from barnabas.analysis.questions.story import observed
+from barnabas.analysis.runtime.engine import in_this_process
 from barnabas.analysis.story.incidents import incidents
 from barnabas.analysis.story.sentences import details, headline
+from tests.unit.analysis.conftest import BACK, BORN, ONE, ORDERS, Read, leads, stall_of_orders_3, when
 
 pytestmark = pytest.mark.spark
 
@@ -56,3 +63,36 @@ def test_a_partition_that_nobody_ever_led(beginning: Tables) -> None:
         "new-0 had no leader at 10:00:01.000, and no line shows who led next" in each
         for each in told(beginning)
     )
+
+
+MOST = 60
+
+
+@pytest.fixture(scope="module")
+def long(read: Read, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tables of the stall of orders-3, before which its leader says 100 times that it leads."""
+    folder = tmp_path_factory.mktemp("long")
+    again = "".join(
+        when(f"03:0{n // 60}:{n % 60:02},500", leads(ONE, ORDERS[3], BORN[3])) for n in range(100)
+    )
+    first, *others = stall_of_orders_3()
+    read(again + first, *others).write.parquet(str(folder / "events"))
+    with in_this_process():
+        derive_here(folder)
+    return folder
+
+
+@pytest.mark.parametrize("is_spark", [True, False])
+def test_of_many_own_lines_those_after_trouble_are_read(
+    spark: SparkSession, long: Path, monkeypatch: pytest.MonkeyPatch, *, is_spark: bool
+) -> None:
+    names = ("events", *(table.name for table in DERIVED))
+    monkeypatch.setattr(questions, "_ROWS", MOST)
+    with nullcontext() if is_spark else in_this_process():
+        seen = observed(
+            {name: spark.read.parquet(str(long / name)) for name in names} if is_spark else derive_here(long)
+        )
+    assert [each.time for each in seen.led] == sorted(each.time for each in seen.led)
+    assert len(seen.led) == MOST
+    assert (seen.led[-1].leader, seen.led[-1].leader_epoch) == (ONE, BACK.leader_epoch)
+    assert seen.led[-1].time == datetime(2026, 11, 21, 3, 14, 40, 530_000)  # noqa: DTZ001
