@@ -72,9 +72,9 @@ def with_shortages(
     taken: dict[int, list[Period]] = {}
     free: list[list[Period]] = []
     for story, steps in periods:
-        fitting = times.near(steps[0].since, CLOCKS, TOGETHER)
-        if fitting:
-            taken.setdefault(max(fitting), []).append((story, steps))
+        index = _latest_during(made, times, steps[0].since)
+        if index is not None:
+            taken.setdefault(index, []).append((story, steps))
         elif free and steps[0].since <= free[-1][-1][1][0].since + TOGETHER:
             free[-1].append((story, steps))
         else:
@@ -112,9 +112,18 @@ def with_unclean(made: Sequence[Incident], found: Sequence[UncleanElection]) -> 
 
 
 def _latest_during(made: Sequence[Incident], times: Intervals[int], time: datetime) -> int | None:
-    """Return the index of the incident to which what began at a time belongs, the latest of several."""
-    fitting = [(made[index].since, index) for index in times.near(time, CLOCKS, TOGETHER)]
-    return max(fitting)[1] if fitting else None
+    """Return the index of the incident to which what began at a time belongs.
+
+    Of several it is the latest that had begun by then; else the first that may have begun by then.
+    """
+    begins = [(_begin(made[index]), index) for index in times.near(time, CLOCKS, TOGETHER)]
+    fitting = [(begin > time + CLOCKS, abs(begin - time), -index) for begin, index in begins]
+    return -min(fitting)[2] if fitting else None
+
+
+def _begin(incident: Incident) -> datetime:
+    """Return the latest moment at which an incident began: of a stop, when it was asked for."""
+    return min((each.stopping or begin_of(each) for each in incident.absences), default=incident.since)
 
 
 def _times(made: Sequence[Incident]) -> Intervals[int]:

@@ -20,11 +20,12 @@ _LATE = timedelta(seconds=10)
 
 
 class _Span(NamedTuple):
-    """The number of an absence, and its begin and end."""
+    """The number of an absence, its begin and end, and the latest moment at which it began."""
 
     number: int
     begin: datetime
     end: datetime | None
+    latest: datetime
 
 
 def shown_by(outage: Outage, observed: Observed) -> list[BrokerLine]:
@@ -59,21 +60,24 @@ class Charging:
             # A broker that stops loses its leaders before its process ends.
             known = [each for each in (absence.stopping, earliest(absence.gone)) if each is not None]
             begin, end = min(known, default=begin_of(absence)), latest(absence.returned)
-            spans.setdefault(absence.broker, []).append((begin, end, _Span(index, begin, end)))
+            spans.setdefault(absence.broker, []).append(
+                (begin, end, _Span(index, begin, end, begin_of(absence)))
+            )
         self._spans = {broker: Intervals(each) for broker, each in spans.items()}
 
     def charged_to(self, outage: Outage) -> int | None:
         """Return the index of the absence of the lost leader; None if it was not gone.
 
-        The lines of a controller may be a little earlier or later than the absence.
+        The lines of a controller may be a little earlier or later than the absence. Of several that may have
+        begun by then, it is the one that was noticed closest to it.
         """
         time = latest(outage.begin)
         if outage.leader_before not in self._spans or time is None:
             return None
         most = _LATE if outage.is_late else CLOCKS
         near = self._spans[outage.leader_before].near(time, most, most)
-        distances = [(_distance(each, time), -each.number) for each in near]
-        return -min(distances)[1] if distances else None
+        distances = [(_distance(each, time), abs(each.latest - time), -each.number) for each in near]
+        return -min(distances)[2] if distances else None
 
 
 def _distance(span: _Span, time: datetime) -> timedelta:
