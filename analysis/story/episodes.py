@@ -16,11 +16,11 @@ from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from barnabas.analysis.story.brokers import absences, begin_of
-from barnabas.analysis.story.certainty import Bound, Fact, Instant, Line, Lines, Unknown, between, by, latest
+from barnabas.analysis.story.certainty import Bound, Instant, Line, Lines, Unknown, between, by, latest
 from barnabas.analysis.story.elections import consecutive, unclean_elections
 from barnabas.analysis.story.observed import Controller, Observed, State
 from barnabas.analysis.story.partitions import History, IsrStep, Life, Outage, histories
-from barnabas.analysis.story.sentences import at, count, lasted
+from barnabas.analysis.story.sentences import Rounding, at, count, duration, lasted
 from barnabas.analysis.story.shortages import Minimums, minimums_of
 
 
@@ -284,7 +284,7 @@ def _flaps(broker: int, left: Sequence[_Departure]) -> Iterator[Episode]:
         end: Instant = Bound(None, group[-1].time)
         text = (
             f"Broker {broker} left the cluster or ISRs {len(group)} times "
-            f"{lasted(Fact(group[-1].time - group[0].time))}, the last time {at(end)}."
+            f"within {duration(group[-1].time - group[0].time, Rounding.UP)}, the last time {at(end)}."
         )
         yield Episode(
             AlertKind.FLAPPING_BROKER, f"broker {broker}", begin, end, lasts=False, is_event=True,

@@ -236,8 +236,8 @@ def test_a_broker_that_leaves_three_times_in_a_quarter_of_an_hour_flaps(observe:
     (event,) = flapping(observe, 100, 200, 300, 500, 3_000)
     assert (event.subject, event.brokers, len(event.lines)) == ("broker 2", (2,), 4)
     assert event.text == (
-        "Broker 2 left the cluster or ISRs 4 times for 6 min 40 s, the last time at 2024-03-05 10:08:20.000 "
-        "or before."
+        "Broker 2 left the cluster or ISRs 4 times within 6 min 40 s, the last time at 2024-03-05 "
+        "10:08:20.000 or before."
     )
     assert len(flapping(observe, 100, 200, 300, 3_000, 3_100, 3_200)) == 2
 
@@ -267,7 +267,9 @@ def test_a_broker_that_leaves_the_cluster_every_half_a_minute_flaps(observe: Obs
 
     assert flaps(2) == []
     (event,) = flaps(3)
-    assert event.text.startswith("Broker 2 left the cluster or ISRs 3 times for 1 min 1 s, the last time at ")
+    assert event.text.startswith(
+        "Broker 2 left the cluster or ISRs 3 times within 1 min 1 s, the last time at "
+    )
 
 
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.txt"))
