@@ -49,7 +49,7 @@ from barnabas.analysis.runtime.progress import BELOW_SPARK_SUBMIT, progress, tel
 from barnabas.analysis.runtime.session import Amount, SparkStartError, spark_session
 from barnabas.analysis.runtime.threads import threads
 from barnabas.analysis.scan import AS_WRITTEN, SPLIT_BYTES_MIN, Reading
-from barnabas.analysis.sources import STDIN, NothingToReadError, Sources, find, spooled
+from barnabas.analysis.sources import STDIN, NothingToReadError, Sources, find, nothing_of, spooled
 from barnabas.analysis.story.episodes import episodes
 
 DEFAULT_OUT = "barnabas-report"
@@ -374,7 +374,7 @@ def _follow(
 def _found(paths: Sequence[str | Path]) -> Sources:
     sources = find(paths)
     if not (sources.files or sources.remote):
-        raise NothingToReadError(f"nothing to read: {'; '.join(sources.closed[:_NAMED])}")
+        raise NothingToReadError(nothing_of(sources.closed))
     return sources
 
 

@@ -23,6 +23,7 @@ from barnabas.analysis.sources import (
     is_log,
     nothing_at,
     nothing_in,
+    nothing_of,
     perhaps_logs,
     uncommitted,
 )
@@ -50,7 +51,7 @@ def looked_up(spark: SparkSession, sources: Sources) -> Sources:
     """Look up the files, folders and globs with a scheme.
 
     Raises:
-        NothingToReadError: One of them names nothing, or a folder without logs.
+        NothingToReadError: One of them names nothing, or a folder without logs; or no log can be read.
     """
     found: dict[str, Form] = {}
     segments: dict[str, _Store] = {}
@@ -66,6 +67,8 @@ def looked_up(spark: SparkSession, sources: Sources) -> Sources:
         segments |= own
     parts, doubts = _metadata(segments)
     found |= dict.fromkeys(parts, Form.WHOLE)
+    if not found and not sources.files:
+        raise NothingToReadError(nothing_of(closed))
     return replace(
         sources,
         closed=(*closed, *doubts),

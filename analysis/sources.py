@@ -31,6 +31,9 @@ _REPEATING = "kafkaServer*.out*"
 # Files of a log directory: what clients produced, and its indexes.
 _DATA = re.compile(r"\d{20}\.\w+|.*\.(?:parquet|crc|html|checkpoint|properties|lock)")
 _EARLIER_RUN = ("events", "report.json")
+_NAMED = 3
+"""The number of files that a message names."""
+
 LOOKED_AT_BYTES = 64 * 1024
 """The bytes of a file that show whether it is a log."""
 
@@ -253,6 +256,11 @@ def nothing_in(folder: str) -> str:
         f"nothing to read in the folder {folder!r}: expected state-change.log*, controller.log*, server.log* "
         "or other files in which an entry begins with a time and a level"
     )
+
+
+def nothing_of(closed: Sequence[str]) -> str:
+    """Return the message if none of the logs that were found can be read, from the reasons."""
+    return f"nothing to read: {'; '.join(closed[:_NAMED])}"
 
 
 def nothing_at(path: str) -> str:

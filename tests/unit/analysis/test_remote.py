@@ -154,6 +154,16 @@ def test_files_that_spark_would_fail_to_read_are_named(spark: SparkSession, tmp_
     assert names(found.lines) == ["server.log"]
 
 
+def test_a_remote_folder_of_which_nothing_can_be_read_is_refused_with_the_reason(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write(tmp_path, server_log_1_gz=ENTRY.encode())
+    with pytest.raises(
+        NothingToReadError, match=r"nothing to read: file:.*server\.log\.1\.gz: its name says"
+    ):
+        looked_up(spark, find([tmp_path.as_uri()]))
+
+
 def test_the_form_of_a_file_follows_from_its_first_bytes_and_what_spark_decodes() -> None:
     assert form_of("x/server.log", ENTRY.encode()) is Form.LINES
     assert form_of("x/server.log.gz", b"") is Form.LINES
