@@ -354,12 +354,12 @@ def _follow(
                 with (
                     without_collection(),
                     in_this_process() if few else in_tasks(spark, target.folder / _ASIDE),
+                    derive_here(folder) as tables,
                 ):
-                    tables = derive_here(folder)
                     seen = observed(tables, reading.min_insync)
                     if watch is not None:
                         watch.look(episodes(seen), cluster_id(tables["events"]))
-                    document = gather(tables, list(reported), str(reading.zone), seen=seen)
+                    document = gather(nullcontext(tables), list(reported), str(reading.zone), seen=seen)
                     write_report(document, folder, form)
             elif watch is not None:
                 watch.wait()

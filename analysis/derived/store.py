@@ -5,8 +5,9 @@ A run over files and ``--follow`` both call ``derive``, so the same lines give t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
+from contextlib import AbstractContextManager, contextmanager
 from itertools import accumulate
 from pathlib import Path
 
@@ -29,17 +30,20 @@ _Keep = Callable[[str, DataFrame], DataFrame]
 """A function that writes a table of this name, and returns it as it is read back."""
 
 
-def derive(spark: SparkSession, folder: str | Path) -> dict[str, DataFrame]:
+def derive(spark: SparkSession, folder: str | Path) -> AbstractContextManager[Mapping[str, DataFrame]]:
     """Compute each derived table from ``folder/events`` and write it into ``folder``, replacing older ones.
 
     Spark evaluates the tables itself, which any folder that it knows allows.
+
+    The block runs while the tables are computed, which ends with it; an exception in it cancels the rest.
 
     Args:
         spark: The session.
         folder: The local folder or URI that holds the table ``events`` as Parquet.
 
     Returns:
-        All tables by name, ``events`` too, as they are read from the folder.
+        The context, which gives all tables by name, ``events`` too, as they are read from the folder. To ask
+        for a table waits until it is written.
     """
 
     def keep(name: str, rows: DataFrame) -> DataFrame:
@@ -50,7 +54,7 @@ def derive(spark: SparkSession, folder: str | Path) -> dict[str, DataFrame]:
     return _derived(_stored(spark, folder, EVENTS_TABLE, EVENTS), keep)
 
 
-def derive_here(folder: Path) -> dict[str, DataFrame]:
+def derive_here(folder: Path) -> AbstractContextManager[Mapping[str, DataFrame]]:
     """Compute and write the tables as ``derive`` does, in a local folder, with ``analysis.local``.
 
     Where its queries run is decided by the block around: ``engine.in_this_process`` or ``engine.in_tasks``.
@@ -68,7 +72,22 @@ def has_few(folder: Path, most: int) -> bool:
     return all(number <= most for number in rows)
 
 
-def _derived(events: DataFrame, keep: _Keep) -> dict[str, DataFrame]:
+class _Awaited(Mapping[str, DataFrame]):
+    def __init__(self, tables: Mapping[str, Future[DataFrame]]) -> None:
+        self._tables = tables
+
+    def __getitem__(self, name: str) -> DataFrame:
+        return self._tables[name].result()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+
+@contextmanager
+def _derived(events: DataFrame, keep: _Keep) -> Iterator[Mapping[str, DataFrame]]:
     tables: dict[str, Future[DataFrame]] = {EVENTS_TABLE: Future()}
     tables[EVENTS_TABLE].set_result(events)
 
@@ -79,7 +98,9 @@ def _derived(events: DataFrame, keep: _Keep) -> dict[str, DataFrame]:
     with threads(_AT_ONCE) as pool:
         for table in DERIVED:
             tables[table.name] = pool.submit(make, table)
-    return {name: table.result() for name, table in tables.items()}
+        yield _Awaited(tables)
+        for made in tables.values():
+            made.result()
 
 
 def _stored(spark: SparkSession, folder: str | Path, name: str, schema: StructType) -> DataFrame:

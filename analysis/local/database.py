@@ -68,12 +68,6 @@ def fetched(query: Query) -> pa.Table:
     return rows
 
 
-def first(query: Query, count: int) -> tuple[pa.Table, int]:
-    """Return the first rows of a query, and the number of all."""
-    found: tuple[pa.Table, int] = _place.run(_first, *written(query), count)
-    return found
-
-
 def kept(query: Query, folder: Path, schema: pa.Schema) -> None:
     """Write the rows of a query into a folder as Parquet, replacing an older table."""
     _place.run(_keep, *written(query), folder, schema)
@@ -84,11 +78,6 @@ def _rows(sql: str, given: Mapping[str, pa.Table]) -> pa.Table:
         return _prepared(sql, *((name, rows.schema) for name, rows in given.items())).rows(given)
     with _connected(given) as connection:
         return connection.sql(sql).to_arrow_table()
-
-
-def _first(sql: str, given: Mapping[str, pa.Table], count: int) -> tuple[pa.Table, int]:
-    rows = _rows(sql, given)
-    return rows.slice(0, count), rows.num_rows
 
 
 def _keep(sql: str, given: Mapping[str, pa.Table], folder: Path, schema: pa.Schema) -> None:

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from barnabas.analysis.local.columns import Column, named, ordered, quoted
 from barnabas.analysis.local.conditions import condition
-from barnabas.analysis.local.database import fetched, first, is_here, kept
+from barnabas.analysis.local.database import fetched, is_here, kept
 from barnabas.analysis.local.queries import Given, Query, Stored
 
 _LIMIT = " LIMIT "
@@ -71,18 +71,13 @@ class Frame:
         kept(self._selected(), folder, schema)
         return Frame.stored(folder, schema)
 
-    def first(self, rows: int) -> tuple[list[dict[str, Any]], int]:
-        """Return the first rows, and the number of all."""
-        found, count = first(self._selected(), rows)
-        return found.to_pylist(), count
-
-    def table(self) -> pa.Table:
+    def toArrow(self) -> pa.Table:  # noqa: N802  (as in PySpark)
         """Return the rows."""
         return fetched(self._selected())
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the rows as dictionaries."""
-        rows: list[dict[str, Any]] = self.table().to_pylist()
+        rows: list[dict[str, Any]] = self.toArrow().to_pylist()
         return rows
 
     def collect(self) -> list[Result]:

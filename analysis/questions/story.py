@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -53,20 +53,21 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
     lives = tables["lives"]
     marked = _marks(events, lives)
     led = _led(events, lives, marked)
-    frames = (
-        tables["broker_events"].orderBy("time", "source", "block", "line"),
-        _troubled(tables["states"], marked),
-        _epochless(events, lives),
-        marked,
-        led,
-        _spoken(events),
-        _controllers(tables["controllers"], events),
-        lives.where("deleted is not null").select(*LIFE, "deleted"),
-        tables["events"].where(is_kind(BrokerKind.DESCRIBED)).select(*PLACE, "settings", "raw"),
+    # The tables may still be computed, so those that come last are asked for last.
+    frames: tuple[Callable[[], DataFrame], ...] = (
+        lambda: _epochless(events, lives),
+        lambda: marked,
+        lambda: led,
+        lambda: _spoken(events),
+        lambda: _controllers(tables["controllers"], events),
+        lambda: lives.where("deleted is not null").select(*LIFE, "deleted"),
+        lambda: tables["events"].where(is_kind(BrokerKind.DESCRIBED)).select(*PLACE, "settings", "raw"),
+        lambda: tables["broker_events"].orderBy("time", "source", "block", "line"),
+        lambda: _troubled(tables["states"], marked),
     )
     with threads(_AT_ONCE) as pool:
-        lines, states, decisions, marks, own, spoken, controllers, deleted, described = pool.map(
-            _collected, frames
+        decisions, marks, own, spoken, controllers, deleted, described, lines, states = pool.map(
+            lambda frame: _collected(frame()), frames
         )
     if len(own) == _ROWS:
         own = sorted(_collected(_nearest(led, marked)), key=_by_time)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import partial
@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import Row as SparkRow
 
-from barnabas.analysis.derived.catalog import Table
+from barnabas.analysis.derived.catalog import DERIVED, Table
 from barnabas.analysis.questions.availability import OFFLINE, UNDER_REPLICATED, millis_between, strip
 from barnabas.analysis.questions.catalog import QUESTIONS
 from barnabas.analysis.questions.story import observed
@@ -55,6 +55,11 @@ _LAST = datetime.fromisoformat("9999-12-31 23:59:59.999999")
 
 _AT_ONCE = 4
 """The number of questions that run at the same time; one alone leaves most of a machine idle."""
+
+_PLACES = {table.name: place for place, table in enumerate(DERIVED)}
+
+_ASKED = sorted(QUESTIONS, key=lambda question: max(_PLACES.get(name, -1) for name in question.needs))
+"""The questions in the order in which the tables that they need are computed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +115,7 @@ class Document:
 
 
 def gather(
-    tables: Mapping[str, DataFrame],
+    deriving: AbstractContextManager[Mapping[str, DataFrame]],
     troubles: Sequence[str] = (),
     zone: str = "UTC",
     min_insync: int | None = None,
@@ -119,17 +124,19 @@ def gather(
     """Answer every question from the tables (``events`` and those of ``analysis.derived.catalog``).
 
     Args:
-        tables: The tables by name.
+        deriving: A context that gives the tables by name. They may still be computed in it: a question waits
+            for the tables that it needs, and those that need the earliest are answered first.
         troubles: As in ``Document``.
         zone: As in ``Document``.
         min_insync: min.insync.replicas of the topics; None to take it from the logs.
         seen: The input of the story, if it was read already; None to read it.
     """
-    # The pool ends first, when nothing needs the frames that are held.
-    with ExitStack() as stack, threads(_AT_ONCE) as pool:
+    # The pool ends before the frames that are held, and after an exception when no table is computed more.
+    with ExitStack() as stack, threads(_AT_ONCE) as pool, deriving as tables:
         story = pool.submit(lambda: incidents(observed(tables, min_insync) if seen is None else seen))
-        found = pool.map(partial(_answered, tables, stack), QUESTIONS)
-        named = dict(zip((each.name for each in QUESTIONS), found, strict=True))
+        found = pool.map(partial(_answered, tables, stack), _ASKED)
+        answered = dict(zip((each.name for each in _ASKED), found, strict=True))
+        named = {each.name: answered[each.name] for each in QUESTIONS}
         frames = {name: frame for name, (frame, _, _) in named.items()}
         stalled = frames["write_stalls"]
         pictured = pool.submit(lambda: _pictured(stalled, tables["leaders"]))

@@ -97,7 +97,7 @@ def stored(folder: Path, schema: pa.Schema) -> DataFrame:
 def settled(frame: DataFrame) -> DataFrame:
     """Compute the rows of a frame of ``analysis.local`` once, however many others are made from it."""
     local = cast("Frame", frame)
-    return framed(local.table())
+    return framed(local.toArrow())
 
 
 def kept(frame: DataFrame, folder: Path, schema: pa.Schema) -> DataFrame:
@@ -108,9 +108,6 @@ def kept(frame: DataFrame, folder: Path, schema: pa.Schema) -> DataFrame:
 
 def rows_of(frame: DataFrame) -> list[dict[str, Any]]:
     """Return the rows of a frame of either engine; values of Spark come through Arrow."""
-    local: Any = frame
-    if isinstance(local, Frame):
-        return local.rows()
     rows: list[dict[str, Any]] = frame.toArrow().to_pylist()
     return rows
 
@@ -124,9 +121,6 @@ def first_of(frame: DataFrame, rows: int, counted: int) -> tuple[list[dict[str, 
         counted: The number of rows up to which one query gives both. It brings so many rows here, which
             costs less than to compute them again for their number.
     """
-    local: Any = frame
-    if isinstance(local, Frame):
-        return local.first(rows)
     found = frame.limit(counted + 1).toArrow()
     return found.slice(0, rows).to_pylist(), found.num_rows if found.num_rows <= counted else frame.count()
 

@@ -46,6 +46,8 @@ _SETTINGS = {
     # Otherwise Spark would ask Java twice, for each call of its Python functions, where it stands in our
     # source.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # Otherwise tasks of frames and others have different environments, and each kind its own workers.
+    "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     # Java sends rows to Python through a socket. On a busy machine Python may need longer than Spark's 15 s
     # to connect to it.
     "spark.python.authenticate.socketTimeout": "5min",

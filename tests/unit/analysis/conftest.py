@@ -276,8 +276,8 @@ def stored(spark: SparkSession, read: Read, tmp_path_factory: pytest.TempPathFac
     events = read(*stall_of_orders_3())
     events.write.parquet(str(folder / "events"))
     events.limit(1).write.parquet(str(folder / "lives"))
-    with in_this_process():
-        derive_here(folder)
+    with in_this_process(), derive_here(folder):
+        pass
     return folder
 
 

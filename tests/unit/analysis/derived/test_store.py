@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -12,7 +14,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from barnabas.analysis.derived import store
 from barnabas.analysis.derived.catalog import DERIVED
-from barnabas.analysis.runtime.engine import in_tasks
+from barnabas.analysis.derived.schemas import DERIVED_ARROW
+from barnabas.analysis.runtime.engine import in_tasks, in_this_process, kept
 
 
 @pytest.mark.spark
@@ -33,14 +36,72 @@ def test_all_engines_write_the_same_tables(
 ) -> None:
     (tmp_path / "events").symlink_to(stored / "events")
     if by == "spark":
-        store.derive(spark, tmp_path)
+        with store.derive(spark, tmp_path):
+            pass
     else:
-        with in_tasks(spark, tmp_path / "aside"):
-            store.derive_here(tmp_path)
+        with in_tasks(spark, tmp_path / "aside"), store.derive_here(tmp_path):
+            pass
     for table in DERIVED:
         here, there = (spark.read.parquet(str(folder / table.name)) for folder in (stored, tmp_path))
         assert here.schema == there.schema, table.name
         assert sorted(map(str, here.collect())) == sorted(map(str, there.collect())), table.name
+
+
+def test_a_table_is_given_when_it_is_written_though_others_are_not(
+    stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "events").symlink_to(stored / "events")
+    asked = Event()
+
+    def keep(frame: DataFrame, folder: Path, schema: pa.Schema) -> DataFrame:
+        assert folder.name != "states" or asked.wait(60)
+        return kept(frame, folder, schema)
+
+    monkeypatch.setattr(store, "kept", keep)
+    with in_this_process(), store.derive_here(tmp_path) as tables:
+        assert set(tables) == {"events", *(table.name for table in DERIVED)}
+        assert tables["lives"].columns == DERIVED_ARROW["lives"].names
+        assert not (tmp_path / "states").exists()
+        asked.set()
+    assert all((tmp_path / name).is_dir() for name in tables)
+
+
+def test_an_exception_in_the_block_cancels_the_tables_that_wait(
+    stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "events").symlink_to(stored / "events")
+    begun, left = Event(), Event()
+
+    def keep(frame: DataFrame, folder: Path, schema: pa.Schema) -> DataFrame:
+        if folder.name == "states":
+            begun.set()
+            assert left.wait(60)
+        return kept(frame, folder, schema)
+
+    def interrupted() -> None:
+        with in_this_process(), store.derive_here(tmp_path) as tables:
+            assert begun.wait(60)
+            waiting.append(tables)
+            pool.submit(lambda: tables["unavailability"]).add_done_callback(lambda _: left.set())
+            raise KeyboardInterrupt
+
+    waiting: list[Mapping[str, DataFrame]] = []
+    monkeypatch.setattr(store, "kept", keep)
+    with ThreadPoolExecutor(1) as pool, pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert not (tmp_path / "unavailability").exists()
+
+
+def test_a_table_that_cannot_be_computed_ends_the_block_with_its_error(
+    stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def keep(frame: DataFrame, folder: Path, schema: pa.Schema) -> DataFrame:
+        raise OSError("the disk is full")
+
+    (tmp_path / "events").symlink_to(stored / "events")
+    monkeypatch.setattr(store, "kept", keep)
+    with in_this_process(), pytest.raises(OSError, match="the disk is full"), store.derive_here(tmp_path):
+        pass
 
 
 def test_a_table_of_few_rows_is_known_by_its_files(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from barnabas.analysis.local import database
-from barnabas.analysis.local.database import fetched, first, kept, running
+from barnabas.analysis.local.database import fetched, kept, running
 from barnabas.analysis.local.queries import Given, Query
 
 NUMBERS = pa.table({"a": [3, 1, 2]})
@@ -24,11 +24,6 @@ LARGE = Query("SELECT count(*) AS rows FROM (SELECT DISTINCT hash(range) AS h FR
 def test_rows_are_fetched() -> None:
     rows = fetched(Query("SELECT a + 1 AS b FROM ", Given(NUMBERS), " ORDER BY a"))
     assert rows.to_pydict() == {"b": [2, 3, 4]}
-
-
-def test_first_rows_come_with_the_number_of_all() -> None:
-    rows, count = first(Query("FROM ", Given(NUMBERS), " ORDER BY a"), 2)
-    assert (rows.to_pydict(), count) == ({"a": [1, 2]}, 3)
 
 
 def test_rows_are_kept_with_the_given_columns_and_types(tmp_path: Path) -> None:
@@ -56,12 +51,11 @@ def test_queries_go_through_the_function_of_the_block(tmp_path: Path) -> None:
 
     with running(run):
         fetched(Query("SELECT 1 AS a"))
-        first(Query("SELECT 2 AS a"), 1)
         with running(lambda function, *arguments: None):
             assert fetched(Query("SELECT 3 AS a")) is None
         kept(Query("SELECT 4 AS a"), tmp_path / "table", pa.schema([("a", pa.int32())]))
     fetched(Query("SELECT 5 AS a"))
-    assert calls == ["SELECT 1 AS a", "SELECT 2 AS a", "SELECT 4 AS a"]
+    assert calls == ["SELECT 1 AS a", "SELECT 4 AS a"]
     assert pq.read_table(tmp_path / "table").to_pydict() == {"a": [4]}
 
 

@@ -23,7 +23,7 @@ RIGHT = frame(k=[1, 1, 3, None], b=[10, 11, 12, 13])
 
 
 def values(frame: Frame) -> list[tuple[Any, ...]]:
-    assert frame.table().column_names == frame.columns
+    assert frame.toArrow().column_names == frame.columns
     return [tuple(row.values()) for row in frame.rows()]
 
 
@@ -143,17 +143,12 @@ def test_an_order_outlives_a_column_and_a_limit() -> None:
     assert values(ordered.drop("b").limit(1).withColumn("n", sf.lit(0))) == [(None, 0)]
 
 
-def test_first_rows_come_with_the_number_of_all() -> None:
-    assert RIGHT.orderBy("b").first(2) == ([{"k": 1, "b": 10}, {"k": 1, "b": 11}], 4)
-    assert RIGHT.where("b > 20").first(2) == ([], 0)
-
-
 def test_a_frame_is_kept_in_a_folder(tmp_path: Path) -> None:
     schema = pa.schema([("b", pa.int32()), ("k", pa.int64())])
     kept = RIGHT.kept(tmp_path / "table", schema)
     assert kept.columns == ["b", "k"]
     assert in_order(values(kept)) == [(10, 1), (11, 1), (12, 3), (13, None)]
-    assert kept.table().schema.types == schema.types
+    assert kept.toArrow().schema.types == schema.types
     assert pq.read_table(tmp_path / "table").num_rows == 4
     again = Frame.stored(tmp_path / "table", schema)
     assert in_order(values(again)) == in_order(values(kept))

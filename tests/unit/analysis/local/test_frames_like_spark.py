@@ -111,8 +111,8 @@ def test_a_frame_is_that_of_spark(spark: SparkSession, case: Case) -> None:
     for way, evaluated in WAYS.items():
         with evaluated():
             assert found.count() == count, way
-            assert in_order(found.table()) == in_order(rows), way
-            assert types(found.table()) == types(rows), way
+            assert in_order(found.toArrow()) == in_order(rows), way
+            assert types(found.toArrow()) == types(rows), way
 
 
 ORDERS: dict[str, Callable[[Any, Any], Any]] = {

@@ -294,7 +294,7 @@ def columns(spark: SparkSession) -> dict[str, Columns]:
 
 def evaluated_here(kind: str, way: str) -> pa.Table:
     with WAYS[way]():
-        return evaluated(Frame.of(TABLE), LOCAL, kind).table()
+        return evaluated(Frame.of(TABLE), LOCAL, kind).toArrow()
 
 
 @pytest.mark.spark
@@ -323,4 +323,4 @@ def test_what_spark_refuses_is_refused(spark: SparkSession, case: Case) -> None:
         spark.createDataFrame(TABLE, schema_of_spark(SCHEMA)).select(case(SPARK)).toArrow()
     for evaluated_so in WAYS.values():
         with evaluated_so(), pytest.raises(duckdb.Error):
-            Frame.of(TABLE).select(case(LOCAL)).table()
+            Frame.of(TABLE).select(case(LOCAL)).toArrow()

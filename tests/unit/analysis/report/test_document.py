@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from datetime import datetime
 
 import pytest
@@ -20,7 +21,7 @@ pytestmark = pytest.mark.spark
 
 
 def test_all_questions_are_answered(story: Mapping[str, DataFrame]) -> None:
-    document = gather(story)
+    document = gather(nullcontext(story))
     assert set(document.answers) == {question.name for question in QUESTIONS}
     assert (document.understood, document.lines - document.understood) == (story["events"].count() - 1, 1)
     assert document.start is not None
@@ -41,7 +42,7 @@ def test_few_rows_are_shown_and_all_are_counted(
     pictured, number = under_test._pictured(stalls, story["leaders"])
     assert len(pictured) == len(under_test._drawn(story["leaders"], pictured)) == 1
     assert number == len({(row["topic"], row["partition"]) for row in story["leaders"].collect()}) > 1
-    whole = under_test.gather(story)
+    whole = under_test.gather(nullcontext(story))
     assert len(whole.answers["under_replicated"]) == 1
     assert whole.counts["under_replicated"] == under_replicated(story["isr"]).count() > 1
 
@@ -57,7 +58,7 @@ def test_lines_without_a_time_are_not_reported_and_there_is_a_last_time(
     tables = {"events": read(f"{timeless}\n{last}\n")}
     for table in DERIVED:
         tables[table.name] = settle(table.of(tables))
-    document = gather(tables)
+    document = gather(nullcontext(tables))
     assert (document.lines, document.partitions, document.counts["write_stalls"]) == (len(raws) + 1, 0, 0)
     assert sum(row["lines"] for row in document.answers["brokers"]) == len(raws) + 1
     assert document.start == document.end == datetime.fromisoformat("9999-12-31 23:59:59.999")
