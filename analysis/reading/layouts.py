@@ -27,8 +27,9 @@ _JSON_LINE = re.compile(rb'(?P<front>[^{\n]{0,200})(?P<object>\{\s*".*\})\s*', r
 _JSON_LEVEL = re.compile(rb'\\?"(?:log\.)?level\\?"\s*:')
 # The log files of containerd and CRI-O; P marks a line that the next one continues.
 _CRI = re.compile(rb"\d{4}-\d\d-\d\dT\S+ (?:stdout|stderr) (?P<part>[FP])(?: |$)")
-# One of these is in every block that has such a line or object; a plain search costs next to nothing.
-_WRAPPERS = (b'{"', b'{ "', b" stdout F ", b" stdout P ", b" stderr F ", b" stderr P ")
+# One of these is in every block that has such a line or object, after the text that all of a kind have in
+# common: a search for one text reads the block once.
+_WRAPPERS = ((b"{", (b'{"', b'{ "')), (b" std", (b" stdout F ", b" stdout P ", b" stderr F ", b" stderr P ")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,7 @@ def unwrap(data: bytes, *, is_utc: bool) -> Unwrapped:
     """
     if b"\x1b" in data:
         data = _COLOUR.sub(b"", data)
-    if not any(each in data for each in _WRAPPERS):
+    if not any(common in data and any(each in data for each in whole) for common, whole in _WRAPPERS):
         return Unwrapped(data)
     lines: list[bytes] = []
     line_of: list[int] = []
