@@ -172,9 +172,12 @@ def _is_present(broker: int, run: Run, observed: Observed) -> bool:
 def _was_cut_off(broker: int, time: datetime, observed: Observed) -> bool:
     """Return whether a broker had lost ZooKeeper shortly before a moment, though it writes on.
 
-    It says so itself, or another broker was elected in its place as the controller.
+    It says so itself, or another broker was elected in its place as the controller. What happened before it
+    registered again is over.
     """
     since, until = time - CONTACT_WINDOW, time + CLOCKS
+    registered = observed.about_within(broker, BrokerKind.REGISTERED, since, time)
+    since = max((line.time for line in registered), default=since)
     silences = observed.about_within(broker, BrokerKind.SESSION_SILENT, since, until)
     if any(line.broker == broker for line in silences):
         return True
