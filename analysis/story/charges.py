@@ -34,7 +34,7 @@ def shown_by(outage: Outage, observed: Observed) -> list[BrokerLine]:
     The failure of a log directory takes leaders from a broker that stays.
     """
     begin, back = latest(outage.begin), outage.shown
-    if outage.leader_before is None or begin is None or not outage.begin.lines:
+    if outage.leader_before is None or begin is None or not outage.begin.lines or outage.is_refusal:
         return []
     if failed_directory(outage.leader_before, begin, observed) is not None:
         return []

@@ -11,6 +11,7 @@ from barnabas.analysis.story.certainty import Line
 from barnabas.analysis.story.observed import NO_LEADER, State
 
 _OFFLINE = ("OfflinePartition", "Offline")
+_ONLINE = ("OnlinePartition", "Online")
 
 _SENT = timedelta(seconds=5)
 """The longest time from a controller's decision to its first request about it."""
@@ -28,12 +29,14 @@ class Leadership(NamedTuple):
         first_logged: The first line about it.
         led_at: When the leader logged that it leads.
         was_offline: Whether the controller says that there was no leader just before.
+        was_online: Whether the controller says that there was a leader just before.
         removed: The replica whose removal led to it.
         isr: The ISR at its begin.
         version: The lowest version (zkVersion or partition epoch) known of it.
         last_version: The highest version known of it.
         controller_epoch: The epoch of the controller that decided.
         line: The best line.
+        refused: The broker that was elected and said that it does not lead; then ``leader`` is -1.
     """
 
     leader: int
@@ -49,6 +52,8 @@ class Leadership(NamedTuple):
     last_version: int | None
     controller_epoch: int | None
     line: Line
+    was_online: bool = False
+    refused: int | None = None
 
     @property
     def since(self) -> datetime:
@@ -108,6 +113,7 @@ def _leadership(state: State) -> Leadership:
         last_version=state.version,
         controller_epoch=state.controller_epoch,
         line=state.line,
+        was_online=state.was in _ONLINE,
     )
 
 
@@ -124,6 +130,7 @@ def _merged(parts: Sequence[Leadership]) -> Leadership:
         first_logged=min(each.first_logged for each in parts),
         led_at=min((each.led_at for each in parts if each.led_at is not None), default=None),
         was_offline=any(each.was_offline for each in parts),
+        was_online=any(each.was_online for each in parts),
         removed=next((each.removed for each in by_version if each.removed is not None), None),
         isr=by_version[0].isr,
         version=min(versions, default=None),

@@ -41,6 +41,8 @@ class Outage:
         is_late: Whether only lines of brokers show it; of KRaft a broker logs what it reads much later.
         lines: The lines that prove it.
         unseen: The last state before it, after which changes of the leader are missing; None if none are.
+        is_refusal: Whether it began when its leader was moved to ``leader_before``, which said that it does
+            not lead.
     """
 
     life: Life
@@ -54,6 +56,7 @@ class Outage:
     is_late: bool = False
     lines: Lines = ()
     unseen: datetime | None = None
+    is_refusal: bool = False
 
 
 class Gap(NamedTuple):
@@ -184,7 +187,9 @@ def _history(
 def _without_refused(found: Sequence[Leadership], refusals: Sequence[Refusal]) -> list[Leadership]:
     """Replace the leaders that said they did not lead, and never said that they did, by none."""
     return [
-        before._replace(leader=NO_LEADER, removed=None) if _is_refused(before, after, refusals) else before
+        before._replace(leader=NO_LEADER, removed=None, refused=before.leader)
+        if _is_refused(before, after, refusals)
+        else before
         for before, after in zip_longest(found, found[1:])
         if before is not None
     ]
@@ -282,11 +287,16 @@ def _without(
         # The leader that was elected could not lead.
         for mark in _within(marks, before.since, none.since)[:1]:
             begin, lines = moment(None, mark.time, (mark.line,), ""), (*lines, mark.line)
+    is_refusal = none.refused is not None and none.was_online and not none.was_offline
+    if is_refusal:
+        # The leader before was there, and led until it learned that another broker was elected.
+        lost, last = none.refused, found[index + 1].since if index + 1 < len(found) else none.since
+        begin = moment(none.since, max(last, none.since), (none.line,), "")
     is_late = none.decided is None
     unseen = before.since if before is not None and (_jump(before, none) or 0) > 1 else None
     return Outage(
         life, begin, end, lost, leader_after, shown, len(failed), is_late=is_late,
-        lines=(*lines, *end.lines), unseen=unseen,
+        lines=(*lines, *end.lines), unseen=unseen, is_refusal=is_refusal,
     )  # fmt: skip
 
 
