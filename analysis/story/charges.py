@@ -100,7 +100,8 @@ def refined(outage: Outage, absence: Absence) -> Outage:
 def _bounded(outage: Outage, absence: Absence) -> Outage:
     known, led = latest(outage.begin), latest(outage.end)
     is_same = outage.leader_after == absence.broker and absence.started is not None
-    if is_same and led is not None and earliest(outage.end) is None:
+    is_before = absence.started is not None and outage.shown is not None and absence.started <= outage.shown
+    if is_same and (led is not None or is_before) and earliest(outage.end) is None:
         # A broker that is starting does not lead.
         outage = replace(outage, end=moment(absence.started, led, outage.end.lines, ""))
     if absence.cause is Cause.PLANNED:

@@ -18,6 +18,8 @@ class Ending(StrEnum):
     ELECTED = "elected"
     """Another broker was elected; no line shows that it led."""
     RETURNED = "returned"
+    ELECTED_AGAIN = "elected again"
+    """The same broker was elected; no line shows that it led."""
     DELETED = "deleted"
     NOT_SHOWN = "not shown"
 
@@ -65,9 +67,10 @@ def _ending(broker: int | None, outage: Outage) -> Ending:
         return Ending.DELETED
     if outage.leader_after is None:
         return Ending.NOT_SHOWN
+    has_led = latest(outage.end) is not None
     if outage.leader_after == broker:
-        return Ending.RETURNED
-    return Ending.ELECTED if latest(outage.end) is None else Ending.MOVED
+        return Ending.RETURNED if has_led else Ending.ELECTED_AGAIN
+    return Ending.MOVED if has_led else Ending.ELECTED
 
 
 def _cost(ending: Ending, outages: Sequence[Outage]) -> Cost:

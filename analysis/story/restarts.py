@@ -54,7 +54,7 @@ def departed(found: Iterable[Absence]) -> Departed:
             fenced.setdefault(each.broker, []).append(each)
     away = {
         broker: Intervals(
-            (_gone(each), back, each) for each in own if (back := earliest(each.returned)) is not None
+            (_ended(each), back, each) for each in own if (back := earliest(each.returned)) is not None
         )
         for broker, own in ended.items()
     }
@@ -63,6 +63,12 @@ def departed(found: Iterable[Absence]) -> Departed:
 
 def _gone(absence: Absence) -> datetime:
     return by(absence.gone)
+
+
+def _ended(absence: Absence) -> datetime:
+    """Return the latest moment at which a process ended; the next one needs a while until its first line."""
+    gone = _gone(absence)
+    return gone if absence.started is None else min(gone, absence.started - _LAUNCH)
 
 
 def with_restarts(story: History, found: Departed) -> History:
@@ -117,8 +123,8 @@ def _is_elected_in_vain(before: Outage, after: Outage, story: History, found: De
     if before.leader_after not in found.away:
         return False
     away = found.away[before.leader_after]
-    then = away.near(begin, _LAUNCH)
-    return any(each in then for each in away.near(elected, _LAUNCH))
+    then = away.near(begin)
+    return any(each in then for each in away.near(elected))
 
 
 def _joined(before: Outage, after: Outage) -> Outage:

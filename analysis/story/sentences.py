@@ -374,11 +374,14 @@ def _cost(cost: Cost, day: date | None, *, is_named: bool = False) -> str:
     match cost.ending:
         case Ending.RETURNED if is_named:
             return f"{had}, until it returned"
+        case Ending.ELECTED_AGAIN if is_named:
+            return f"{had}, until it was elected again"
         case Ending.RETURNED | Ending.MOVED:
             again = " again" if cost.ending is Ending.RETURNED else ""
             return f"{had}, until {_brokers(cost.leaders)} led {'it' if number == 1 else 'them'}{again}"
-        case Ending.ELECTED:
-            return f"{had}, until {_brokers(cost.leaders)} {_was(cost.leaders)} elected"
+        case Ending.ELECTED | Ending.ELECTED_AGAIN:
+            again = " again" if cost.ending is Ending.ELECTED_AGAIN else ""
+            return f"{had}, until {_brokers(cost.leaders)} {_was(cost.leaders)} elected{again}"
         case Ending.DELETED:
             return f"{had}, until the topic was deleted"
     begin = "" if cost.begin is None else f" at {clock(cost.begin, day)}"

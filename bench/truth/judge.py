@@ -381,7 +381,7 @@ def _fits(cost: Cost, true: Leaderless, truth: Truth, *, is_known: bool) -> bool
     if cost.begin is not None and true.end is not None and true.end.high + ROUNDING < cost.begin:
         return False
     match cost.ending:
-        case Ending.RETURNED:
+        case Ending.RETURNED | Ending.ELECTED_AGAIN:
             return true.leader_after == true.leader_before
         case Ending.MOVED:
             is_other = true.leader_after != true.leader_before

@@ -131,7 +131,7 @@ def lost_and_elected(between: bytes, after: int) -> bytes:
 def test_records_without_content_between_two_states_prove_that_nothing_else_happened(log: Log) -> None:
     idle = b"".join(batch(9 + each, value(20, 0, b""), time_ms=50_500 + each * 500) for each in range(20))
     found = told(log(lost_and_elected(idle, 29)))
-    assert found[0].endswith("a-b-0 had no leader for at least 1 h 0 min, until it returned.")
+    assert found[0].endswith("a-b-0 had no leader for at least 1 h 0 min, until it was elected again.")
 
 
 def test_missing_records_between_two_states_are_no_outage(log: Log) -> None:

@@ -50,6 +50,7 @@ def test_unclean_elections_are_named_with_what_they_may_have_lost() -> None:
         (Ending.MOVED, "t-0 had no leader for 4.0 s, until broker 2 led it"),
         (Ending.ELECTED, "t-0 had no leader for 4.0 s, until broker 2 was elected"),
         (Ending.RETURNED, "t-0 had no leader for 4.0 s, until broker 2 led it again"),
+        (Ending.ELECTED_AGAIN, "t-0 had no leader for 4.0 s, until broker 2 was elected again"),
         (Ending.DELETED, "t-0 had no leader for 4.0 s, until the topic was deleted"),
         (Ending.NOT_SHOWN, "t-0 had no leader at 10:00:00.000, and no line shows who led next"),
     ],

@@ -105,6 +105,7 @@ def test_a_false_claim_about_a_broker_is_found(planted: dict[str, object], words
         ({"duration": Bound(None, seconds(3.9))}, "truly"),
         ({"duration": Bound(seconds(1), seconds(2))}, "truly"),
         ({"ending": Ending.RETURNED}, "returned"),
+        ({"ending": Ending.ELECTED_AGAIN}, "elected again"),
         ({"leaders": (3,)}, "moved"),
         ({"partitions": ("a-0", "a-1")}, "a-1 moved"),
         ({"begin": at(9.9), "ending": Ending.NOT_SHOWN}, "no leader is claimed at"),
