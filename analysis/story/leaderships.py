@@ -75,7 +75,23 @@ def leaderships(states: Sequence[State]) -> list[Leadership]:
         for state in known:
             merged.setdefault((state.first_logged, state.leader), []).append(state)
     found = [_merged([_leadership(state) for state in each]) for each in merged.values()]
-    return sorted(found, key=lambda each: (each.epoch if each.epoch is not None else 0, each.since))
+    found.sort(key=lambda each: (each.epoch if each.epoch is not None else 0, each.since))
+    return _without_late_elections(found)
+
+
+def _without_late_elections(found: Sequence[Leadership]) -> list[Leadership]:
+    """Forget the times of elections that were logged after a line about a later leader epoch.
+
+    A controller that stood still logs its election when it goes on; when it was, no line shows.
+    """
+    kept: list[Leadership] = []
+    next_at: datetime | None = None
+    for each in reversed(found):
+        is_late = next_at is not None and each.elected is not None and next_at < each.elected
+        kept.append(each._replace(elected=None) if is_late else each)
+        if each.epoch is not None:
+            next_at = each.first_logged if next_at is None else min(next_at, each.first_logged)
+    return kept[::-1]
 
 
 def _add_decisions(merged: Iterable[list[State]], decisions: Sequence[State]) -> None:
