@@ -135,7 +135,8 @@ def when_gone(
 def _in_contact(broker: int, last: datetime | None, first: datetime, observed: Observed) -> datetime | None:
     """Return when a broker surely was in contact, which its process may outlive.
 
-    What it writes after it has lost ZooKeeper shows only that the process runs.
+    What it writes after it has lost ZooKeeper shows only that the process runs. When it registered before, it
+    was in contact.
     """
     silences = [
         line.time if line.duration_ms is None else _last_contact(line)
@@ -143,7 +144,8 @@ def _in_contact(broker: int, last: datetime | None, first: datetime, observed: O
     ]
     if last is None or not silences or min(silences) > last:
         return last
-    return None
+    registered = observed.about_within(broker, BrokerKind.REGISTERED, first - CONTACT_WINDOW, max(silences))
+    return max((line.time for line in registered if line.broker == broker), default=None)
 
 
 def _stood_still(contact: BrokerLine, observed: Observed) -> bool:
