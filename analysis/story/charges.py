@@ -20,12 +20,13 @@ _LATE = timedelta(seconds=10)
 
 
 class _Span(NamedTuple):
-    """The number of an absence, its begin and end, and the latest moment at which it began."""
+    """The number of an absence, its begin and end, the latest moment of its begin, and the next start."""
 
     number: int
     begin: datetime
     end: datetime | None
     latest: datetime
+    started: datetime | None
 
 
 def shown_by(outage: Outage, observed: Observed) -> list[BrokerLine]:
@@ -61,7 +62,7 @@ class Charging:
             known = [each for each in (absence.stopping, earliest(absence.gone)) if each is not None]
             begin, end = min(known, default=begin_of(absence)), latest(absence.returned)
             spans.setdefault(absence.broker, []).append(
-                (begin, end, _Span(index, begin, end, begin_of(absence)))
+                (begin, end, _Span(index, begin, end, begin_of(absence), absence.started))
             )
         self._spans = {broker: Intervals(each) for broker, each in spans.items()}
 
@@ -69,14 +70,20 @@ class Charging:
         """Return the index of the absence of the lost leader; None if it was not gone.
 
         The lines of a controller may be a little earlier or later than the absence. Of several that may have
-        begun by then, it is the one that was noticed closest to it.
+        begun by then, it is the one that was noticed closest to it; not one before a start after which the
+        leader led.
         """
         time = latest(outage.begin)
         if outage.leader_before not in self._spans or time is None:
             return None
         most = _LATE if outage.is_late else CLOCKS
         near = self._spans[outage.leader_before].near(time, most, most)
-        distances = [(_distance(each, time), abs(each.latest - time), -each.number) for each in near]
+        led = outage.led_at if outage.led_at is not None and outage.led_at <= time else None
+        distances = [
+            (_distance(each, time), abs(each.latest - time), -each.number)
+            for each in near
+            if led is None or each.started is None or led < each.started
+        ]
         return -min(distances)[2] if distances else None
 
 

@@ -43,6 +43,7 @@ class Outage:
         unseen: The last state before it, after which changes of the leader are missing; None if none are.
         is_refusal: Whether it began when its leader was moved to ``leader_before``, which said that it does
             not lead.
+        led_at: When the lost leader logged that it leads in its last leader epoch; None if no line shows it.
     """
 
     life: Life
@@ -57,6 +58,7 @@ class Outage:
     lines: Lines = ()
     unseen: datetime | None = None
     is_refusal: bool = False
+    led_at: datetime | None = None
 
 
 class Gap(NamedTuple):
@@ -254,6 +256,7 @@ def _ended(life: Life, found: Sequence[Leadership], index: int, marks: Sequence[
             after.since,
             sum(mark.reason is not None for mark in earlier),
             lines=(after.line, *(mark.line for mark in noticed)),
+            led_at=before.led_at if before is not None and jump == 1 else None,
         )
     ]
 
@@ -297,6 +300,7 @@ def _without(
     return Outage(
         life, begin, end, lost, leader_after, shown, len(failed), is_late=is_late,
         lines=(*lines, *end.lines), unseen=unseen, is_refusal=is_refusal,
+        led_at=before.led_at if before is not None and before.leader == lost and unseen is None else None,
     )  # fmt: skip
 
 

@@ -183,7 +183,7 @@ def runs_of(
         elif what is What.BACK:
             if runs:
                 runs[-1].add(what, line)
-        elif _is_late(runs, what, line):
+        elif _is_late(runs, what, line) and not is_of_directory(line):
             runs[-1].add(what, line)
         else:
             runs.append(Run([(what, line)]))
