@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from datetime import date, datetime
 from pathlib import Path
 
@@ -77,8 +76,8 @@ def long(read: Read, tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     first, *others = stall_of_orders_3()
     read(again + first, *others).write.parquet(str(folder / "events"))
-    with in_this_process():
-        derive_here(folder)
+    with in_this_process(), derive_here(folder):
+        pass
     return folder
 
 
@@ -88,10 +87,11 @@ def test_of_many_own_lines_those_after_trouble_are_read(
 ) -> None:
     names = ("events", *(table.name for table in DERIVED))
     monkeypatch.setattr(questions, "_ROWS", MOST)
-    with nullcontext() if is_spark else in_this_process():
-        seen = observed(
-            {name: spark.read.parquet(str(long / name)) for name in names} if is_spark else derive_here(long)
-        )
+    if is_spark:
+        seen = observed({name: spark.read.parquet(str(long / name)) for name in names})
+    else:
+        with in_this_process(), derive_here(long) as tables:
+            seen = observed(tables)
     assert [each.time for each in seen.led] == sorted(each.time for each in seen.led)
     assert len(seen.led) == MOST
     assert (seen.led[-1].leader, seen.led[-1].leader_epoch) == (ONE, BACK.leader_epoch)
