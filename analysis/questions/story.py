@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.lives import LIFE, NO_LEADER, PARTITION, is_kind, with_life
 from barnabas.analysis.derived.states import PLACE
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.reading.events.kinds import Election
-from barnabas.analysis.runtime.engine import Window, rows_of, sf
+from barnabas.analysis.runtime.engine import Window, sf
 from barnabas.analysis.runtime.threads import threads
 from barnabas.analysis.story.observed import (
     Controller,
@@ -34,6 +35,11 @@ _ROWS = 200_000
 Of the states it gets those of the most troubled partitions, of leaders' own lines those that follow most
 closely on trouble, of other lines, which are rare, the first, and of the seconds in which a broker wrote any.
 """
+
+_CONVERTED = 10_000
+"""The number of rows that are values of Python at the same time."""
+
+_BY_TIME = ("time", *PLACE)
 
 _AT_ONCE = 4
 
@@ -57,7 +63,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
     frames: tuple[Callable[[], DataFrame], ...] = (
         lambda: _epochless(events, lives),
         lambda: marked,
-        lambda: led,
+        lambda: _told(led, events, marked),
         lambda: _spoken(events),
         lambda: _controllers(tables["controllers"], events),
         lambda: lives.where("deleted is not null").select(*LIFE, "deleted"),
@@ -67,18 +73,17 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
     )
     with threads(_AT_ONCE) as pool:
         decisions, marks, own, spoken, controllers, deleted, described, lines, states = pool.map(
-            lambda frame: _collected(frame()), frames
+            lambda frame: _first(frame()), frames
         )
-    if len(own) == _ROWS:
-        own = sorted(_collected(_nearest(led, marked)), key=_by_time)
     times: dict[int, list[datetime]] = {}
-    said = _led_again(own)
-    for row in spoken:
+    said = _led_again(_rows(own))
+    moments = list(_rows(spoken))
+    for row in moments:
         times.setdefault(row["broker"], []).extend((row["first"], row["last"]))
     return Observed(
-        brokers=[broker_line(row) for row in lines],
-        states=[state(row) for row in (*states, *decisions)],
-        marks=[_mark(row) for row in marks],
+        brokers=[broker_line(row) for row in _rows(lines)],
+        states=[state(row) for each in (states, decisions) for row in _rows(each)],
+        marks=[_mark(row) for row in _rows(marks)],
         led=[each for each in said if isinstance(each, LedAgain)],
         refusals=[each for each in said if isinstance(each, Refusal)],
         controllers=[
@@ -88,12 +93,12 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
                 row["since"],
                 (line_of(row),) if row["source"] is not None else (),
             )
-            for row in controllers
+            for row in _rows(controllers)
         ],
         spoken={broker: seconds(set(each)) for broker, each in times.items()},
-        as_brokers=frozenset(row["broker"] for row in spoken if row["as_broker"]),
-        deleted={(row["topic"], row["partition"], row["life"]): row["deleted"] for row in deleted},
-        settings=[setting for row in described for setting in _settings(row)],
+        as_brokers=frozenset(row["broker"] for row in moments if row["as_broker"]),
+        deleted={(row["topic"], row["partition"], row["life"]): row["deleted"] for row in _rows(deleted)},
+        settings=[setting for row in _rows(described) for setting in _settings(row)],
         min_insync=min_insync,
     )
 
@@ -105,8 +110,14 @@ def _settings(row: Mapping[str, Any]) -> Iterable[Setting]:
         yield Setting(topic, name, value, line_of(row))
 
 
-def _collected(frame: DataFrame) -> list[dict[str, Any]]:
-    return rows_of(frame.limit(_ROWS))
+def _first(frame: DataFrame) -> pa.Table:
+    return frame.limit(_ROWS).toArrow()
+
+
+def _rows(table: pa.Table) -> Iterator[dict[str, Any]]:
+    """Convert some rows after the others: the values of all would take a gigabyte."""
+    for batch in table.to_batches(max_chunksize=_CONVERTED):
+        yield from batch.to_pylist()
 
 
 def _controllers(controllers: DataFrame, events: DataFrame) -> DataFrame:
@@ -126,28 +137,29 @@ def _controllers(controllers: DataFrame, events: DataFrame) -> DataFrame:
 
 def _troubled(states: DataFrame, marked: DataFrame) -> DataFrame:
     """Select the states of partitions that changed or are marked, those without a leader first."""
-    life = Window.partitionBy(*LIFE)
     lost = (
         (sf.col("leader") == NO_LEADER)
         | sf.coalesce(sf.col("from").isin(*_OFFLINE), sf.lit(col=False))
-        | sf.col("is_marked").isNotNull()
         | sf.coalesce(sf.col("election") == Election.UNCLEAN.value, sf.lit(col=False))
     )
     sizes = sf.size("isr")
     marks = marked.select(*LIFE).distinct().withColumn("is_marked", sf.lit(col=True))
-    return (
-        states.join(marks, list(LIFE), "left")
-        .withColumns(
-            {
-                "is_lost": sf.max(lost).over(life),
-                "is_short": sf.min(sizes).over(life)
-                < sf.max(sf.greatest(sizes, sf.size("replicas"))).over(life),
-                "is_moved": sf.min("leader_epoch").over(life) < sf.max("leader_epoch").over(life),
-            }
+    changed = (
+        states.groupBy(*LIFE)
+        .agg(
+            sf.max(lost).alias("had_none"),
+            (sf.min(sizes) < sf.max(sf.greatest(sizes, sf.size("replicas")))).alias("is_short"),
+            (sf.min("leader_epoch") < sf.max("leader_epoch")).alias("is_moved"),
         )
+        .join(marks, list(LIFE), "left")
+        .withColumn("is_lost", sf.col("had_none") | sf.col("is_marked").isNotNull())
         .where("is_lost or is_short or is_moved")
+        .select(*LIFE, "is_lost", "is_short")
+    )
+    return (
+        states.join(changed, list(LIFE))
         .orderBy(sf.desc("is_lost"), sf.desc("is_short"), *LIFE, "leader_epoch", "version", "first_logged")
-        .drop("is_lost", "is_short", "is_moved", "is_marked")
+        .drop("is_lost", "is_short")
     )
 
 
@@ -198,17 +210,18 @@ def _led(events: DataFrame, lives: DataFrame, marked: DataFrame) -> DataFrame:
     refused = is_kind(*_REFUSED) & sf.col("broker").isNotNull()
     marks = marked.select(*PARTITION).distinct().withColumn("is_marked", sf.lit(col=True))
     few = events.where(own | refused).join(marks, list(PARTITION), "left")
+    return with_life(few.where(sf.col("is_marked").isNotNull() | refused), lives).select(
+        *LIFE, "time", "kind", "leader_epoch", "broker", "controller_epoch", "correlation_id", *PLACE
+    )
+
+
+def _told(led: DataFrame, events: DataFrame, marked: DataFrame) -> DataFrame:
+    """Select those rows of ``_led`` that the model gets, in their order, and add their texts."""
+    is_all = led.limit(_ROWS + 1).count() <= _ROWS
+    chosen = led if is_all else _nearest(led, marked).limit(_ROWS)
     # A request only gives its leader epoch to the line that it was completed, so its long text is not needed.
-    text = sf.when(~is_kind(Kind.LEADER_AND_ISR_RECEIVED), sf.col("raw"))
-    return (
-        with_life(few.where(sf.col("is_marked").isNotNull() | refused), lives)
-        .withColumn("raw", text)
-        .select(
-            *LIFE, "time", "kind", "leader_epoch", "broker", "controller_epoch", "correlation_id", "source",
-            "block", "line", "raw",
-        )
-        .orderBy("time", "source", "block", "line")
-    )  # fmt: skip
+    texts = events.where(~is_kind(Kind.LEADER_AND_ISR_RECEIVED)).select(*PLACE, "raw")
+    return chosen.join(texts, list(PLACE), "left").orderBy(*_BY_TIME)
 
 
 def _nearest(lines: DataFrame, marked: DataFrame) -> DataFrame:
@@ -233,10 +246,6 @@ def _nearest(lines: DataFrame, marked: DataFrame) -> DataFrame:
         .orderBy(sf.desc("is_refusal"), sf.desc("ahead"), *PLACE)
         .drop("marked", "is_refusal", "ahead")
     )
-
-
-def _by_time(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return row["time"], *(row[name] for name in PLACE)
 
 
 def _led_again(rows: Iterable[Mapping[str, Any]]) -> list[LedAgain | Refusal]:
