@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from pathlib import Path
@@ -68,6 +68,12 @@ def fetched(query: Query) -> pa.Table:
     return rows
 
 
+def first(query: Query, count: int) -> tuple[pa.Table, int]:
+    """Return the first rows of a query, and the number of all."""
+    found: tuple[pa.Table, int] = _place.run(_first, *written(query), count)
+    return found
+
+
 def kept(query: Query, folder: Path, schema: pa.Schema) -> None:
     """Write the rows of a query into a folder as Parquet, replacing an older table."""
     _place.run(_keep, *written(query), folder, schema)
@@ -80,15 +86,27 @@ def _rows(sql: str, given: Mapping[str, pa.Table]) -> pa.Table:
         return connection.sql(sql).to_arrow_table()
 
 
+def _first(sql: str, given: Mapping[str, pa.Table], count: int) -> tuple[pa.Table, int]:
+    """Evaluate a query once; only its first rows are held, whatever the number of all."""
+    kept: list[pa.RecordBatch] = []
+    number = 0
+    with _batches(sql, given) as batches:
+        for batch in batches:
+            if number < count:
+                kept.append(batch.slice(0, count - number))
+            number += batch.num_rows
+        return pa.Table.from_batches(kept, batches.schema), number
+
+
 def _keep(sql: str, given: Mapping[str, pa.Table], folder: Path, schema: pa.Schema) -> None:
     with _batches(sql, given) as rows:
         write_batches(folder, schema, (batch.select(schema.names).cast(schema) for batch in rows))
 
 
 @contextmanager
-def _batches(sql: str, given: Mapping[str, pa.Table]) -> Iterator[Iterable[pa.RecordBatch]]:
+def _batches(sql: str, given: Mapping[str, pa.Table]) -> Iterator[pa.RecordBatchReader]:
     if _is_few(sql, given):
-        yield _rows(sql, given).to_batches()
+        yield _rows(sql, given).to_reader()
         return
     with _connected(given) as connection:
         yield connection.sql(sql).to_arrow_reader(_BATCH)

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from barnabas.analysis.local.columns import Column, named, ordered, quoted
 from barnabas.analysis.local.conditions import condition
-from barnabas.analysis.local.database import fetched, is_here, kept
+from barnabas.analysis.local.database import fetched, first, is_here, kept
 from barnabas.analysis.local.queries import Given, Query, Stored
 
 _LIMIT = " LIMIT "
@@ -70,6 +70,10 @@ class Frame:
         """Write the rows into a folder, and return a frame with the rows there."""
         kept(self._selected(), folder, schema)
         return Frame.stored(folder, schema)
+
+    def first(self, rows: int) -> tuple[pa.Table, int]:
+        """Return the first rows, and the number of all."""
+        return first(self._selected(), rows)
 
     def toArrow(self) -> pa.Table:  # noqa: N802  (as in PySpark)
         """Return the rows."""

@@ -118,9 +118,13 @@ def first_of(frame: DataFrame, rows: int, counted: int) -> tuple[list[dict[str, 
     Args:
         frame: The frame.
         rows: The most rows to return.
-        counted: The number of rows up to which one query gives both. It brings so many rows here, which
-            costs less than to compute them again for their number.
+        counted: The number of rows up to which one query of Spark gives both. It brings so many rows here,
+            which costs less than to compute them again for their number.
     """
+    local: Any = frame
+    if isinstance(local, Frame):
+        found, number = local.first(rows)
+        return found.to_pylist(), number
     found = frame.limit(counted + 1).toArrow()
     return found.slice(0, rows).to_pylist(), found.num_rows if found.num_rows <= counted else frame.count()
 

@@ -9,10 +9,10 @@ code.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 BROKERS = (1, 2, 3)
 _BEGIN = datetime(2026, 11, 21, tzinfo=UTC)
@@ -48,6 +48,14 @@ def write_logs(folder: Path, lines: int) -> list[Path]:
     return paths
 
 
+class _State(NamedTuple):
+    """The latest state of a partition: as in Kafka, its epochs rise and its next leader is in sync."""
+
+    isr: Sequence[int]
+    epoch: int
+    version: int
+
+
 class _Cluster:
     """A simulated cluster that logs one failover after the other, with broker 1 as controller."""
 
@@ -56,6 +64,7 @@ class _Cluster:
         self._logs = logs
         self._milliseconds = 0
         self._correlation = 0
+        self._states: dict[str, _State] = {}
         self.entries = 0
 
     def fail_over(self) -> None:
@@ -77,9 +86,12 @@ class _Cluster:
     def _move(self, stamp: str) -> None:
         dice, correlation = self._dice, self._correlation
         tp = f"{dice.choice(_TOPICS)}-{dice.randrange(_PARTITIONS)}"
-        isr = dice.sample(BROKERS, dice.randint(1, 3))
-        leader, epoch = isr[0], dice.randrange(300)
-        version = epoch + dice.randrange(40)
+        former = self._states.get(tp, _State(BROKERS, -1, -1))
+        leader, epoch = dice.choice(former.isr), former.epoch + 1
+        others = [broker for broker in BROKERS if broker != leader]
+        isr = [leader, *dice.sample(others, dice.randint(0, len(others)))]
+        version = former.version + dice.randint(1, 2)
+        self._states[tp] = _State(isr, epoch, version)
         lost = next((broker for broker in BROKERS if broker not in isr), 3)
         controller = "[Controller id=1 epoch=3] "
         for level, text in _decided(tp, isr, epoch, version, lost):

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from barnabas.analysis.local import database
-from barnabas.analysis.local.database import fetched, kept, running
+from barnabas.analysis.local.database import fetched, first, kept, running
 from barnabas.analysis.local.queries import Given, Query
 
 NUMBERS = pa.table({"a": [3, 1, 2]})
@@ -24,6 +24,13 @@ LARGE = Query("SELECT count(*) AS rows FROM (SELECT DISTINCT hash(range) AS h FR
 def test_rows_are_fetched() -> None:
     rows = fetched(Query("SELECT a + 1 AS b FROM ", Given(NUMBERS), " ORDER BY a"))
     assert rows.to_pydict() == {"b": [2, 3, 4]}
+
+
+@pytest.mark.parametrize("rows", [NUMBERS, pa.concat_tables([NUMBERS] * 50_000)])
+@pytest.mark.parametrize("most", [0, 2, 4, 150_000])
+def test_first_rows_come_with_the_number_of_all(rows: pa.Table, most: int) -> None:
+    found, count = first(Query("FROM ", Given(rows), " ORDER BY a"), most)
+    assert (found["a"].to_pylist(), count) == (sorted(rows["a"].to_pylist())[:most], rows.num_rows)
 
 
 def test_rows_are_kept_with_the_given_columns_and_types(tmp_path: Path) -> None:
