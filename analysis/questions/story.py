@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -22,6 +23,7 @@ from barnabas.analysis.story.observed import (
     Observed,
     Refusal,
     Setting,
+    State,
     broker_line,
     line_of,
     seconds,
@@ -32,7 +34,7 @@ from barnabas.cluster.model.statechange import Kind
 _ROWS = 200_000
 """The most rows of each kind that the model gets.
 
-Of the states it gets those of the most troubled partitions, of leaders' own lines those that follow most
+Of the states it gets all of the most troubled partitions, of leaders' own lines those that follow most
 closely on trouble, of other lines, which are rare, the first, and of the seconds in which a broker wrote any.
 """
 
@@ -80,7 +82,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
     moments = list(_rows(spoken))
     for row in moments:
         times.setdefault(row["broker"], []).extend((row["first"], row["last"]))
-    return Observed(
+    seen = Observed(
         brokers=[broker_line(row) for row in _rows(lines)],
         states=[state(row) for each in (states, decisions) for row in _rows(each)],
         marks=[_mark(row) for row in _rows(marks)],
@@ -101,6 +103,33 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         settings=[setting for row in _rows(described) for setting in _settings(row)],
         min_insync=min_insync,
     )
+    if states.num_rows < _ROWS:
+        return seen
+    number = _troubled(tables["states"], marked).select(*LIFE).distinct().count()
+    return _of_whole_lives(seen, seen.states[_ROWS - 1], number)
+
+
+def _of_whole_lives(seen: Observed, last: State, number: int) -> Observed:
+    """Leave out the lives of partitions whose states are not all known: the rest would seem to be all.
+
+    Args:
+        seen: The rows, of which the states are the first.
+        last: The last state that was read; others of its life may lack.
+        number: The number of lives that had trouble.
+    """
+    whole = {_life(each) for each in seen.states} - {_life(last)}
+    return replace(
+        seen,
+        states=[each for each in seen.states if _life(each) in whole],
+        marks=[each for each in seen.marks if _life(each) in whole],
+        led=[each for each in seen.led if _life(each) in whole],
+        refusals=[each for each in seen.refusals if _life(each) in whole],
+        untold=number - len(whole),
+    )
+
+
+def _life(about: State | Mark | LedAgain | Refusal) -> tuple[str, int, int]:
+    return about.topic, about.partition, about.life
 
 
 def _settings(row: Mapping[str, Any]) -> Iterable[Setting]:

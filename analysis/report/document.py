@@ -22,6 +22,7 @@ from barnabas.analysis.report.incidents import plain
 from barnabas.analysis.report.strips import Stretch, cells, millis
 from barnabas.analysis.runtime.engine import first_of, held, matching, rows_of, sf
 from barnabas.analysis.runtime.threads import threads
+from barnabas.analysis.story.incident import Incident
 from barnabas.analysis.story.incidents import incidents
 from barnabas.analysis.story.observed import Observed
 
@@ -55,6 +56,9 @@ _LAST = datetime.fromisoformat("9999-12-31 23:59:59.999999")
 
 _AT_ONCE = 4
 """The number of questions that run at the same time; one alone leaves most of a machine idle."""
+
+_UNTOLD = "the partitions' states: the incidents leave out {:,} partitions that had trouble"
+"""A sentence about what the incidents lack."""
 
 _PLACES = {table.name: place for place, table in enumerate(DERIVED)}
 
@@ -133,7 +137,7 @@ def gather(
     """
     # The pool ends before the frames that are held, and after an exception when no table is computed more.
     with ExitStack() as stack, threads(_AT_ONCE) as pool, deriving as tables:
-        story = pool.submit(lambda: incidents(observed(tables, min_insync) if seen is None else seen))
+        story = pool.submit(_told, tables, min_insync, seen)
         found = pool.map(partial(_answered, tables, stack), _ASKED)
         answered = dict(zip((each.name for each in _ASKED), found, strict=True))
         named = {each.name: answered[each.name] for each in QUESTIONS}
@@ -151,7 +155,7 @@ def gather(
         strips, stretches, lasting = troubled.result()
         drawn = [tables["leaders"].drop("raw"), tables["isr"], stalled]
         leaderships, isr, stalls = pool.map(lambda frame: _drawn(frame, chosen), drawn)
-        happened = story.result()
+        happened, untold = story.result()
     return Document(
         start=start,
         end=end,
@@ -165,7 +169,7 @@ def gather(
         isr=isr,
         stalls=stalls,
         others=sum(row["lines"] for row in kinds if row["understood"] is None),
-        troubles=troubles,
+        troubles=[*troubles, *([_UNTOLD.format(untold)] if untold else [])],
         zone=zone,
         incidents=plain(happened, _day(start, end)),
         incidents_count=len(happened),
@@ -174,6 +178,14 @@ def gather(
         stretches=stretches,
         unended=lasting,
     )
+
+
+def _told(
+    tables: Mapping[str, DataFrame], min_insync: int | None, seen: Observed | None
+) -> tuple[list[Incident], int]:
+    """Return the incidents, and the number of partitions that they leave out."""
+    seen = observed(tables, min_insync) if seen is None else seen
+    return incidents(seen), seen.untold
 
 
 def _answered(

@@ -156,6 +156,7 @@ class Observed:
         deleted: When the topic of a partition's life was deleted.
         settings: The topics' settings in the output of Kafka's tools, which has no times.
         min_insync: min.insync.replicas as given by the operator; None to take it from ``brokers``.
+        untold: The number of partitions with trouble that are left out, because all have too many states.
     """
 
     brokers: Sequence[BrokerLine] = ()
@@ -169,6 +170,7 @@ class Observed:
     deleted: Mapping[tuple[str, int, int], datetime] = field(default_factory=dict)
     settings: Sequence[Setting] = ()
     min_insync: int | None = None
+    untold: int = 0
     _about: Mapping[tuple[int | None, str], Sequence[BrokerLine]] = field(
         init=False, repr=False, compare=False
     )

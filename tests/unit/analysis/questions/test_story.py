@@ -96,3 +96,17 @@ def test_of_many_own_lines_those_after_trouble_are_read(
     assert len(seen.led) == MOST
     assert (seen.led[-1].leader, seen.led[-1].leader_epoch) == (ONE, BACK.leader_epoch)
     assert seen.led[-1].time == datetime(2026, 11, 21, 3, 14, 40, 530_000)  # noqa: DTZ001
+
+
+def test_of_too_many_states_whole_partitions_are_told(long: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with in_this_process(), derive_here(long) as tables:
+        everything = observed(tables)
+        troubled = [(each.topic, each.partition, each.life) for each in everything.states]
+        first, second, *_ = dict.fromkeys(troubled)
+        monkeypatch.setattr(questions, "_ROWS", troubled.index(second) + 1)
+        seen = observed(tables)
+    assert everything.untold == 0
+    assert seen.untold == len(set(troubled)) - 1 > 0
+    whole = [each for each in everything.states if (each.topic, each.partition, each.life) == first]
+    assert seen.states == whole
+    assert {(each.topic, each.partition, each.life) for each in (*seen.marks, *seen.led)} <= {first}

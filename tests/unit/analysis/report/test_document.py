@@ -16,6 +16,7 @@ from barnabas.analysis.questions.churn import under_replicated
 from barnabas.analysis.questions.stalls import write_stalls
 from barnabas.analysis.report import document as under_test
 from barnabas.analysis.report.document import CELLS, gather
+from barnabas.analysis.story.observed import Observed
 
 pytestmark = pytest.mark.spark
 
@@ -63,3 +64,11 @@ def test_lines_without_a_time_are_not_reported_and_there_is_a_last_time(
     assert sum(row["lines"] for row in document.answers["brokers"]) == len(raws) + 1
     assert document.start == document.end == datetime.fromisoformat("9999-12-31 23:59:59.999")
     assert document.strips == {OFFLINE: {}, UNDER_REPLICATED: {}}
+
+
+def test_the_partitions_that_the_incidents_leave_out_are_counted(story: Mapping[str, DataFrame]) -> None:
+    document = gather(nullcontext(story), ["a.log: it is damaged"], seen=Observed(untold=1_200))
+    assert document.troubles == [
+        "a.log: it is damaged",
+        "the partitions' states: the incidents leave out 1,200 partitions that had trouble",
+    ]
