@@ -31,9 +31,13 @@ function leaderAt(partition, ms) {
   return leadershipsOf(partition).findLast((each) => each.since <= ms && (each.until ?? data.end) >= ms);
 }
 
+// An election shows no leader yet: only the broker's own line shows that it led, and since when.
 function leaderText(partition, led, ms) {
   const all = leadershipsOf(partition), last = led.leader < 0 ? led.until ?? led.since : ledUntil(led, all[all.indexOf(led) + 1]);
-  const who = led.leader < 0 ? `It had no leader from ${clock(led.since)} on` : `Broker ${led.leader} led it, leader epoch ${led.leader_epoch}, from ${clock(led.since)} on`;
+  const epoch = led.leader_epoch === null ? "" : `, leader epoch ${led.leader_epoch}`;
+  const elected = `Broker ${led.leader} was elected its leader by ${clock(led.since)}${epoch}`;
+  if (led.leader >= 0 && led.led_at === null) return `${elected}; no line shows when it led.`;
+  const who = led.leader < 0 ? `It had no leader from ${clock(led.since)} on` : `${elected}, and led it from ${clock(led.led_at)} on`;
   return last < ms ? `${who}; until when no line shows.` : `${who}.`;
 }
 

@@ -6,7 +6,9 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
@@ -356,6 +358,29 @@ def test_a_partition_is_asked_for_by_its_name_in_the_picture(opened: Opened) -> 
     page.locator("#rows text.pick", has_text="orders-3").focus()
     page.keyboard.press("Enter")
     expect(page.locator("#answer")).to_contain_text("orders-3 had no leader")
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [
+        (
+            {"leader_epoch": 4, "led_at": datetime.fromisoformat("2026-11-21 03:00:30")},
+            "by 03:00:00.000, leader epoch 4, and led it from 03:00:30.000 on.",
+        ),
+        ({"leader_epoch": 4, "led_at": None}, "by 03:00:00.000, leader epoch 4; no line shows when it led."),
+        ({"leader_epoch": None, "led_at": None}, "by 03:00:00.000; no line shows when it led."),
+    ],
+)
+def test_a_broker_led_from_its_own_line_on_and_not_from_its_election_on(
+    opened: Opened, document: Document, tmp_path: Path, known: dict[str, Any], said: str
+) -> None:
+    calm = document.leaderships[0] | {"topic": "calm", "partition": 0, "leader": 3} | known
+    told = replace(document, pictured=[("calm", 0)], leaderships=[calm], stalls=[])
+    (tmp_path / "quiet").mkdir()
+    write_report(told, tmp_path / "quiet", Format.TEXT)
+    page = opened()
+    page.goto(f"{(tmp_path / 'quiet' / 'report.html').as_uri()}#calm-0@03:05")
+    expect(page.locator("#answer p")).to_have_text(f"Broker 3 was elected its leader {said}")
 
 
 def test_files_that_are_not_there_are_named(opened: Opened, tmp_path: Path) -> None:
