@@ -35,9 +35,9 @@ def shown_by(outage: Outage, observed: Observed) -> list[BrokerLine]:
     The failure of a log directory takes leaders from a broker that stays.
     """
     begin, back = latest(outage.begin), outage.shown
-    if outage.leader_before is None or begin is None or not outage.begin.lines or outage.is_refusal:
+    if outage.leader_before is None or begin is None or not outage.begin.lines:
         return []
-    if failed_directory(outage.leader_before, begin, observed) is not None:
+    if outage.refusal is not None or failed_directory(outage.leader_before, begin, observed) is not None:
         return []
     gone = BrokerLine(
         begin, Kind.ISR_REMOVAL, "controller", None, outage.leader_before, line=outage.begin.lines[0]

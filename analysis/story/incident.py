@@ -12,7 +12,7 @@ from barnabas.analysis.story.clusters import Beginning
 from barnabas.analysis.story.controllers import ControllerChange, Vacancy
 from barnabas.analysis.story.costs import Cost, least
 from barnabas.analysis.story.elections import UncleanElection
-from barnabas.analysis.story.observed import BrokerLine
+from barnabas.analysis.story.observed import BrokerLine, Refusal
 from barnabas.analysis.story.shortages import Shortage, refused
 from barnabas.analysis.story.troubles import Trouble
 
@@ -50,6 +50,8 @@ class Incident:
         only_controllers: The nodes of KRaft that are controllers and no brokers.
         gaps: The number of unseen leader changes, at least, and the partitions they concern.
         failures: The lines about log directories that failed, because of which partitions had no leader.
+        refusals: The first line of each broker that it does not lead, because of which partitions had no
+            leader, if no line of ``failures`` is about that broker.
         unclean: The elections of leaders that were not in sync.
         begun: The first starts of brokers in another cluster than before.
         lines: Lines that prove what no part proves.
@@ -67,6 +69,7 @@ class Incident:
     only_controllers: frozenset[int] = frozenset()
     gaps: tuple[int, int] = (0, 0)
     failures: tuple[BrokerLine, ...] = ()
+    refusals: tuple[Refusal, ...] = ()
     unclean: tuple[UncleanElection, ...] = ()
     begun: tuple[Beginning, ...] = ()
     lines: Lines = ()

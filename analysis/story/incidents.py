@@ -6,7 +6,7 @@ one after another in an orderly way (a rolling restart), are parts of one incide
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -27,7 +27,7 @@ from barnabas.analysis.story.departures import departure, groups_of
 from barnabas.analysis.story.elections import unclean_elections
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
 from barnabas.analysis.story.nodes import members_of
-from barnabas.analysis.story.observed import Observed
+from barnabas.analysis.story.observed import Observed, Refusal
 from barnabas.analysis.story.partitions import Gap, History, Outage, histories
 from barnabas.analysis.story.restarts import departed, with_restarts, without_dead_leaders
 from barnabas.analysis.story.shortages import minimums_of
@@ -106,11 +106,23 @@ def leaderless(free: Sequence[Outage], observed: Observed) -> list[Incident]:
                 and (line := failed_directory(outage.leader_before, begin, observed)) is not None
             )
         )
-        lines = tuple(line.line for line in failures)
+        refusals = _refusals((outage for _, outage in group), {line.subject for line in failures})
         made.append(
-            Incident(IncidentKind.NO_LEADER, group[0][0], until, costs=costs, failures=failures, lines=lines)
-        )
+            Incident(
+                IncidentKind.NO_LEADER, group[0][0], until, costs=costs, failures=failures, refusals=refusals,
+                lines=(*(each.line for each in failures), *(each.line for each in refusals)),
+            )
+        )  # fmt: skip
     return made
+
+
+def _refusals(outages: Iterable[Outage], named: Collection[int | None]) -> tuple[Refusal, ...]:
+    """Return the first line of each broker that it does not lead; of brokers in ``named`` others say why."""
+    first: dict[int, Refusal] = {}
+    found = (each.refusal for each in outages if each.refusal is not None)
+    for refusal in sorted(found, key=lambda each: each.time):
+        first.setdefault(refusal.broker, refusal)
+    return tuple(each for broker, each in first.items() if broker not in named)
 
 
 def _other_clusters(found: Sequence[Beginning]) -> list[Incident]:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from barnabas.analysis.story.certainty import Line
-from barnabas.analysis.story.observed import NO_LEADER, State
+from barnabas.analysis.story.observed import NO_LEADER, Refusal, State
 
 _OFFLINE = ("OfflinePartition", "Offline")
 _ONLINE = ("OnlinePartition", "Online")
@@ -36,7 +36,7 @@ class Leadership(NamedTuple):
         last_version: The highest version known of it.
         controller_epoch: The epoch of the controller that decided.
         line: The best line.
-        refused: The broker that was elected and said that it does not lead; then ``leader`` is -1.
+        refusal: The line of the elected broker that it does not lead; then ``leader`` is -1.
     """
 
     leader: int
@@ -53,7 +53,7 @@ class Leadership(NamedTuple):
     controller_epoch: int | None
     line: Line
     was_online: bool = False
-    refused: int | None = None
+    refusal: Refusal | None = None
 
     @property
     def since(self) -> datetime:

@@ -41,8 +41,8 @@ class Outage:
         is_late: Whether only lines of brokers show it; of KRaft a broker logs what it reads much later.
         lines: The lines that prove it.
         unseen: The last state before it, after which changes of the leader are missing; None if none are.
-        is_refusal: Whether it began when its leader was moved to ``leader_before``, which said that it does
-            not lead.
+        refusal: The line of ``leader_before`` that it does not lead, if the outage began when its leader was
+            moved there; None otherwise.
         led_at: When the lost leader logged that it leads in its last leader epoch; None if no line shows it.
     """
 
@@ -57,7 +57,7 @@ class Outage:
     is_late: bool = False
     lines: Lines = ()
     unseen: datetime | None = None
-    is_refusal: bool = False
+    refusal: Refusal | None = None
     led_at: datetime | None = None
 
 
@@ -145,7 +145,7 @@ def histories(observed: Observed) -> list[History]:
     return [_until_deletion(each, observed.deleted.get(each.life)) for each in found]
 
 
-def _time(mark: Mark | LedAgain) -> datetime:
+def _time(mark: Mark | LedAgain | Refusal) -> datetime:
     return mark.time
 
 
@@ -189,21 +189,25 @@ def _history(
 def _without_refused(found: Sequence[Leadership], refusals: Sequence[Refusal]) -> list[Leadership]:
     """Replace the leaders that said they did not lead, and never said that they did, by none."""
     return [
-        before._replace(leader=NO_LEADER, removed=None, refused=before.leader)
-        if _is_refused(before, after, refusals)
-        else before
+        before
+        if (refusal := _refusal(before, after, refusals)) is None
+        else before._replace(leader=NO_LEADER, removed=None, refusal=refusal)
         for before, after in zip_longest(found, found[1:])
         if before is not None
     ]
 
 
-def _is_refused(own: Leadership, after: Leadership | None, refusals: Iterable[Refusal]) -> bool:
-    return own.led_at is None and any(
-        each.broker == own.leader
+def _refusal(own: Leadership, after: Leadership | None, refusals: Iterable[Refusal]) -> Refusal | None:
+    """Return the first line of a leader that it does not lead; None if it led, or no line is of its time."""
+    own_lines = (
+        each
+        for each in refusals
+        if own.led_at is None
+        and each.broker == own.leader
         and own.since - CLOCKS <= each.time
         and (after is None or each.time <= after.since)
-        for each in refusals
     )
+    return min(own_lines, key=_time, default=None)
 
 
 def _with_own_line(leadership: Leadership, own: Mapping[tuple[int, int | None], datetime]) -> Leadership:
@@ -290,16 +294,16 @@ def _without(
         # The leader that was elected could not lead.
         for mark in _within(marks, before.since, none.since)[:1]:
             begin, lines = moment(None, mark.time, (mark.line,), ""), (*lines, mark.line)
-    is_refusal = none.refused is not None and none.was_online and not none.was_offline
-    if is_refusal:
+    refusal = none.refusal if none.was_online and not none.was_offline else None
+    if refusal is not None:
         # The leader before was there, and led until it learned that another broker was elected.
-        lost, last = none.refused, found[index + 1].since if index + 1 < len(found) else none.since
+        lost, last = refusal.broker, found[index + 1].since if index + 1 < len(found) else none.since
         begin = moment(none.since, max(last, none.since), (none.line,), "")
     is_late = none.decided is None
     unseen = before.since if before is not None and (_jump(before, none) or 0) > 1 else None
     return Outage(
         life, begin, end, lost, leader_after, shown, len(failed), is_late=is_late,
-        lines=(*lines, *end.lines), unseen=unseen, is_refusal=is_refusal,
+        lines=(*lines, *end.lines), unseen=unseen, refusal=refusal,
         led_at=before.led_at if before is not None and before.leader == lost and unseen is None else None,
     )  # fmt: skip
 

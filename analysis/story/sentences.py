@@ -18,7 +18,7 @@ from barnabas.analysis.story.costs import Cost, Ending
 from barnabas.analysis.story.departures import are_overlapping
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import Incident, IncidentKind
-from barnabas.analysis.story.observed import BrokerLine
+from barnabas.analysis.story.observed import BrokerLine, Refusal
 from barnabas.analysis.story.shortages import Shortage
 from barnabas.analysis.story.troubles import Trouble
 
@@ -251,9 +251,11 @@ def _happened(incident: Incident, day: date | None) -> str:
             how_often = ", each once," if times == len(brokers) else f" {times} times in total,"
             return f"{names} {left}{how_often} from {since} on{end}"
         case IncidentKind.NO_LEADER:
-            why = "; no line shows why"
-            if incident.failures:
-                why = f": {', '.join(_failed_directory(each, day) for each in incident.failures)}"
+            causes = [
+                *(_failed_directory(each, day) for each in incident.failures),
+                *(_refused(each, day) for each in incident.refusals),
+            ]
+            why = f": {', '.join(causes)}" if causes else "; no line shows why"
             return f"At {since} or before partitions lost their leaders{why}"
         case IncidentKind.UNDER_REPLICATED:
             return f"Replicas fell out of sync at {since}"
@@ -311,6 +313,11 @@ def _failed_directory(line: BrokerLine, day: date | None) -> str:
     when = at(Bound(None, line.time) if line.role == "controller" else Fact(line.time), day)
     which = f" ({line.error})" if line.error else ""
     return f"a log directory of broker {line.subject} had failed {when}{which}"
+
+
+def _refused(refusal: Refusal, day: date | None) -> str:
+    when = at(Fact(refusal.time), day)
+    return f"broker {refusal.broker} refused to lead {when} because its replica's log directory was offline"
 
 
 def _left(absence: Absence, day: date | None, only: Collection[int]) -> str:

@@ -65,6 +65,17 @@ def test_every_sentence_has_lines_that_prove_it(path: Path, observe: Callable[..
             assert all(line.text for line in sentence.lines)
 
 
+def test_the_line_of_a_broker_that_refuses_to_lead_proves_the_sentence(
+    observe: Callable[..., Observed],
+) -> None:
+    (path,) = (each for each in GOLDEN if each.stem == "2.8-moved-to-a-broker-whose-log-dir-is-offline")
+    _, logs, min_insync = parted(path.read_text(encoding="utf-8"))
+    (incident,) = incidents(observe(logs, min_insync))
+    first = headline(incident).lines[0]
+    assert "Ignoring LeaderAndIsr request from controller 3 with correlation id 4" in first.text
+    assert "for partition orders-0" in first.text
+
+
 THROUGH_SPARK = (
     "0.9-failover-at-trace",
     "2.8-epochs-fall-without-their-first",
