@@ -162,7 +162,7 @@ def _order(
 
 def _kind(incident: Incident, truth: Truth) -> Iterator[str]:
     if incident.kind is IncidentKind.NO_LEADER:
-        claimed = {line.subject for line in incident.failures}
+        claimed = {line.subject for line in incident.failures} | {each.broker for each in incident.refusals}
         known = [_of_cost(cost, name, incident, truth) for cost in incident.costs for name in cost.partitions]
         names = sorted({of[0].partition for of in known if of and not _is_explained(of, claimed, truth)})
         if names:
@@ -179,6 +179,15 @@ def _kind(incident: Incident, truth: Truth) -> Iterator[str]:
             for each in truth.disks
         ):
             yield f"broker {line.subject} is claimed to have lost a log directory; truly {truth.disks}"
+    for refusal in incident.refusals:
+        name = f"{refusal.topic}-{refusal.partition}"
+        if not any(
+            each.broker == refusal.broker
+            and name in each.partitions
+            and each.failed.low <= refusal.time + ROUNDING
+            for each in truth.disks
+        ):
+            yield f"broker {refusal.broker} is claimed to have refused {name}; truly {truth.disks}"
     if incident.kind is IncidentKind.WHOLE_CLUSTER and not any(
         _all_gone(truth, each.gone.high) for each in truth.departures
     ):

@@ -15,7 +15,7 @@ from barnabas.analysis.story.controllers import ControllerChange
 from barnabas.analysis.story.costs import Cost, Ending
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import Incident, IncidentKind
-from barnabas.analysis.story.observed import BrokerLine, Controller
+from barnabas.analysis.story.observed import BrokerLine, Controller, Refusal
 from barnabas.analysis.story.partitions import IsrStep
 from barnabas.analysis.story.shortages import Shortage
 from barnabas.bench.truth.judge import contains, falsehoods, holds
@@ -289,6 +289,21 @@ def test_a_lost_directory_must_be_named() -> None:
 def test_a_directory_that_did_not_fail_is_no_cause(line: BrokerLine) -> None:
     found = falsehoods(DARK, [replace(DISK_INCIDENT, failures=(line,))])
     assert any("claimed to have lost a log directory" in each for each in found)
+
+
+REFUSAL = Refusal("a", 0, 0, at(30.9), 1, LINE)
+
+
+def test_a_refusal_of_a_broker_whose_directory_failed_is_the_cause() -> None:
+    assert falsehoods(DARK, [replace(DISK_INCIDENT, failures=(), refusals=(REFUSAL,))]) == []
+
+
+@pytest.mark.parametrize(
+    "refusal", [REFUSAL._replace(broker=2), REFUSAL._replace(partition=1), REFUSAL._replace(time=at(29))]
+)
+def test_a_refusal_without_a_failed_directory_is_false(refusal: Refusal) -> None:
+    found = falsehoods(DARK, [replace(DISK_INCIDENT, refusals=(refusal,))])
+    assert any("claimed to have refused" in each for each in found)
 
 
 def test_a_lost_directory_is_no_cause_for_a_partition_of_another_leader() -> None:
