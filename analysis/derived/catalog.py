@@ -27,12 +27,15 @@ class Table:
         compute: The function from those tables to this one.
         is_of_all_lines: Whether ``compute`` also gets the lines without a valid time (such as a day that does
             not exist). Such lines are counted but never taken for events.
+        is_by_partition: Whether each row depends on lines about its own partition only, so that the events of
+            some partitions give the rows of these.
     """
 
     name: str
     needs: tuple[str, ...]
     compute: Callable[..., DataFrame]
     is_of_all_lines: bool = False
+    is_by_partition: bool = False
 
     def of(self, tables: Mapping[str, DataFrame]) -> DataFrame:
         """Compute the table from those in ``tables``."""
@@ -47,7 +50,7 @@ _EVENTS = "events"
 DERIVED: tuple[Table, ...] = (
     Table("controllers", ("events",), controllers),
     Table("lives", ("events",), lives),
-    Table("states", ("events", "lives"), states),
+    Table("states", ("events", "lives"), states, is_by_partition=True),
     Table("broker_events", ("events", "lives"), broker_events),
     Table("requests", ("events", "controllers"), requests),
     Table("leaders", ("states", "lives"), leaders),

@@ -5,10 +5,9 @@ A run over files and ``--follow`` both call ``derive``, so the same lines give t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
-from itertools import accumulate
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -16,9 +15,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
 from barnabas.analysis.derived.catalog import DERIVED, Table
+from barnabas.analysis.derived.lives import PARTITION
 from barnabas.analysis.derived.schemas import DERIVED_ARROW
 from barnabas.analysis.reading.events.tables import EVENTS, EVENTS_ARROW
-from barnabas.analysis.runtime.engine import kept, stored
+from barnabas.analysis.reading.files.parts import join
+from barnabas.analysis.runtime.engine import kept, parts, stored
 from barnabas.analysis.runtime.threads import threads
 
 EVENTS_TABLE = "events"
@@ -26,8 +27,11 @@ EVENTS_TABLE = "events"
 _AT_ONCE = 3
 """The number of tables that are computed at the same time; one alone leaves most of a machine idle."""
 
-_Keep = Callable[[str, DataFrame], DataFrame]
-"""A function that writes a table of this name, and returns it as it is read back."""
+_PART = 6_000_000
+"""The number of lines up to which one query computes a table; for more, several do at the same time."""
+
+_Keep = Callable[[str, Sequence[DataFrame]], DataFrame]
+"""A function that writes a table of this name in parts, and returns it as it is read back."""
 
 
 def derive(spark: SparkSession, folder: str | Path) -> AbstractContextManager[Mapping[str, DataFrame]]:
@@ -46,12 +50,14 @@ def derive(spark: SparkSession, folder: str | Path) -> AbstractContextManager[Ma
         for a table waits until it is written.
     """
 
-    def keep(name: str, rows: DataFrame) -> DataFrame:
+    def keep(name: str, made: Sequence[DataFrame]) -> DataFrame:
+        (rows,) = made
         rows.write.mode("overwrite").parquet(_path(folder, name))
         # Read the table back, so that tables computed from it do not compute it again.
         return _stored(spark, folder, name, rows.schema)
 
-    return _derived(_stored(spark, folder, EVENTS_TABLE, EVENTS), keep)
+    events = _stored(spark, folder, EVENTS_TABLE, EVENTS)
+    return _derived(events, [events], keep)
 
 
 def derive_here(folder: Path) -> AbstractContextManager[Mapping[str, DataFrame]]:
@@ -60,16 +66,28 @@ def derive_here(folder: Path) -> AbstractContextManager[Mapping[str, DataFrame]]
     Where its queries run is decided by the block around: ``engine.in_this_process`` or ``engine.in_tasks``.
     """
 
-    def keep(name: str, rows: DataFrame) -> DataFrame:
-        return kept(rows, folder / name, DERIVED_ARROW[name])
+    def keep(name: str, made: Sequence[DataFrame]) -> DataFrame:
+        schema = DERIVED_ARROW[name]
+        if len(made) == 1:
+            return kept(made[0], folder / name, schema)
+        asides = [folder / f"{name}-{number}" for number in range(len(made))]
+        with threads(len(made)) as pool:
+            for written in [pool.submit(kept, *each, schema) for each in zip(made, asides, strict=True)]:
+                written.result()
+        join(asides, folder / name)
+        return stored(folder / name, schema)
 
-    return _derived(stored(folder / EVENTS_TABLE, EVENTS_ARROW), keep)
+    events = stored(folder / EVENTS_TABLE, EVENTS_ARROW)
+    return _derived(events, parts(events, PARTITION, 1 + _rows(folder / EVENTS_TABLE) // _PART), keep)
 
 
 def has_few(folder: Path, most: int) -> bool:
     """Return whether a table in a local folder has at most so many rows."""
-    rows = accumulate(pq.read_metadata(file).num_rows for file in folder.glob("*.parquet"))
-    return all(number <= most for number in rows)
+    return _rows(folder) <= most
+
+
+def _rows(folder: Path) -> int:
+    return sum(pq.read_metadata(file).num_rows for file in folder.glob("*.parquet"))
 
 
 class _Awaited(Mapping[str, DataFrame]):
@@ -87,12 +105,16 @@ class _Awaited(Mapping[str, DataFrame]):
 
 
 @contextmanager
-def _derived(events: DataFrame, keep: _Keep) -> Iterator[Mapping[str, DataFrame]]:
+def _derived(
+    events: DataFrame, parted: Sequence[DataFrame], keep: _Keep
+) -> Iterator[Mapping[str, DataFrame]]:
     tables: dict[str, Future[DataFrame]] = {EVENTS_TABLE: Future()}
     tables[EVENTS_TABLE].set_result(events)
 
     def make(table: Table) -> DataFrame:
-        return keep(table.name, table.of({name: tables[name].result() for name in table.needs}))
+        needed = {name: tables[name].result() for name in table.needs}
+        sources = parted if table.is_by_partition else [events]
+        return keep(table.name, [table.of(needed | {EVENTS_TABLE: each}) for each in sources])
 
     # Each table comes after those it needs, so the first that is not finished never waits.
     with threads(_AT_ONCE) as pool:

@@ -71,6 +71,13 @@ class Frame:
         kept(self._selected(), folder, schema)
         return Frame.stored(folder, schema)
 
+    def parts(self, names: Iterable[str], count: int) -> list[Frame]:
+        """Split the rows into so many frames; rows that are equal in some columns are in the same one."""
+        if count == 1:
+            return [self]
+        number = f"hash({_list(names)}) % {count}"
+        return [self.where(Column(f"({number} = {part})")) for part in range(count)]
+
     def first(self, rows: int) -> tuple[pa.Table, int]:
         """Return the first rows, and the number of all."""
         return first(self._selected(), rows)

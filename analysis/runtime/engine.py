@@ -7,7 +7,7 @@ called. One process uses one engine at a time.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -40,8 +40,8 @@ else:
     Window = _Either(SparkWindow, LocalWindow)
 
 __all__ = [
-    "Window", "first_of", "framed", "held", "in_tasks", "in_this_process", "kept", "matching", "rows_of",
-    "settled", "sf", "stored",
+    "Window", "first_of", "framed", "held", "in_tasks", "in_this_process", "kept", "matching", "parts",
+    "rows_of", "settled", "sf", "stored",
 ]  # fmt: skip
 
 
@@ -98,6 +98,12 @@ def settled(frame: DataFrame) -> DataFrame:
     """Compute the rows of a frame of ``analysis.local`` once, however many others are made from it."""
     local = cast("Frame", frame)
     return framed(local.toArrow())
+
+
+def parts(frame: DataFrame, names: Sequence[str], count: int) -> list[DataFrame]:
+    """Split a frame of ``analysis.local``; rows that are equal in some columns are in the same part."""
+    local = cast("Frame", frame)
+    return cast("list[DataFrame]", local.parts(names, count))
 
 
 def kept(frame: DataFrame, folder: Path, schema: pa.Schema) -> DataFrame:

@@ -7,7 +7,7 @@ files of successful attempts into the table and removes all others.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -21,6 +21,7 @@ from barnabas.analysis.reading.events.tables import EVENTS_CODED, FILES
 _ASIDE = "_temporary"
 _DONE = "_SUCCESS"
 _EMPTY = "part-empty.parquet"
+_WRITTEN = "part-0.parquet"
 _DICTIONARIES = [field.name for field in EVENTS_CODED if pa.types.is_dictionary(field.type)]
 
 
@@ -83,9 +84,20 @@ def write_batches(folder: Path, schema: pa.Schema, batches: Iterable[pa.RecordBa
     if folder.exists():
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
-    with pq.ParquetWriter(folder / "part-0.parquet", schema, store_schema=False) as writer:
+    with pq.ParquetWriter(folder / _WRITTEN, schema, store_schema=False) as writer:
         for batch in batches:
             writer.write_batch(batch)
+    (folder / _DONE).touch()
+
+
+def join(folders: Sequence[Path], folder: Path) -> None:
+    """Move the rows of tables that ``write_batches`` wrote into one table, replacing an existing one."""
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+    for number, each in enumerate(folders):
+        (each / _WRITTEN).rename(folder / f"part-{number}.parquet")
+        shutil.rmtree(each)
     (folder / _DONE).touch()
 
 

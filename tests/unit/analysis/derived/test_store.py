@@ -47,6 +47,21 @@ def test_all_engines_write_the_same_tables(
         assert sorted(map(str, here.collect())) == sorted(map(str, there.collect())), table.name
 
 
+def test_several_queries_write_a_table_of_many_lines(
+    stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "events").symlink_to(stored / "events")
+    monkeypatch.setattr(store, "_PART", pq.read_table(stored / "events").num_rows // 3)
+    for _ in range(2):
+        with in_this_process(), store.derive_here(tmp_path):
+            pass
+    assert len([*(tmp_path / "states").glob("*.parquet")]) == 4
+    for table in DERIVED:
+        whole, parted = (pq.read_table(folder / table.name).to_pylist() for folder in (stored, tmp_path))
+        assert sorted(map(str, whole)) == sorted(map(str, parted)), table.name
+    assert {folder.name for folder in tmp_path.iterdir()} == {"events", *(table.name for table in DERIVED)}
+
+
 def test_a_table_is_given_when_it_is_written_though_others_are_not(
     stored: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

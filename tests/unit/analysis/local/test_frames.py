@@ -158,3 +158,13 @@ def test_collected_rows_are_copies() -> None:
     (row,) = frame(l=[[1]]).collect()
     row.asDict(recursive=True)["l"].append(2)
     assert row.asDict() == {"l": [1]}
+
+
+def test_parts_have_all_rows_and_equal_ones_together() -> None:
+    rows = Frame.of(pa.table({"a": [None, *range(20)] * 2, "b": ["x", None, "y"] * 14}))
+    assert rows.parts(["a"], 1) == [rows]
+    parts = [part.rows() for part in rows.parts(["a", "b"], 3)]
+    assert in_order(row for part in parts for row in part) == in_order(rows.rows())
+    keys = [{(row["a"], row["b"]) for row in part} for part in parts]
+    assert all(keys)
+    assert sum(map(len, keys)) == len(set.union(*keys))
