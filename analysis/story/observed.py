@@ -6,6 +6,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any, NamedTuple
 
 from barnabas.analysis.story.certainty import Line, Lines
@@ -215,9 +216,15 @@ def _time(line: BrokerLine) -> datetime:
     return line.time
 
 
+@cache
+def _once(text: str) -> str:
+    """Return one object for all equal texts; hundreds of thousands of rows have the same few."""
+    return text
+
+
 def line_of(row: Row) -> Line:
     """Return the place and text of a row's line; ``raw`` may be null in tables that lack it."""
-    return Line(row["source"], row["block"], row["line"], (row["raw"] or "").split("\n", 1)[0])
+    return Line(_once(row["source"]), row["block"], row["line"], (row["raw"] or "").split("\n", 1)[0])
 
 
 def broker_line(row: Row) -> BrokerLine:
@@ -250,8 +257,8 @@ def state(row: Row) -> State:
     """Convert a row of ``states``."""
     isr, replicas = row["isr"], row["replicas"]
     return State(
-        row["topic"], row["partition"], row["life"], row["leader_epoch"], row["version"], row["leader"],
-        None if isr is None else tuple(isr), None if replicas is None else tuple(replicas),
+        _once(row["topic"]), row["partition"], row["life"], row["leader_epoch"], row["version"],
+        row["leader"], None if isr is None else tuple(isr), None if replicas is None else tuple(replicas),
         row["controller_epoch"], row["decided"], row["first_logged"], row["led_at"], row["from"],
         row["removed"], line_of(row), row["election"],
     )  # fmt: skip
