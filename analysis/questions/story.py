@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -23,7 +22,6 @@ from barnabas.analysis.story.observed import (
     Observed,
     Refusal,
     Setting,
-    State,
     broker_line,
     line_of,
     seconds,
@@ -44,6 +42,9 @@ _CONVERTED = 10_000
 _BY_TIME = ("time", *PLACE)
 
 _AT_ONCE = 4
+
+_Life = tuple[str, int, int]
+"""A life of a partition: the columns ``LIFE``."""
 
 _REFUSED = (Kind.BECOME_LEADER_OFFLINE, Kind.LEADER_AND_ISR_OFFLINE_DIR)
 _OFFLINE = ("OfflinePartition", "Offline")
@@ -77,15 +78,22 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         decisions, marks, own, spoken, controllers, deleted, described, lines, states = pool.map(
             lambda frame: _first(frame()), frames
         )
+    whole: set[_Life] | None = None
+    untold = 0
+    if states.num_rows == _ROWS:
+        # The last life may lack states, and what is known of the others would seem to be all.
+        *told, last = zip(*(states[name].to_pylist() for name in LIFE), strict=True)
+        whole = {*told} - {last}
+        untold = _troubled(tables["states"], marked).select(*LIFE).distinct().count() - len(whole)
     times: dict[int, list[datetime]] = {}
-    said = _led_again(_rows(own))
+    said = _led_again(_of(_rows(own), whole))
     moments = list(_rows(spoken))
     for row in moments:
         times.setdefault(row["broker"], []).extend((row["first"], row["last"]))
-    seen = Observed(
+    return Observed(
         brokers=[broker_line(row) for row in _rows(lines)],
-        states=[state(row) for each in (states, decisions) for row in _rows(each)],
-        marks=[_mark(row) for row in _rows(marks)],
+        states=[state(row) for each in (states, decisions) for row in _of(_rows(each), whole)],
+        marks=[_mark(row) for row in _of(_rows(marks), whole)],
         led=[each for each in said if isinstance(each, LedAgain)],
         refusals=[each for each in said if isinstance(each, Refusal)],
         controllers=[
@@ -102,34 +110,13 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         deleted={(row["topic"], row["partition"], row["life"]): row["deleted"] for row in _rows(deleted)},
         settings=[setting for row in _rows(described) for setting in _settings(row)],
         min_insync=min_insync,
-    )
-    if states.num_rows < _ROWS:
-        return seen
-    number = _troubled(tables["states"], marked).select(*LIFE).distinct().count()
-    return _of_whole_lives(seen, seen.states[_ROWS - 1], number)
-
-
-def _of_whole_lives(seen: Observed, last: State, number: int) -> Observed:
-    """Leave out the lives of partitions whose states are not all known: the rest would seem to be all.
-
-    Args:
-        seen: The rows, of which the states are the first.
-        last: The last state that was read; others of its life may lack.
-        number: The number of lives that had trouble.
-    """
-    whole = {_life(each) for each in seen.states} - {_life(last)}
-    return replace(
-        seen,
-        states=[each for each in seen.states if _life(each) in whole],
-        marks=[each for each in seen.marks if _life(each) in whole],
-        led=[each for each in seen.led if _life(each) in whole],
-        refusals=[each for each in seen.refusals if _life(each) in whole],
-        untold=number - len(whole),
+        untold=untold,
     )
 
 
-def _life(about: State | Mark | LedAgain | Refusal) -> tuple[str, int, int]:
-    return about.topic, about.partition, about.life
+def _of(rows: Iterable[Mapping[str, Any]], lives: Collection[_Life] | None) -> Iterator[Mapping[str, Any]]:
+    """Select the rows about some lives of partitions; None for all."""
+    return (row for row in rows if lives is None or (row["topic"], row["partition"], row["life"]) in lives)
 
 
 def _settings(row: Mapping[str, Any]) -> Iterable[Setting]:

@@ -217,9 +217,9 @@ def _time(line: BrokerLine) -> datetime:
 
 
 @cache
-def _once(text: str) -> str:
-    """Return one object for all equal texts; hundreds of thousands of rows have the same few."""
-    return text
+def _once(value: Any) -> Any:
+    """Return one object for all equal values; hundreds of thousands of rows have the same few."""
+    return value
 
 
 def line_of(row: Row) -> Line:
@@ -258,8 +258,9 @@ def state(row: Row) -> State:
     isr, replicas = row["isr"], row["replicas"]
     return State(
         _once(row["topic"]), row["partition"], row["life"], row["leader_epoch"], row["version"],
-        row["leader"], None if isr is None else tuple(isr), None if replicas is None else tuple(replicas),
-        row["controller_epoch"], row["decided"], row["first_logged"], row["led_at"], row["from"],
+        row["leader"], None if isr is None else _once(tuple(isr)),
+        None if replicas is None else _once(tuple(replicas)), row["controller_epoch"], row["decided"],
+        row["first_logged"], row["led_at"], _once(row["from"]),
         row["removed"], line_of(row), row["election"],
     )  # fmt: skip
 
