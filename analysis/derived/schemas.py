@@ -17,6 +17,13 @@ DERIVED_ARROW: dict[str, pa.Schema] = {
         ("topic", _TEXT), ("partition", _INT), ("life", _INT), ("born", _TIME), ("deleted", _TIME),
         ("replicas", _INTS),
     ]),
+    "states": pa.schema([
+        ("topic", _TEXT), ("partition", _INT), ("life", _INT), ("leader_epoch", _INT), ("version", _INT),
+        ("leader", _INT), ("isr", _INTS), ("replicas", _INTS), ("controller_epoch", _INT),
+        ("controller", _INT), ("decided", _TIME), ("first_logged", _TIME), ("led_at", _TIME), ("from", _TEXT),
+        ("removed", _INT), ("election", _TEXT), ("raw", _TEXT), ("source", _TEXT), ("block", _LONG),
+        ("line", _LONG),
+    ]),
     "broker_events": pa.schema([
         ("time", _TIME), ("kind", _TEXT), ("role", _TEXT), ("broker", _INT), ("subject", _INT),
         ("added_brokers", _INTS), ("lost_brokers", _INTS), ("bounced_brokers", _INTS),
@@ -25,12 +32,10 @@ DERIVED_ARROW: dict[str, pa.Schema] = {
         ("topic", _TEXT), ("partition", _INT), ("count", _INT), ("minimum", _INT), ("duration_ms", _LONG),
         ("settings", _TEXTS), ("source", _TEXT), ("block", _LONG), ("line", _LONG), ("raw", _TEXT),
     ]),
-    "states": pa.schema([
-        ("topic", _TEXT), ("partition", _INT), ("life", _INT), ("leader_epoch", _INT), ("version", _INT),
-        ("leader", _INT), ("isr", _INTS), ("replicas", _INTS), ("controller_epoch", _INT),
-        ("controller", _INT), ("decided", _TIME), ("first_logged", _TIME), ("led_at", _TIME), ("from", _TEXT),
-        ("removed", _INT), ("election", _TEXT), ("raw", _TEXT), ("source", _TEXT), ("block", _LONG),
-        ("line", _LONG),
+    "requests": pa.schema([
+        ("api", _TEXT), ("broker", _INT), ("controller", _INT), ("controller_epoch", _INT),
+        ("correlation_id", _INT), ("partitions", _INT), ("sent", _TIME), ("received", _TIME),
+        ("finished", _TIME), ("duration_ms", _LONG), ("answered", _TIME), ("outcome", _TEXT),
     ]),
     "leaders": pa.schema([
         ("topic", _TEXT), ("partition", _INT), ("life", _INT), ("leader", _INT), ("leader_epoch", _INT),
@@ -44,11 +49,6 @@ DERIVED_ARROW: dict[str, pa.Schema] = {
         ("topic", _TEXT), ("partition", _INT), ("life", _INT), ("leader", _INT), ("leader_epoch", _INT),
         ("version", _INT), ("isr", _INTS), ("size", _INT), ("assigned", _INT), ("left", _INTS),
         ("joined", _INTS), ("since", _TIME), ("until", _TIME), ("seen_until", _TIME), ("unseen", _INT),
-    ]),
-    "requests": pa.schema([
-        ("api", _TEXT), ("broker", _INT), ("controller", _INT), ("controller_epoch", _INT),
-        ("correlation_id", _INT), ("partitions", _INT), ("sent", _TIME), ("received", _TIME),
-        ("finished", _TIME), ("duration_ms", _LONG), ("answered", _TIME), ("outcome", _TEXT),
     ]),
     "unavailability": pa.schema([
         ("topic", _TEXT), ("partition", _INT), ("life", _INT), ("since", _TIME), ("until", _TIME),
