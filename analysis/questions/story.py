@@ -82,8 +82,8 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
     untold = 0
     if states.num_rows == _ROWS:
         # The last life may lack states, and what is known of the others would seem to be all.
-        *told, last = zip(*(states[name].to_pylist() for name in LIFE), strict=True)
-        whole = {*told} - {last}
+        *found, last = zip(*(states[name].to_pylist() for name in LIFE), strict=True)
+        whole = {*found} - {last}
         untold = _troubled(tables["states"], marked).select(*LIFE).distinct().count() - len(whole)
     times: dict[int, list[datetime]] = {}
     said = _led_again(_of(_rows(own), whole))
