@@ -78,13 +78,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         decisions, marks, own, spoken, controllers, deleted, described, lines, states = pool.map(
             lambda frame: _first(frame()), frames
         )
-    whole: set[_Life] | None = None
-    untold = 0
-    if states.num_rows == _ROWS:
-        # The last life may lack states, and what is known of the others would seem to be all.
-        *found, last = zip(*(states[name].to_pylist() for name in LIFE), strict=True)
-        whole = {*found} - {last}
-        untold = _troubled(tables["states"], marked).select(*LIFE).distinct().count() - len(whole)
+    whole, untold = _whole(states, lambda: _troubled(tables["states"], marked))
     times: dict[int, list[datetime]] = {}
     said = _led_again(_of(_rows(own), whole))
     moments = list(_rows(spoken))
@@ -112,6 +106,19 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         min_insync=min_insync,
         untold=untold,
     )
+
+
+def _whole(states: pa.Table, troubled: Callable[[], DataFrame]) -> tuple[set[_Life] | None, int]:
+    """Return the lives of partitions of which all states were read, and the number of the others.
+
+    Of the others the story would take what it has for all there is. None stands for all lives.
+    """
+    if states.num_rows < _ROWS:
+        return None, 0
+    # The last life may lack states.
+    *found, last = zip(*(states[name].to_pylist() for name in LIFE), strict=True)
+    whole = {*found} - {last}
+    return whole, troubled().select(*LIFE).distinct().count() - len(whole)
 
 
 def _of(rows: Iterable[Mapping[str, Any]], lives: Collection[_Life] | None) -> Iterator[Mapping[str, Any]]:
