@@ -65,14 +65,14 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
     # The tables may still be computed, so those that come last are asked for last.
     frames: tuple[Callable[[], DataFrame], ...] = (
         lambda: _epochless(events, lives),
-        lambda: marked,
+        lambda: marked.orderBy(*_BY_TIME),
         lambda: _told(led, events, marked),
         lambda: _spoken(events),
         lambda: _controllers(tables["controllers"], events),
         lambda: lives.where("deleted is not null").select(*LIFE, "deleted"),
         lambda: tables["events"].where(is_kind(BrokerKind.DESCRIBED)).select(*PLACE, "settings", "raw"),
-        lambda: tables["broker_events"].orderBy("time", "source", "block", "line"),
-        lambda: _troubled(tables["states"], marked),
+        lambda: tables["broker_events"].orderBy(*_BY_TIME),
+        lambda: _in_order(tables["states"], _troubled(tables["states"], marked)),
     )
     with threads(_AT_ONCE) as pool:
         decisions, marks, own, spoken, controllers, deleted, described, lines, states = pool.map(
@@ -118,7 +118,7 @@ def _whole(states: pa.Table, troubled: Callable[[], DataFrame]) -> tuple[set[_Li
     # The last life may lack states.
     *found, last = zip(*(states[name].to_pylist() for name in LIFE), strict=True)
     whole = {*found} - {last}
-    return whole, troubled().select(*LIFE).distinct().count() - len(whole)
+    return whole, troubled().count() - len(whole)
 
 
 def _of(rows: Iterable[Mapping[str, Any]], lives: Collection[_Life] | None) -> Iterator[Mapping[str, Any]]:
@@ -159,7 +159,7 @@ def _controllers(controllers: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def _troubled(states: DataFrame, marked: DataFrame) -> DataFrame:
-    """Select the states of partitions that changed or are marked, those without a leader first."""
+    """Find the lives of partitions that changed or are marked, and whether they lost leader or replicas."""
     lost = (
         (sf.col("leader") == NO_LEADER)
         | sf.coalesce(sf.col("from").isin(*_OFFLINE), sf.lit(col=False))
@@ -167,7 +167,7 @@ def _troubled(states: DataFrame, marked: DataFrame) -> DataFrame:
     )
     sizes = sf.size("isr")
     marks = marked.select(*LIFE).distinct().withColumn("is_marked", sf.lit(col=True))
-    changed = (
+    return (
         states.groupBy(*LIFE)
         .agg(
             sf.max(lost).alias("had_none"),
@@ -179,8 +179,12 @@ def _troubled(states: DataFrame, marked: DataFrame) -> DataFrame:
         .where("is_lost or is_short or is_moved")
         .select(*LIFE, "is_lost", "is_short")
     )
+
+
+def _in_order(states: DataFrame, troubled: DataFrame) -> DataFrame:
+    """Select the states of lives with trouble, those without a leader first."""
     return (
-        states.join(changed, list(LIFE))
+        states.join(troubled, list(LIFE))
         .orderBy(sf.desc("is_lost"), sf.desc("is_short"), *LIFE, "leader_epoch", "version", "first_logged")
         .drop("is_lost", "is_short")
     )
@@ -217,8 +221,7 @@ def _marks(events: DataFrame, lives: DataFrame) -> DataFrame:
     return (
         with_life(lines, lives)
         .withColumn("reason", sf.when(failed, said))
-        .select(*LIFE, "time", "controller_epoch", "reason", "source", "block", "line", "raw")
-        .orderBy("time", "source", "block", "line")
+        .select(*LIFE, "time", "controller_epoch", "reason", *PLACE, "raw")
     )
 
 
