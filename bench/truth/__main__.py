@@ -1,7 +1,8 @@
 """``python -m barnabas.bench.truth DIRECTORY``: failures of real clusters, and how true the story is.
 
 Each scenario is drawn from its seed, played, and recorded in the directory; the story of the recorded logs is
-then judged by what truly happened. With ``--judge`` nothing is played: what the directory holds is judged.
+then judged by what truly happened. With ``--judge`` nothing is played: what the directory holds is judged, by the
+truth that its measurements give now.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from confluent_kafka import KafkaException
 
 from barnabas.bench.truth.measured import truth_of
 from barnabas.bench.truth.play import DIRECTORIES, Stage, StalledError
-from barnabas.bench.truth.recordings import judged, keep, sentences
+from barnabas.bench.truth.recordings import derive_again, judged, keep, keep_measured, sentences
 from barnabas.bench.truth.scenarios import draw
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.errors import ClusterError
@@ -101,7 +102,7 @@ def _play_some(seeds: Queue[int], directory: Path, number: int) -> None:
                     print(f"{seed:04}: played again later, {type(error).__name__}: {error}", flush=True)
                     seeds.put(seed)
                     break
-                keep(directory, f"{seed:04}", truth_of(measured), logs)
+                keep_measured(keep(directory, f"{seed:04}", truth_of(measured), logs), measured)
                 print(f"{seed:04}: {json.dumps([str(step.action) for step in scenario.steps])}", flush=True)
 
 
@@ -123,6 +124,7 @@ def _judge_all(directory: Path) -> int:
     paths = sorted(directory.glob("*.json"))
     wrong = 0
     for path in paths:
+        derive_again(path)
         story, found = judged(path)
         if found:
             wrong += 1

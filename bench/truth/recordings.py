@@ -1,6 +1,7 @@
 """Recordings of scenarios as files: the truth in ``NAME.json``, the logs in ``NAME.txt``.
 
-In the text each log stands after a line ``== NAME``.
+In the text each log stands after a line ``== NAME``. A recording that was just played has its measurements, too,
+in ``NAME.measured``, so that a better derivation of the truth can be tried on it.
 """
 
 from __future__ import annotations
@@ -13,10 +14,13 @@ from pathlib import Path
 from barnabas.analysis.story.incident import Incident
 from barnabas.analysis.story.incidents import incidents
 from barnabas.analysis.story.sentences import details, headline
+from barnabas.bench.truth import measurements
 from barnabas.bench.truth.claims import observed, read
 from barnabas.bench.truth.judge import falsehoods
+from barnabas.bench.truth.measured import Measured, truth_of
 from barnabas.bench.truth.truths import Truth, as_json, from_json
 
+_MEASURED = ".measured"
 _LOG = re.compile(r"^== ", re.MULTILINE)
 
 
@@ -28,6 +32,20 @@ def keep(directory: Path, name: str, truth: Truth, logs: Mapping[str, str]) -> P
     parts = (f"== {log}\n{text}" for log, text in logs.items())
     path.with_suffix(".txt").write_text("".join(parts), encoding="utf-8")
     return path
+
+
+def keep_measured(path: Path, measured: Measured) -> None:
+    """Write the measurements of a recording, by the path of its truth."""
+    text = json.dumps(measurements.as_json(measured))
+    path.with_suffix(_MEASURED).write_text(text + "\n", encoding="utf-8")
+
+
+def derive_again(path: Path) -> None:
+    """Derive the truth of a recording again, if its measurements were kept."""
+    kept = path.with_suffix(_MEASURED)
+    if kept.exists():
+        measured = measurements.from_json(json.loads(kept.read_text(encoding="utf-8")))
+        path.write_text(json.dumps(as_json(truth_of(measured)), indent=1) + "\n", encoding="utf-8")
 
 
 def load(path: Path) -> tuple[Truth, dict[str, str]]:
