@@ -1,8 +1,8 @@
 """``python -m barnabas.bench.truth DIRECTORY``: failures of real clusters, and how true the story is.
 
 Each scenario is drawn from its seed, played, and recorded in the directory; the story of the recorded logs is
-then judged by what truly happened. With ``--judge`` nothing is played: what the directory holds is judged, by the
-truth that its measurements give now.
+then judged by what truly happened. With ``--judge`` nothing is played: what the directory holds is judged, by
+the truth that its measurements give now.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Recordings of scenarios as files: the truth in ``NAME.json``, the logs in ``NAME.txt``.
 
-In the text each log stands after a line ``== NAME``. A recording that was just played has its measurements, too,
-in ``NAME.measured``, so that a better derivation of the truth can be tried on it.
+In the text each log stands after a line ``== NAME``. A recording that was just played has its measurements,
+too, in ``NAME.measured``, so that the truth can be derived again by a better program.
 """
 
 from __future__ import annotations
