@@ -8,7 +8,7 @@ from barnabas.analysis.derived.lives import LIFE, NO_LEADER
 from barnabas.analysis.runtime.engine import Window, sf
 
 NEW = "new partition"
-FIRST_SEEN = "led before the logs begin"
+FIRST_SEEN = "first seen in these logs"
 NONE = "leader went offline"
 LOST = "leader was offline"
 SAME = "new epoch, same leader"

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from barnabas.analysis.report.document import Document, Row
+from barnabas.analysis.story.costs import Ending
 from barnabas.analysis.story.sentences import Rounding, clock, duration
 
 _PARTITIONS = 20
@@ -88,7 +89,10 @@ def _costs(incident: Row) -> list[list[str]]:
 
 
 def _ending(cost: Row) -> str:
-    led = f", led by {', '.join(map(str, cost['leaders']))}" if cost["leaders"] else ""
+    leaders = ", ".join(map(str, cost["leaders"]))
+    led = f", led by {leaders}" if leaders else ""
+    if cost["ending"] in (Ending.ELECTED, Ending.ELECTED_AGAIN):
+        led = f": {leaders} (no line shows who led)"
     failed = f", failed elections: {cost['failed_elections']}" if cost["failed_elections"] else ""
     return f"{cost['ending']}{led}{failed}"
 

@@ -198,9 +198,9 @@ def _of_leaders(document: Document) -> Iterator[_Happening]:
         elif row["why"] == SAME:
             continue  # another line shows the ISR change that caused the new epoch
         elif row["previous_leader"] in (None, row["leader"]):
-            what = f"led by {row['leader']}{epoch}: {row['why']}"
+            what = f"{row['leader']} elected{epoch}: {row['why']}"
         else:
-            what = f"leader {row['previous_leader']} -> {row['leader']}{epoch}: {row['why']}"
+            what = f"{row['leader']} elected after {row['previous_leader']}{epoch}: {row['why']}"
         yield _Happening(row["since"], "leader", what, f"{row['topic']}-{row['partition']}")
 
 

@@ -49,11 +49,11 @@ function drawBroker(at, broker, top) {
     if (each.back !== null && each.back > surely) at.bar(surely, each.back, top + 5, 13, { fill: PERHAPS }, tooltip(each));
     at.bar(each.gone, surely, top + 5, 13, { fill: "var(--bad)" }, tooltip(each));
   }
-  drawTakeovers(at, broker, top);
+  drawElections(at, broker, top);
 }
 
-// Leaderships that the broker took over, those of one pixel as one dot.
-function drawTakeovers(at, broker, top) {
+// Elections of the broker as a leader, those of one pixel as one dot.
+function drawElections(at, broker, top) {
   const [from, to] = view.shown, dots = new Map();
   for (const partition of wantedPartitions()) {
     for (const led of leadershipsOf(partition)) {
@@ -61,7 +61,7 @@ function drawTakeovers(at, broker, top) {
       if (led.why === "new epoch, same leader") continue;
       const place = Math.round(at.x(led.since) / 7);
       if (!dots.has(place)) dots.set(place, []);
-      dots.get(place).push([led.since, `${clock(led.since)} leads ${partition}: ${led.why}`]);
+      dots.get(place).push([led.since, `${clock(led.since)} elected leader of ${partition}: ${led.why}`]);
     }
   }
   for (const [place, led] of dots) {

@@ -72,7 +72,7 @@ const KEY = [
 ];
 for (const [name, fill] of KEY) byId("key").append(make("i", { style: `background: ${fill}` }), name);
 for (const id of brokerOrder.keys()) byId("key").append(make("i", { style: `background: ${colour(id)}` }), `broker ${id}`);
-byId("key").append(make("i", { class: "dot" }), "takes over partitions");
+byId("key").append(make("i", { class: "elected" }), "elected, no line says yet that it leads", make("i", { class: "dot" }), "is elected leader of partitions");
 document.documentElement.classList.toggle("days", severalDays());
 document.documentElement.classList.toggle("years", severalYears());
 fillControls();

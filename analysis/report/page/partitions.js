@@ -50,6 +50,13 @@ function ledUntil(led, next) {
   return Math.max(led.since, Math.min(log?.last ?? led.since, ...gone));
 }
 
+function nameLeader(at, led, drawn, top, kind) {
+  const text = String(led.leader);
+  if (drawn && drawn.right - drawn.left > 12 + text.length * 7) {
+    at.svg.append(shape("text", { class: kind, x: drawn.left + 5, y: top + 14.5, "pointer-events": "none" }, text));
+  }
+}
+
 function drawPartition(at, name, top) {
   const label = at.label(top + 15, name, { class: "pick", "font-weight": name === view.partition ? 700 : 400, tabindex: 0, role: "button" });
   label.addEventListener("click", () => ask(name, null));
@@ -59,14 +66,17 @@ function drawPartition(at, name, top) {
     if (led.leader < 0) continue;
     const known = ledUntil(led, leaderships[index + 1]);
     const epoch = led.leader_epoch === null ? "" : `, leader epoch ${led.leader_epoch}`;
-    const said = `${name}: leader ${led.leader}${epoch}\n${clock(led.since)} ${led.why}\n`
-      + `led from ${clock(led.led_at) || "unknown"}\n${led.ended ? `${clock(led.until)} ${led.ended}` : "no line shows another leader"}`;
+    const said = `${name}: broker ${led.leader} was elected leader${epoch}\n${clock(led.since)} ${led.why}\n`
+      + `${led.led_at === null ? "No line shows when it led." : `It led from ${clock(led.led_at)} on.`}\n`
+      + (led.ended ? `${clock(led.until)} ${led.ended}` : "No line shows another leader.");
     if (known < (led.until ?? data.end)) at.bar(known, led.until, top + 6, 9, { class: "unseen", fill: UNKNOWN }, `${said}\nWho led from ${clock(known)} on no line shows.`);
-    const drawn = at.bar(led.since, known, top + 4, 13, { class: "led", fill: colour(led.leader) }, said);
-    const text = String(led.leader);
-    if (drawn && drawn.right - drawn.left > 12 + text.length * 7) {
-      at.svg.append(shape("text", { class: "on", x: drawn.left + 5, y: top + 14.5, "pointer-events": "none" }, text));
+    // An election shows no leader yet: the broker's own line does, which a clock that is behind dates before it.
+    const begun = led.led_at === null ? known : Math.min(Math.max(led.led_at, led.since), known);
+    if (begun > led.since || led.led_at === null) {
+      const elected = at.bar(led.since, begun, top + 5, 11, { class: "elected", fill: colour(led.leader), stroke: colour(led.leader) }, said);
+      nameLeader(at, led, elected, top, "elected");
     }
+    if (led.led_at !== null) nameLeader(at, led, at.bar(begun, known, top + 4, 13, { class: "led", fill: colour(led.leader) }, said), top, "on");
   }
   for (const stall of stallsOf(name)) {
     const said = `${stall.headline}\n${clock(stall.since)} to ${clock(stall.until) || "an unknown time"}`;

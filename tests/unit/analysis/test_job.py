@@ -57,7 +57,7 @@ def test_a_run_writes_tables_and_the_report(spark: SparkSession, ran: Ran) -> No
     assert "; a-b-0 had no leader for at least 25 ms and at most 6.5 s, until broker 2 led it.\n" in ran.told
     assert "Read 13 lines of 2 brokers, " in ran.told
     assert "state-change.log: 92.31 % of 13 lines understood.\n" in ran.told
-    assert "a-b-0: leader 1 -> 2 (epoch 2): leader was offline" in ran.told
+    assert "a-b-0: 2 elected after 1 (epoch 2): leader was offline" in ran.told
     assert len(json.loads((ran.out / "report.json").read_text())["leaderships"]) == 3
     assert "<title>What happened?</title>" in (ran.out / "report.html").read_text()
     assert spark.read.parquet(str(ran.out / "events")).count() == 13

@@ -39,6 +39,17 @@ def test_the_worst_incident_as_a_post_mortem(document: Document) -> None:
     assert told.count("_To be written: the logs do not know it._") == 4
 
 
+@pytest.mark.parametrize("ending", ["elected", "elected again"])
+def test_who_was_elected_is_not_said_to_have_led(document: Document, ending: str) -> None:
+    (incident,) = document.incidents
+    cost = {
+        "partitions": ["orders-3"], "ending": ending, "leaders": [2, 3], "failed_elections": 0,
+        "duration_ms": {"certainty": "bound", "at_least": 3_000.0, "at_most": None},
+    }  # fmt: skip
+    told = markdown(replace(document, incidents=[incident | {"costs": [cost]}]))
+    assert f"| orders-3 | at least 3.0 s (bound) | {ending}: 2, 3 (no line shows who led) |" in told
+
+
 def test_without_an_incident_it_says_so(document: Document) -> None:
     assert markdown(replace(document, incidents=[])).startswith("No line of these logs shows")
 

@@ -49,12 +49,12 @@ def test_the_timeline_holds_controllers_brokers_leaders_and_isr(document: Docume
     begin = lines.index("Timeline") + 1
     assert lines[begin : lines.index("Failovers") - 1] == [
         "  03:00:00.000  controller  broker 1 is controller, epoch 7",
-        "  03:00:00.000  leader      orders-3: led by 1 (epoch 0): new partition",
+        "  03:00:00.000  leader      orders-3: 1 elected (epoch 0): new partition",
         "  03:09:00.000  ISR         orders-3: 1 of 3 in sync, 2 and 3 out at the latest",
         "  03:12:08.000  controller  broker 2 is controller, epoch 8",
         "  03:12:08.000  leader      orders-3: no leader (epoch 1): 1 went offline",
         "  03:12:08.010  broker      broker 1 left, at this time or before: died",
-        "  03:14:40.400  leader      orders-3: led by 1 (epoch 2): leader was offline",
+        "  03:14:40.400  leader      orders-3: 1 elected (epoch 2): leader was offline",
         "  ... and 3 partitions more, in the tables leaders and isr",
     ]
 

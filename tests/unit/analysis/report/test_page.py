@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -153,11 +153,44 @@ def test_what_no_line_shows_is_not_drawn_as_known(opened: Opened, document: Docu
     page.goto((tmp_path / "unknown" / "report.html").as_uri())
     page.wait_for_selector("html[data-ready=yes]", timeout=WAIT_MS)
     page.click("#whole")
-    expect(page.locator("#rows rect.led")).to_have_count(2)
+    expect(page.locator("#rows rect.elected")).to_have_count(2)
     # The epochs jump, the last leader left when it was elected, and no line shows a later leader.
-    assert max(*bars(page, "led"), *bars(page, "lost")) < 20
+    assert len(bars(page, "led")) == 1
+    assert max(*bars(page, "elected"), *bars(page, "led"), *bars(page, "lost")) < 20
     assert min(bars(page, "unseen")) > 20
     assert len(bars(page, "unseen")) == 3
+
+
+def test_who_was_elected_is_not_drawn_as_leader_before_its_own_line(
+    opened: Opened, document: Document, tmp_path: Path
+) -> None:
+    first, none, last = document.leaderships
+    assert document.start is not None
+    begin, late = document.start, document.start + timedelta(minutes=4)
+    rows = [
+        first | {"since": begin, "led_at": late},
+        none | {"leader": 2, "led_at": None, "since": first["until"]},
+        last | {"leader": 3, "led_at": last["since"] - timedelta(seconds=1)},
+    ]
+    (tmp_path / "elected").mkdir()
+    told = replace(document, leaderships=rows, stalls=[], incidents=[], incidents_count=0)
+    write_report(told, tmp_path / "elected", Format.TEXT)
+    page = opened()
+    page.goto((tmp_path / "elected" / "report.html").as_uri())
+    page.wait_for_selector("html[data-ready=yes]", timeout=WAIT_MS)
+    page.uncheck("#fold")
+    minute = sum(bars(page, "led") + bars(page, "elected")) / 15
+    # Broker 1 leads for 8 of 12 min, broker 2 is only elected, and broker 3's clock is behind.
+    assert bars(page, "elected") == pytest.approx([4 * minute, 152.4 / 60 * minute], abs=2)
+    assert bars(page, "led") == pytest.approx([488 / 60 * minute, 19.6 / 60 * minute], abs=2)
+    names = page.locator("#rows text.elected, #rows text.on").all_text_contents()
+    assert names == ["1", "1", "2", "3"]
+    expect(page.locator("#key")).to_contain_text("elected, no line says yet that it leads")
+    page.locator("#rows rect.elected").nth(1).hover()
+    expect(page.locator("#tip")).to_contain_text("orders-3: broker 2 was elected leader, leader epoch 1")
+    expect(page.locator("#tip")).to_contain_text("No line shows when it led.")
+    page.locator("#rows rect.elected").first.hover()
+    expect(page.locator("#tip")).to_contain_text("It led from 03:04:00.000 on.")
 
 
 def test_the_time_zone_is_chosen_in_sentences_and_pictures(opened: Opened) -> None:
