@@ -21,7 +21,7 @@ from queue import Empty, Queue
 
 from confluent_kafka import KafkaException
 
-from barnabas.bench.truth.measured import truth_of
+from barnabas.bench.truth.derive import truth_of
 from barnabas.bench.truth.play import DIRECTORIES, Stage, StalledError
 from barnabas.bench.truth.recordings import derive_again, judged, keep, keep_measured, sentences
 from barnabas.bench.truth.scenarios import draw

@@ -370,14 +370,20 @@ def _whole_cost(cost: Cost, true: Sequence[Leaderless]) -> Iterator[str]:
     if cost.ending is Ending.MOVED:
         for leader in set(cost.leaders) - {each.leader_after for each in true}:
             yield f"broker {leader} is claimed to lead {names}; truly {_outages(true)}"
-    if cost.times > len(true):
+    # Of those that begin together only one is true.
+    if cost.times > len({(each.partition, each.begin) for each in true}):
         yield f"{names} claimed to have had no leader {cost.times} times; truly {_outages(true)}"
 
 
 def _is_rest(reported: Leaderless, true: Leaderless) -> bool:
-    """Return whether one is the other but for its begin, which was too short to be reported."""
-    is_end = (reported.partition, reported.end) == (true.partition, true.end)
-    return is_end and reported.begin.high - true.begin.high < NOTABLE
+    """Return whether one is the other but for its begin, which was too short to be reported, or for its end.
+
+    Of those that begin together only one is true, and the measurements do not show which.
+    """
+    if reported.partition != true.partition:
+        return False
+    is_end = reported.end == true.end and reported.begin.high - true.begin.high < NOTABLE
+    return is_end or (reported.leader_before, reported.begin) == (true.leader_before, true.begin)
 
 
 def _fits(cost: Cost, true: Leaderless, truth: Truth, *, is_known: bool) -> bool:

@@ -16,8 +16,9 @@ from barnabas.analysis.story.incidents import incidents
 from barnabas.analysis.story.sentences import details, headline
 from barnabas.bench.truth import measurements
 from barnabas.bench.truth.claims import observed, read
+from barnabas.bench.truth.derive import truth_of
 from barnabas.bench.truth.judge import falsehoods
-from barnabas.bench.truth.measured import Measured, truth_of
+from barnabas.bench.truth.measured import Measured
 from barnabas.bench.truth.truths import Truth, as_json, from_json
 
 _MEASURED = ".measured"

@@ -24,7 +24,8 @@ from pathlib import Path
 from confluent_kafka.admin import AdminClient
 
 from barnabas.analysis.reading.events.broker_kinds import SETTINGS_READ
-from barnabas.bench.truth.measured import at, truth_of
+from barnabas.bench.truth.derive import truth_of
+from barnabas.bench.truth.measured import at
 from barnabas.bench.truth.play import Stage
 from barnabas.bench.truth.recordings import judged, keep, sentences
 from barnabas.bench.truth.scenarios import CONTROLLER, Action, Scenario, Step

@@ -4,7 +4,8 @@ import json
 from datetime import timedelta
 from pathlib import Path
 
-from barnabas.bench.truth.measured import Deed, Measured, at, span, truth_of
+from barnabas.bench.truth.derive import truth_of
+from barnabas.bench.truth.measured import Deed, Measured, at, span
 from barnabas.bench.truth.measurements import as_json, from_json
 from barnabas.bench.truth.probe import Answer
 from barnabas.bench.truth.recordings import derive_again, keep, keep_measured, load

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from barnabas.bench.truth.measured import Deed, Measured, at, span, truth_of
+from barnabas.bench.truth.derive import truth_of
+from barnabas.bench.truth.measured import Deed, Measured, at, span
 from barnabas.bench.truth.probe import Answer
 from barnabas.bench.truth.scenarios import Action
 from barnabas.bench.truth.truths import FailedDisk, Leaderless, Span, Tenure, as_json, from_json
@@ -68,7 +69,50 @@ def test_an_elected_leader_that_is_dead_does_not_lead() -> None:
     both = [KILL, Deed(2, Action.KILL, span(10, 10.1), span(30, 31))]
     known = znodes((1, 1, 0, (1, 2)), (12.5, 2, 1, (2,)), (31.5, 2, 2, (2,)), ends=(12.0,))
     found = truth_of(Measured(WINDOW, both, known, {}, ["a-0"], SESSION, 2)).leaderless
-    assert [(each.leader_before, each.end) for each in found] == [(1, Span(at(31.5), WINDOW.high))]
+    assert [(each.leader_before, each.end) for each in found] == [(1, Span(at(30), WINDOW.high))]
+
+
+def test_a_leader_that_was_replaced_before_it_answered_may_have_led_or_not() -> None:
+    # Broker 1 has registered again; broker 2 leaves the ISR, which names broker 1 anew; then broker 1 leaves.
+    known = znodes(
+        (1, 1, 0, (1, 2, 3)), (20.5, 1, 1, (1, 3)), (20.6, -1, 2, (3,)), (20.7, 3, 3, (3,)), ends=(20.1,)
+    )
+    known.registrations.append(Registration(1, 12, at(20.4)))
+    answers = {
+        (1, "a-0"): [Answer(9, 9.1, led=True), Answer(40.3, 40.4, led=True)],
+        (3, "a-0"): [Answer(20.8, 20.9, led=True)],
+    }
+    found = truth_of(Measured(WINDOW, [KILL], known, answers, ["a-0"], SESSION, 2)).leaderless
+    begin, doubtful, last = span(10, 10.1), span(20.5, 20.6), span(20.7, 20.9)
+    assert found == (
+        Leaderless("a-0", 1, begin, 3, last),
+        Leaderless("a-0", 1, begin, 1, doubtful, is_due=False),
+        Leaderless("a-0", 1, doubtful, 3, last, is_due=False),
+    )
+
+
+def test_if_nobody_follows_a_leader_that_never_answered_there_may_have_been_none_to_the_end() -> None:
+    known = znodes((1, 1, 0, (1, 2)), (12.5, 2, 1, (2,)), (12.6, -1, 2, (2,)), ends=(12.0,))
+    found = truth_of(measured(KILL, known)).leaderless
+    assert [(each.leader_before, each.leader_after, each.is_due) for each in found] == [
+        (1, None, True),
+        (1, 2, False),
+        (2, None, False),
+    ]
+
+
+def test_a_broker_whose_session_was_ended_may_lead_what_it_is_elected_for_before_it_registers_again() -> None:
+    expired = Deed(2, Action.EXPIRE, span(10, 10.1), span(10.2, 10.3))
+    known = znodes((1, 1, 0, (1, 2, 3)), (10.15, 2, 1, (2, 3)), (10.25, 3, 2, (3,)), ends=(10.12,))
+    known.registrations.append(Registration(2, 13, at(10.22)))
+    answers = {(3, "a-0"): [Answer(10.3, 10.35, led=True)]}
+    found = truth_of(Measured(WINDOW, [KILL, expired], known, answers, ["a-0"], SESSION, 2)).leaderless
+    assert [(each.leader_before, each.leader_after, each.is_due) for each in found][:3] == [
+        (1, 3, True),
+        (1, 2, False),
+        (2, 3, False),
+    ]
+    assert len({*found}) == len(found)
 
 
 def test_a_process_that_has_not_registered_yet_does_not_lead() -> None:
@@ -251,7 +295,12 @@ def test_a_broker_that_is_elected_as_its_session_is_ended_may_lose_its_leader_at
     known.registrations.append(Registration(2, 11, at(-1), at(10.05)))
     known.registrations.extend([Registration(1, 12, at(10.2)), Registration(2, 13, at(10.2))])
     truth = truth_of(Measured(WINDOW, expired, known, {}, ["a-0"], SESSION, 2))
-    assert [(each.leader_before, each.is_due) for each in truth.leaderless] == [(1, True), (2, False)]
+    assert [(each.leader_before, each.leader_after, each.is_due) for each in truth.leaderless] == [
+        (1, 3, True),
+        (1, 2, False),
+        (2, 3, False),
+        (2, 3, False),
+    ]
 
 
 def test_a_broker_without_a_session_may_lose_what_it_was_elected_to_lead_meanwhile() -> None:
