@@ -94,14 +94,20 @@ def _distance(span: _Span, time: datetime) -> timedelta:
 def refined(outage: Outage, absence: Absence) -> Outage:
     """Bound the begin of an outage by the end of its leader, and its end by that leader's next start.
 
-    Where another leader, or the same one again, led unseen after its end, that end is not the begin.
+    Where another leader, or the same one again, led unseen after its end, that end is not the begin. Nor is it
+    where the leader was elected after its end, because nobody had noticed: until then another one led.
     """
     bounded = _bounded(outage, absence)
-    most = latest(bounded.begin)
-    if outage.unseen is None or most is None or most > outage.unseen:
+    low, most = earliest(bounded.begin), latest(bounded.begin)
+    first = max((each for each in (outage.unseen, outage.elected) if each is not None), default=None)
+    if most is None or first is None:
         return bounded
-    begin = moment(outage.unseen, latest(outage.begin), outage.begin.lines, "")
-    return replace(bounded, begin=begin)
+    if most <= first:
+        begin = moment(first, latest(outage.begin), outage.begin.lines, "")
+        return replace(bounded, begin=begin)
+    if outage.elected is not None and (low is None or low < outage.elected):
+        return replace(bounded, begin=moment(outage.elected, most, bounded.begin.lines, ""))
+    return bounded
 
 
 def _bounded(outage: Outage, absence: Absence) -> Outage:

@@ -44,6 +44,8 @@ class Outage:
         refusal: The line of ``leader_before`` that it does not lead, if the outage began when its leader was
             moved there; None otherwise.
         led_at: When the lost leader logged that it leads in its last leader epoch; None if no line shows it.
+        elected: When a controller logged that it elected the lost leader; None if no line shows it. Until then
+            another one led, or nobody.
     """
 
     life: Life
@@ -59,6 +61,7 @@ class Outage:
     unseen: datetime | None = None
     refusal: Refusal | None = None
     led_at: datetime | None = None
+    elected: datetime | None = None
 
 
 class Gap(NamedTuple):
@@ -261,6 +264,7 @@ def _ended(life: Life, found: Sequence[Leadership], index: int, marks: Sequence[
             sum(mark.reason is not None for mark in earlier),
             lines=(after.line, *(mark.line for mark in noticed)),
             led_at=before.led_at if before is not None and jump == 1 else None,
+            elected=_elected(found, index - 1) if jump == 1 else None,
         )
     ]
 
@@ -305,7 +309,24 @@ def _without(
         life, begin, end, lost, leader_after, shown, len(failed), is_late=is_late,
         lines=(*lines, *end.lines), unseen=unseen, refusal=refusal,
         led_at=before.led_at if before is not None and before.leader == lost and unseen is None else None,
+        elected=_elected(found, index - 1) if index and found[index - 1].leader == lost else None,
     )  # fmt: skip
+
+
+def _elected(found: Sequence[Leadership], index: int) -> datetime | None:
+    """Return when the leader of a leadership was elected, which may be some leader epochs before.
+
+    A replica that leaves the ISR raises the leader epoch, too. None stands for no line about the election, or
+    about the state before it.
+    """
+    while (
+        index
+        and found[index - 1].leader == found[index].leader
+        and _jump(found[index - 1], found[index]) == 1
+    ):
+        index -= 1
+    is_first = not index or _jump(found[index - 1], found[index]) != 1
+    return None if is_first else found[index].elected
 
 
 def _lasting(life: Life, found: Sequence[Leadership], marks: Sequence[Mark]) -> list[Outage]:

@@ -129,7 +129,8 @@ def _is_elected_in_vain(before: Outage, after: Outage, story: History, found: De
 
 def _joined(before: Outage, after: Outage) -> Outage:
     return replace(
-        after, begin=before.begin, leader_before=before.leader_before, failed=before.failed + after.failed,
+        after, begin=before.begin, leader_before=before.leader_before, elected=before.elected,
+        failed=before.failed + after.failed,
         lines=tuple(dict.fromkeys((*after.lines, *before.lines))),
     )  # fmt: skip
 
