@@ -94,8 +94,8 @@ def _distance(span: _Span, time: datetime) -> timedelta:
 def refined(outage: Outage, absence: Absence) -> Outage:
     """Bound the begin of an outage by the end of its leader, and its end by that leader's next start.
 
-    Where another leader, or the same one again, led unseen after its end, that end is not the begin. Nor is it
-    where the leader was elected after its end, because nobody had noticed: until then another one led.
+    Where another leader, or the same one again, led unseen after its end, that end is not the begin. Nor is
+    it where the leader was elected after its end, because nobody had noticed: until then another one led.
     """
     bounded = _bounded(outage, absence)
     low, most = earliest(bounded.begin), latest(bounded.begin)

@@ -13,6 +13,7 @@ from barnabas.analysis.story.controllers import ControllerChange, Vacancy
 from barnabas.analysis.story.costs import Cost, least
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.observed import BrokerLine, Refusal
+from barnabas.analysis.story.partitions import Gap
 from barnabas.analysis.story.shortages import Shortage, refused
 from barnabas.analysis.story.troubles import Trouble
 
@@ -48,7 +49,7 @@ class Incident:
         vacancies: The times without an active controller.
         troubles: The brokers' own lines about trouble around their absences.
         only_controllers: The nodes of KRaft that are controllers and no brokers.
-        gaps: The number of unseen leader changes, at least, and the partitions they concern.
+        gaps: The leader changes that no line shows.
         failures: The lines about log directories that failed, because of which partitions had no leader.
         refusals: The first line of each broker that it does not lead, because of which partitions had no
             leader, if no line of ``failures`` is about that broker.
@@ -67,7 +68,7 @@ class Incident:
     vacancies: tuple[Vacancy, ...] = ()
     troubles: tuple[Trouble, ...] = ()
     only_controllers: frozenset[int] = frozenset()
-    gaps: tuple[int, int] = (0, 0)
+    gaps: tuple[Gap, ...] = ()
     failures: tuple[BrokerLine, ...] = ()
     refusals: tuple[Refusal, ...] = ()
     unclean: tuple[UncleanElection, ...] = ()

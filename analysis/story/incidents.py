@@ -146,7 +146,6 @@ def _unseen(stories: Sequence[History]) -> list[Incident]:
     return [
         Incident(
             IncidentKind.UNSEEN, min(gap.since for gap in gaps), max(gap.until for gap in gaps),
-            gaps=(sum(gap.changes for gap in gaps), len({gap.life[:2] for gap in gaps})),
-            lines=max(gaps, key=lambda gap: gap.changes).lines,
+            gaps=tuple(gaps), lines=max(gaps, key=lambda gap: gap.changes).lines,
         )
     ]  # fmt: skip

@@ -44,8 +44,8 @@ class Outage:
         refusal: The line of ``leader_before`` that it does not lead, if the outage began when its leader was
             moved there; None otherwise.
         led_at: When the lost leader logged that it leads in its last leader epoch; None if no line shows it.
-        elected: When a controller logged that it elected the lost leader; None if no line shows it. Until then
-            another one led, or nobody.
+        elected: When a controller logged that it elected the lost leader; None if no line shows it. Until
+            then another one led, or nobody.
     """
 
     life: Life

@@ -263,10 +263,10 @@ def _happened(incident: Incident, day: date | None) -> str:
             return "Leaders were elected that were not in sync"
         case IncidentKind.CONTROLLER | IncidentKind.NO_CONTROLLER:
             return _about_controllers(incident, day)
-    changes, partitions = incident.gaps
+    changes, partitions = sum(gap.changes for gap in incident.gaps), {gap.life[:2] for gap in incident.gaps}
     return (
         f"Between {since} and {'the end' if until is None else clock(until, day)} the leader epochs of "
-        f"{count(partitions, 'partition')} jump: at least {count(changes, 'state')} without a line "
+        f"{count(len(partitions), 'partition')} jump: at least {count(changes, 'state')} without a line "
         "in these logs"
     )
 

@@ -16,9 +16,10 @@ from barnabas.analysis.story.costs import Cost, Ending
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.observed import BrokerLine, Controller, Refusal
-from barnabas.analysis.story.partitions import IsrStep
+from barnabas.analysis.story.partitions import Gap, IsrStep
 from barnabas.analysis.story.shortages import Shortage
-from barnabas.bench.truth.judge import contains, falsehoods, holds
+from barnabas.bench.truth.bounds import contains, holds
+from barnabas.bench.truth.judge import falsehoods
 from barnabas.bench.truth.scenarios import Action
 from barnabas.bench.truth.truths import Departure, FailedDisk, InSync, Leaderless, Span, Tenure, Truth
 
@@ -332,6 +333,37 @@ def test_what_no_line_shows_need_not_be_told() -> None:
     assert falsehoods(truth, [DISK_INCIDENT]) == []
     (found,) = falsehoods(replace(truth, leaderless=(replace(unseen, is_due=True),)), [])
     assert found.startswith("missed: b-0")
+
+
+def test_what_is_said_to_be_unknown_is_not_missed() -> None:
+    lost = Leaderless("b-0", 1, span(50, 50.1), 2, span(53, 53.1))
+    truth = replace(DARK, leaderless=(*DARK.leaderless, lost))
+    gap = Gap(("b", 0, 0), at(40), at(53.05), 1, ())
+    unseen = Incident(IncidentKind.UNSEEN, at(40), at(53.05), gaps=(gap,))
+    assert falsehoods(truth, [DISK_INCIDENT, unseen]) == []
+    for other in (
+        gap._replace(life=("b", 1, 0)),
+        gap._replace(since=at(52.2)),
+        gap._replace(until=at(52.9)),
+    ):
+        (found,) = falsehoods(truth, [DISK_INCIDENT, replace(unseen, gaps=(other,))])
+        assert found.startswith("missed: b-0")
+
+
+def test_of_two_ends_of_which_one_is_true_either_may_be_told() -> None:
+    begin = span(30, 30.1)
+    last = Leaderless("a-0", 1, begin, 2, span(35, 35.1))
+    doubtful = Leaderless("a-0", 1, begin, 3, span(32, 32.1), is_due=False)
+    rest = Leaderless("a-0", 3, span(32, 32.1), 2, span(35, 35.1), is_due=False)
+    truth = replace(DARK, leaderless=(last, doubtful, rest))
+    told = replace(DISK_INCIDENT, until=at(35), failures=())
+    first = replace(MOVED, duration=Fact(seconds(2)), leaders=(3,))
+    assert not any("missed" in each for each in falsehoods(truth, [replace(told, costs=(first,))]))
+    both = replace(MOVED, duration=Bound(seconds(2), seconds(6)), leaders=(2, 3), times=2)
+    assert not any("times" in each for each in falsehoods(truth, [replace(told, costs=(both,))]))
+    thrice = replace(both, times=3)
+    assert any("3 times" in each for each in falsehoods(truth, [replace(told, costs=(thrice,))]))
+    assert any("missed" in each for each in falsehoods(truth, []))
 
 
 def test_an_outage_may_be_told_from_an_election_in_vain_at_its_begin() -> None:
