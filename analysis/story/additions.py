@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from barnabas.analysis.story.brokers import Absence, begin_of
+from barnabas.analysis.story.brokers import Absence, begin_of, known_end
 from barnabas.analysis.story.certainty import earliest, latest
 from barnabas.analysis.story.controllers import Vacancy, changes_of
 from barnabas.analysis.story.elections import UncleanElection
@@ -27,7 +27,7 @@ def with_new_controllers(made: Sequence[Incident], observed: Observed) -> list[I
     for number, incident in enumerate(made):
         for each in incident.absences:
             begin = begin_of(each)
-            span = (begin, latest(each.returned) or begin, (number, each))
+            span = (begin, known_end(each) or begin, (number, each))
             spans.setdefault(each.broker, []).append(span)
     absent = {broker: Intervals(each) for broker, each in spans.items()}
     for before, change in changes_of(observed):

@@ -56,6 +56,8 @@ class Absence:
         stopping: When it began to stop, for a logged stop.
         was_controller: Whether it was the controller until then.
         spoke: When it last wrote a line before a KRaft controller fenced it; None if it was not fenced.
+        unseen: From when on records are missing that may show its return or a later absence; None if none
+            are.
         lines: The lines that prove the absence and its cause.
     """
 
@@ -70,6 +72,7 @@ class Absence:
     stopping: datetime | None = None
     was_controller: bool = False
     spoke: datetime | None = None
+    unseen: datetime | None = None
     lines: Lines = ()
 
 
@@ -102,6 +105,12 @@ def begin_of(absence: Absence) -> datetime:
     raise AssertionError("an absence has a line, and each line has a time")
 
 
+def known_end(absence: Absence) -> datetime | None:
+    """Return until when a later event may be part of an absence; None if nothing shows its end."""
+    ends = [each for each in (latest(absence.returned), absence.unseen) if each is not None]
+    return min(ends, default=None)
+
+
 def _absence(broker: int, run: Run, observed: Observed) -> Absence:
     start = run.first(What.START)
     gone_lines = [line for what, line in run.marks if what is What.GONE and line.broker != broker]
@@ -115,6 +124,9 @@ def _absence(broker: int, run: Run, observed: Observed) -> Absence:
     expired = next(iter(run.kinds(BrokerKind.SESSION_EXPIRED)), None)
     fenced = next(iter(run.kinds(BrokerKind.BROKER_FENCED)), None)
     back = _back(run, start or expired or noticed or run.marks[0][1])
+    unseen = _unseen(run, back, observed)
+    # A start after missing records need not be the first one.
+    next_start = start if start is None or unseen is None or start.time <= unseen else None
     return Absence(
         broker=broker,
         gone=gone,
@@ -124,10 +136,11 @@ def _absence(broker: int, run: Run, observed: Observed) -> Absence:
         noticed=Unknown("no controller's line shows it")
         if noticed is None
         else Fact(noticed.time, (noticed.line,)),
-        started=None if start is None else start.time,
-        returned=_returned(back, start),
+        started=None if next_start is None else next_start.time,
+        returned=_returned(back, next_start, unseen),
         stopping=None if stop is None else stop.time,
         spoke=None if fenced is None else observed.last_spoken(broker, fenced.time),
+        unseen=None if unseen is None else max(unseen, run.marks[0][1].time),
         lines=tuple(dict.fromkeys((*causal, *proof, *(() if noticed is None else (noticed.line,))))),
     )
 
@@ -221,13 +234,37 @@ def _back(run: Run, since: BrokerLine) -> BrokerLine | None:
     return next(iter((*started, *proven)), None)
 
 
-def _returned(back: BrokerLine | None, start: BrokerLine | None) -> Instant:
-    if back is not None and back.kind in (*SERVES, BrokerKind.BROKER_UNFENCED):
+def _unseen(run: Run, back: BrokerLine | None, observed: Observed) -> datetime | None:
+    """Return from when on records of a metadata log are missing that may show the return of a broker.
+
+    The broker's own start after them, or after some of them, shows that it did not return before.
+    """
+    begin = run.marks[0][1].time
+    own = max((line.time for line in run.kinds(*STARTS, *SERVES)), default=None)
+    for missing in observed.about_within(None, BrokerKind.RECORDS_MISSING, begin, None):
+        since = _last_before(missing)
+        is_back = back is not None and back.time <= since
+        if not is_back and (own is None or own <= since):
+            return since
+    return None
+
+
+def _last_before(missing: BrokerLine) -> datetime:
+    """Return the time of the last record before missing ones."""
+    if missing.duration_ms is None:
+        return datetime.min  # noqa: DTZ901
+    return missing.time - timedelta(milliseconds=missing.duration_ms)
+
+
+def _returned(back: BrokerLine | None, start: BrokerLine | None, unseen: datetime | None) -> Instant:
+    if unseen is None and back is not None and back.kind in (*SERVES, BrokerKind.BROKER_UNFENCED):
         return Fact(back.time, (back.line,))
     lines: Lines = tuple(each.line for each in (start, back) if each is not None)
     return moment(
         None if start is None else start.time,
         None if back is None else back.time,
         lines,
-        "no line shows that it returned",
+        "no line shows that it returned"
+        if unseen is None
+        else "records that may show its return are missing",
     )

@@ -210,7 +210,7 @@ def why_gone(
     unclean = run.kinds(BrokerKind.PREVIOUS_STOP_UNCLEAN)
     if unclean:
         return Cause.DIED, None, (unclean[0].line,)
-    renewed = [line for line in run.kinds(BrokerKind.BROKER_REGISTERED) if line.error is not None]
+    renewed = [line for line in run.kinds(BrokerKind.BROKER_REGISTERED)[:1] if line.error is not None]
     if renewed:
         return Cause.DIED, renewed[0].error, (renewed[0].line,)
     refused = [line for line in _contacts(broker, None, first, observed) if line.contact == Contact.REFUSED]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from barnabas.analysis.story.brokers import Absence, begin_of, failed_directory
+from barnabas.analysis.story.brokers import Absence, begin_of, failed_directory, known_end
 from barnabas.analysis.story.causes import ORDERLY, Cause
 from barnabas.analysis.story.certainty import earliest, latest, moment
 from barnabas.analysis.story.intervals import Intervals
@@ -60,7 +60,7 @@ class Charging:
         for index, absence in enumerate(found):
             # A broker that stops loses its leaders before its process ends.
             known = [each for each in (absence.stopping, earliest(absence.gone)) if each is not None]
-            begin, end = min(known, default=begin_of(absence)), latest(absence.returned)
+            begin, end = min(known, default=begin_of(absence)), known_end(absence)
             spans.setdefault(absence.broker, []).append(
                 (begin, end, _Span(index, begin, end, begin_of(absence), absence.started))
             )

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from barnabas.analysis.story.brokers import Absence, begin_of
+from barnabas.analysis.story.brokers import Absence, begin_of, known_end
 from barnabas.analysis.story.causes import ORDERLY
 from barnabas.analysis.story.certainty import earliest, latest
 from barnabas.analysis.story.costs import costs_of
@@ -39,7 +39,7 @@ class _Open:
     def add(self, index: int, absence: Absence) -> None:
         """Add an absence."""
         begin = begin_of(absence)
-        back, most = latest(absence.returned) or begin, begin + _CURRENT
+        back, most = known_end(absence) or begin, begin + _CURRENT
         if back > most:
             self._late.append(back)
         self.indexes.append(index)
@@ -128,7 +128,7 @@ def _all_at_once(members: Sequence[Absence], brokers: frozenset[int]) -> bool:
 
 def is_gone(absence: Absence, time: datetime) -> bool:
     """Return whether the lines prove that a broker was gone at a moment."""
-    begin, back = begin_of(absence), earliest(absence.returned)
+    begin, back = begin_of(absence), earliest(absence.returned) or absence.unseen
     has_returned = latest(absence.returned) is not None
     return begin <= time and (time <= back if back is not None else not has_returned or time == begin)
 

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import NamedTuple
 
-from barnabas.analysis.story.brokers import Absence
+from barnabas.analysis.story.brokers import Absence, known_end
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Instant, by, earliest, latest, moment
 from barnabas.analysis.story.intervals import Intervals
@@ -170,7 +170,7 @@ def _fenced(story: History, before: Leadership, after: Leadership, found: Depart
     if before.leader == after.leader:
         return []
     for each in found.fenced.get(before.leader, ()):
-        noticed, back = latest(each.noticed), latest(each.returned)
+        noticed, back = latest(each.noticed), known_end(each)
         if (
             each.spoke is not None and noticed is not None and before.since <= each.spoke
             and noticed - CLOCKS <= after.since and (back is None or after.since <= back + CLOCKS)

@@ -132,6 +132,10 @@ class BrokerKind(StrEnum):
     which may lack the request to stop, never have it."""
     BROKER_UNREGISTERED = "controller-broker-unregistered"
     """KRaft: ``subject`` was removed from the cluster."""
+    RECORDS_MISSING = "controller-records-missing"
+    """Records of ``__cluster_metadata`` are missing; the last one before them is ``duration_ms`` older.
+
+    The entry is no record; it stands in the place of the first that is missing."""
 
     # Who is controller. ``CompanionKind.CONTROLLER_ELECTED`` and these are all of them.
     CONTROLLER_ACTIVE = "controller-active"

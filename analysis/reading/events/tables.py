@@ -92,7 +92,7 @@ COLUMNS: tuple[Column, ...] = (
     _int("leaders", "The number of partitions in a LeaderAndIsr request to become leader of."),
     _int("followers", "The number of partitions in a LeaderAndIsr request to become follower of."),
     _int("deleted_count", "The number of partitions that an UpdateMetadata request removed from the cache."),
-    _long("duration_ms", "The milliseconds for which a LeaderAndIsr request was handled (2.7 and later)."),
+    _long("duration_ms", "The milliseconds of what a line is about, such as a LeaderAndIsr request."),
     _long("offset", "The log end offset at which a leader epoch starts, or a follower starts to fetch."),
     _long("high_watermark", "The high watermark at that moment."),
     _ids("adding", "The replicas that a reassignment adds."),

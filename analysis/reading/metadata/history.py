@@ -74,16 +74,17 @@ class History:
         self._topics: dict[str, str] = {}
         self._partitions: dict[tuple[str, int], _Partition] = {}
         self._brokers: dict[int, _Broker] = {}
-        self._forgotten: set[int] = set()
+        self._forgotten: dict[int, str | None] = {}
         self._held: list[tuple[Record, str, dict[str, Any]]] | None = None
 
     def forget(self) -> None:
         """Forget the states of partitions and brokers, because records are missing that may change them.
 
-        What is said of a broker counts again from its next registration on.
+        What is said of a broker counts again from its next registration on. If that has the same incarnation,
+        the process lived on.
         """
         self._partitions.clear()
-        self._forgotten |= self._brokers.keys()
+        self._forgotten |= {broker: known.incarnation for broker, known in self._brokers.items()}
         self._brokers.clear()
         self._held = None
 
@@ -208,9 +209,7 @@ class History:
 
     def _is_forgotten(self, name: str, fields: dict[str, Any]) -> bool:
         broker = fields.get("brokerId", fields.get("id", _NOBODY))
-        if name == "RegisterBrokerRecord":
-            self._forgotten.discard(broker)
-        return broker in self._forgotten
+        return name != "RegisterBrokerRecord" and broker in self._forgotten
 
     def _broker(self, name: str, fields: dict[str, Any]) -> Iterator[Row]:
         broker = fields.get("brokerId", fields.get("id", _NOBODY))
@@ -224,7 +223,7 @@ class History:
             case "RegisterBrokerRecord":
                 is_leaving = bool(fields.get("inControlledShutdown"))
                 incarnation = fields["incarnationId"]
-                is_again = known.incarnation == incarnation
+                is_again = incarnation in (known.incarnation, self._forgotten.pop(broker, None))
                 is_restarted = known.incarnation is not None and not is_again
                 self._brokers[broker] = _Broker(
                     epoch,
@@ -322,26 +321,34 @@ class _Offsets:
 
     def __init__(self, begin: int) -> None:
         self._next = begin
+        self._last_ms: int | None = None
         self.missing: list[str] = []
 
-    def reach(self, batch: Batch) -> bool:
-        """Return whether records are missing between the batches before and this one."""
-        is_apart = batch.offset > self._next
-        if is_apart:
-            self.missing.append(
-                f"the records at the offsets {self._next} to {batch.offset - 1} are missing; "
-                "of what was known before them nothing is taken for granted after them"
-            )
-        self._next = max(self._next, batch.next_offset)
-        return is_apart
+    def reach(self, batch: Batch) -> Entry | None:
+        """Return the entry that stands for the records which are missing before a batch; None if none are."""
+        first, last_ms = self._next, self._last_ms
+        self._next, self._last_ms = max(first, batch.next_offset), batch.timestamp_ms
+        if batch.offset <= first:
+            return None
+        text = f"the records at the offsets {first} to {batch.offset - 1} are missing"
+        self.missing.append(f"{text}; of what was known before them nothing is taken for granted after them")
+        row: Row = {
+            "understood": True,
+            "role": "controller",
+            "kind": BrokerKind.RECORDS_MISSING.value,
+            "duration_ms": None if last_ms is None else max(batch.timestamp_ms - last_ms, 0),
+        }
+        return Entry(batch.timestamp_ms * 1000, first + 1, text, row)
 
 
 def _read(path: Path, history: History, begin: int, offsets: _Offsets | None) -> Iterator[Entry]:
     try:
         with path.open("rb") as file:
             for batch in batches(file):
-                if offsets is not None and offsets.reach(batch):
+                missing = None if offsets is None else offsets.reach(batch)
+                if missing is not None:
                     history.forget()
+                    yield missing
                 for record in records(batch):
                     if record.offset >= begin:
                         yield from history.entries(record)

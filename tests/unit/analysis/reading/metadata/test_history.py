@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from barnabas.analysis.reading.events.entries import Entry
 from barnabas.analysis.reading.files.encodings import DamagedError
 from barnabas.analysis.reading.metadata.history import read_log
 from tests.unit.analysis.reading.metadata.conftest import (
@@ -222,8 +223,23 @@ def test_what_follows_missing_records_is_not_what_came_before_them(
     ]
     assert [row["kind"] for row in told[:-2]] == [
         "partition-new", "partition-online", "isr-removal", "controller-broker-registered",
-        "controller-broker-stop-asked",
+        "controller-broker-stop-asked", "controller-records-missing",
     ]  # fmt: skip
+    assert told[-3]["duration_ms"] == 0
+
+
+def test_missing_records_have_an_entry_of_their_own(log: Log) -> None:
+    segment = log(batch(0, TOPIC, time_ms=1_000) + batch(9, TOPIC, time_ms=4_500))
+    (missing,) = next(read_log(segment))
+    assert missing == Entry(
+        4_500_000,
+        2,
+        "the records at the offsets 1 to 8 are missing",
+        {
+            "understood": True, "role": "controller", "kind": "controller-records-missing",
+            "duration_ms": 3_500,
+        },
+    )  # fmt: skip
 
 
 def test_records_that_a_snapshot_has_are_not_missing(log: Log) -> None:
