@@ -8,7 +8,7 @@ from typing import Any
 
 from barnabas.analysis.report.document import Document, Row
 from barnabas.analysis.story.costs import Ending
-from barnabas.analysis.story.sentences import Rounding, clock, duration
+from barnabas.analysis.story.words import Rounding, clock, duration
 
 _PARTITIONS = 20
 """The most partitions that a line names; it counts the rest."""

@@ -10,7 +10,7 @@ from barnabas.analysis.report.words import UNBOUNDED, UNLED, Step, count, durati
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound
 from barnabas.analysis.story.observed import CLOCKS
-from barnabas.analysis.story.sentences import lasted
+from barnabas.analysis.story.words import lasted
 
 Row = Mapping[str, Any]
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from barnabas.analysis.derived.unavailability import NEVER_LED
 from barnabas.analysis.questions.availability import OFFLINE
 from barnabas.analysis.story.certainty import Bound, Duration, Fact, between, moment
-from barnabas.analysis.story.sentences import duration as span_text
-from barnabas.analysis.story.sentences import lasted
+from barnabas.analysis.story.words import duration as span_text
+from barnabas.analysis.story.words import lasted
 
 Row = Mapping[str, Any]
 

@@ -67,14 +67,14 @@ class Charging:
         self._spans = {broker: Intervals(each) for broker, each in spans.items()}
 
     def charged_to(self, outage: Outage) -> int | None:
-        """Return the index of the absence of the lost leader; None if it was not gone.
+        """Return the index of the absence of the lost leader; None if it was not gone, or refused to lead.
 
         The lines of a controller may be a little earlier or later than the absence. Of several that may have
         begun by then, it is the one that was noticed closest to it; not one before a start after which the
         leader led.
         """
         time = latest(outage.begin)
-        if outage.leader_before not in self._spans or time is None:
+        if outage.leader_before not in self._spans or time is None or outage.refusal is not None:
             return None
         most = _LATE if outage.is_late else CLOCKS
         near = self._spans[outage.leader_before].near(time, most, most)

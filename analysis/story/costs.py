@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from barnabas.analysis.story.certainty import Bound, Duration, Fact, Lines, Unknown, between, latest
+from barnabas.analysis.story.observed import BrokerLine, Refusal
 from barnabas.analysis.story.partitions import Outage
 
 
@@ -37,6 +38,8 @@ class Cost:
         begin: The latest moment by which the first of them had lost its leader.
         lines: Lines that prove it, of one partition.
         times: How often they had no leader, in total.
+        reason: The line about the log directory because of which a broker that stayed did not lead them; None
+            if a broker left, or no line shows why.
     """
 
     partitions: tuple[str, ...]
@@ -47,6 +50,7 @@ class Cost:
     begin: datetime | None
     lines: Lines
     times: int = 1
+    reason: BrokerLine | Refusal | None = None
 
 
 def costs_of(outages: Iterable[tuple[int | None, Outage]]) -> tuple[Cost, ...]:

@@ -6,7 +6,7 @@ one after another in an orderly way (a rolling restart), are parts of one incide
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -22,12 +22,12 @@ from barnabas.analysis.story.certainty import latest
 from barnabas.analysis.story.charges import Charging, refined, shown_by
 from barnabas.analysis.story.clusters import Beginning, beginnings
 from barnabas.analysis.story.controllers import vacancies
-from barnabas.analysis.story.costs import costs_of
+from barnabas.analysis.story.costs import costs_of, least
 from barnabas.analysis.story.departures import departure, groups_of
 from barnabas.analysis.story.elections import unclean_elections
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
 from barnabas.analysis.story.nodes import members_of
-from barnabas.analysis.story.observed import Observed, Refusal
+from barnabas.analysis.story.observed import BrokerLine, Observed, Refusal
 from barnabas.analysis.story.partitions import Gap, History, Outage, histories
 from barnabas.analysis.story.restarts import departed, with_restarts, without_dead_leaders
 from barnabas.analysis.story.shortages import minimums_of
@@ -97,32 +97,48 @@ def leaderless(free: Sequence[Outage], observed: Observed) -> list[Incident]:
         ends = [latest(outage.end) or outage.shown for _, outage in group]
         known = [end for end in ends if end is not None]
         until = max(known) if len(known) == len(ends) else None
-        costs = costs_of((outage.leader_before, outage) for _, outage in group)
-        failures = tuple(
-            dict.fromkeys(
-                line
-                for begin, outage in group
-                if outage.leader_before is not None
-                and (line := failed_directory(outage.leader_before, begin, observed)) is not None
-            )
-        )
-        refusals = _refusals((outage for _, outage in group), {line.subject for line in failures})
+        by_reason = _by_reason(group, observed)
+        costs = [
+            replace(cost, reason=reason)
+            for reason, outages in by_reason.items()
+            for cost in costs_of((outage.leader_before, outage) for outage in outages)
+        ]
         made.append(
             Incident(
-                IncidentKind.NO_LEADER, group[0][0], until, costs=costs, failures=failures, refusals=refusals,
-                lines=(*(each.line for each in failures), *(each.line for each in refusals)),
+                IncidentKind.NO_LEADER, group[0][0], until,
+                costs=tuple(sorted(costs, key=lambda cost: (-least(cost.duration), cost.partitions))),
+                failures=tuple(each for each in by_reason if isinstance(each, BrokerLine)),
+                refusals=tuple(each for each in by_reason if isinstance(each, Refusal)),
+                lines=tuple(each.line for each in by_reason if each is not None),
             )
         )  # fmt: skip
     return made
 
 
-def _refusals(outages: Iterable[Outage], named: Collection[int | None]) -> tuple[Refusal, ...]:
-    """Return the first line of each broker that it does not lead; of brokers in ``named`` others say why."""
+def _by_reason(
+    group: Iterable[tuple[datetime, Outage]], observed: Observed
+) -> dict[BrokerLine | Refusal | None, list[Outage]]:
+    """Group outages by the reason; of each broker that does not lead, the first line stands for all."""
+    reasons = [(_reason(outage, begin, observed), outage) for begin, outage in group]
+    refusals = (reason for reason, _ in reasons if isinstance(reason, Refusal))
     first: dict[int, Refusal] = {}
-    found = (each.refusal for each in outages if each.refusal is not None)
-    for refusal in sorted(found, key=lambda each: each.time):
-        first.setdefault(refusal.broker, refusal)
-    return tuple(each for broker, each in first.items() if broker not in named)
+    for each in sorted(refusals, key=lambda refusal: refusal.time):
+        first.setdefault(each.broker, each)
+    grouped: dict[BrokerLine | Refusal | None, list[Outage]] = {}
+    for reason, outage in reasons:
+        shown = first[reason.broker] if isinstance(reason, Refusal) else reason
+        grouped.setdefault(shown, []).append(outage)
+    return grouped
+
+
+def _reason(outage: Outage, begin: datetime, observed: Observed) -> BrokerLine | Refusal | None:
+    """Return why a broker that stayed did not lead; None if no line shows it.
+
+    The line about its log directory says more than the one that it refuses to lead.
+    """
+    if outage.leader_before is None:
+        return None
+    return failed_directory(outage.leader_before, begin, observed) or outage.refusal
 
 
 def _other_clusters(found: Sequence[Beginning]) -> list[Incident]:

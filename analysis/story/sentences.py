@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Iterable, Sequence
-from datetime import date, datetime, timedelta
-from enum import Enum
-from fractions import Fraction
+from collections.abc import Collection, Iterable, Sequence
+from datetime import date, datetime
 from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.brokers import Absence
 from barnabas.analysis.story.causes import Cause
-from barnabas.analysis.story.certainty import Bound, Duration, Fact, Instant, Lines, Unknown, earliest
+from barnabas.analysis.story.certainty import Bound, Fact, Lines, Unknown, earliest
 from barnabas.analysis.story.controllers import ControllerChange, Vacancy
 from barnabas.analysis.story.costs import Cost, Ending
 from barnabas.analysis.story.departures import are_overlapping
@@ -21,9 +18,7 @@ from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.observed import BrokerLine, Refusal
 from barnabas.analysis.story.shortages import Shortage
 from barnabas.analysis.story.troubles import Trouble
-
-_MICROSECOND = timedelta(microseconds=1)
-_MILLISECOND = timedelta(milliseconds=1)
+from barnabas.analysis.story.words import Rounding, at, clock, duration, lasted
 
 _NAMED = 4
 """The most partitions that a sentence names; it counts the rest."""
@@ -44,74 +39,6 @@ class Sentence(NamedTuple):
     lines: Lines
 
 
-class Rounding(Enum):
-    """The way in which a span is rounded: a lower bound must not grow, an upper bound must not shrink."""
-
-    NEAREST = "nearest"
-    DOWN = "down"
-    UP = "up"
-
-
-_ROUND: dict[Rounding, Callable[[Fraction], int]] = {
-    Rounding.NEAREST: round,
-    Rounding.DOWN: math.floor,
-    Rounding.UP: math.ceil,
-}
-
-
-def duration(span: timedelta, rounding: Rounding = Rounding.NEAREST) -> str:
-    """Format a span of time, such as ``25 ms``, ``4.4 s``, ``2 min 32 s`` or ``3 h 5 min``."""
-
-    def whole(unit: timedelta) -> int:
-        # A fraction, because 3.95 s as a float is a little more than that.
-        return _ROUND[rounding](Fraction(span // _MICROSECOND, unit // _MICROSECOND))
-
-    if (ms := whole(_MILLISECOND)) < 1_000:
-        return f"{ms} ms"
-    if (tenths := whole(100 * _MILLISECOND)) < 600:
-        return f"{tenths / 10:.1f} s"
-    minutes, seconds = divmod(whole(timedelta(seconds=1)), 60)
-    if minutes < 60:
-        return f"{minutes} min {seconds} s"
-    hours, minutes = divmod(whole(timedelta(minutes=1)), 60)
-    return f"{hours} h {minutes} min" if hours < 48 else f"{whole(timedelta(days=1) / 10) / 10:.1f} days"
-
-
-def clock(time: datetime, day: date | None = None) -> str:
-    """Format a time to the millisecond, with its date unless that is ``day``."""
-    text = time.isoformat(" ", timespec="milliseconds")
-    return text[11:] if time.date() == day else text
-
-
-def at(instant: Instant, day: date | None = None) -> str:
-    """Format a moment with its preposition; each certainty has its own words."""
-    match instant:
-        case Fact(value=value):
-            return f"at {clock(value, day)}"
-        case Bound(at_least=None, at_most=value) if value is not None:
-            return f"at {clock(value, day)} or before"
-        case Bound(at_least=value, at_most=None) if value is not None:
-            return f"after {clock(value, day)}"
-        case Bound(at_least=low, at_most=high) if low is not None and high is not None:
-            return f"between {clock(low, day)} and {clock(high, day)}"
-    return "at an unknown time"
-
-
-def lasted(span: Duration) -> str:
-    """Format a duration with its preposition; each certainty has its own words."""
-    match span:
-        case Fact(value=value):
-            return f"for {duration(value)}"
-        case Bound(at_least=None, at_most=value) if value is not None:
-            return f"for at most {duration(value, Rounding.UP)}"
-        case Bound(at_least=value, at_most=None) if value is not None:
-            return f"for at least {duration(value, Rounding.DOWN)}"
-        case Bound(at_least=low, at_most=high) if low is not None and high is not None:
-            least, most = duration(low, Rounding.DOWN), duration(high, Rounding.UP)
-            return f"for at least {least} and at most {most}"
-    return "for an unknown time"
-
-
 def headline(incident: Incident, day: date | None = None) -> Sentence:
     """Return the first sentence about an incident: what happened, why, when, and what it cost.
 
@@ -123,7 +50,8 @@ def headline(incident: Incident, day: date | None = None) -> Sentence:
     if incident.begun:
         return Sentence(_other_cluster(incident, day), lines)
     unclean = f"; {_unclean(incident.unclean, day)}" if incident.unclean else ""
-    text = f"{_happened(incident, day)}{unclean}; {_costs(incident, day)}."
+    parting = ": " if len(_reasons(incident)) > 1 else "; "
+    text = f"{_happened(incident, day)}{unclean}{parting}{_costs(incident, day)}."
     return Sentence(text[0].upper() + text[1:], lines)
 
 
@@ -150,7 +78,12 @@ def details(incident: Incident, day: date | None = None) -> list[Sentence]:
     if len(incident.costs) > 1 or any(cost.failed for cost in incident.costs):
         for cost in incident.costs:
             names = f": {_names(cost.partitions)}" if len(cost.partitions) > 1 else ""
-            found.append(Sentence(f"{_cost(cost, day)}{_failed(cost)}{names}.", cost.lines))
+            text = f"{_cost(cost, day)}{_failed(cost)}{names}"
+            if len(_reasons(incident)) > 1:
+                text = _of_reason(cost.reason, text, day)
+                text = text[0].upper() + text[1:]
+            proof = () if cost.reason is None else (cost.reason.line,)
+            found.append(Sentence(f"{text}.", (*proof, *cost.lines)))
     shortage = incident.shortage
     if shortage is not None and incident.kind is not IncidentKind.UNDER_REPLICATED:
         found.append(Sentence(f"In sync: {_short(shortage)}.", _of_shortage(shortage)))
@@ -251,6 +184,8 @@ def _happened(incident: Incident, day: date | None) -> str:
             how_often = ", each once," if times == len(brokers) else f" {times} times in total,"
             return f"{names} {left}{how_often} from {since} on{end}"
         case IncidentKind.NO_LEADER:
+            if len(_reasons(incident)) > 1:
+                return f"At {since} or before partitions lost their leaders"
             causes = [
                 *(_failed_directory(each, day) for each in incident.failures),
                 *(_refused(each, day) for each in incident.refusals),
@@ -308,6 +243,22 @@ def _is_orderly(absence: Absence) -> bool:
     return absence.cause in (Cause.PLANNED, Cause.STOPPED, Cause.NOT_GRANTED)
 
 
+def _reasons(incident: Incident) -> list[BrokerLine | Refusal | None]:
+    """Return why partitions without a leader had none, in the order of the costs; none of other incidents."""
+    if incident.kind is not IncidentKind.NO_LEADER:
+        return []
+    return list(dict.fromkeys(cost.reason for cost in incident.costs))
+
+
+def _because(reason: BrokerLine | Refusal, day: date | None) -> str:
+    return _refused(reason, day) if isinstance(reason, Refusal) else _failed_directory(reason, day)
+
+
+def _of_reason(reason: BrokerLine | Refusal | None, suffered: str, day: date | None) -> str:
+    """Return what partitions suffered, with the reason, which is not that of others."""
+    return f"no line shows why {suffered}" if reason is None else f"{_because(reason, day)}, and {suffered}"
+
+
 def _failed_directory(line: BrokerLine, day: date | None) -> str:
     # A controller gets the number from the broker.
     when = at(Bound(None, line.time) if line.role == "controller" else Fact(line.time), day)
@@ -348,6 +299,13 @@ def _return(absence: Absence, day: date | None) -> str:
 
 
 def _costs(incident: Incident, day: date | None) -> str:
+    reasons = _reasons(incident)
+    if len(reasons) > 1:
+        suffered = [
+            [_cost(each, day) for each in incident.costs if each.reason == reason] for reason in reasons
+        ]
+        clauses = zip(reasons, map(", and ".join, suffered), strict=True)
+        return "; ".join(_of_reason(reason, text, day) for reason, text in clauses)
     if incident.costs:
         left = incident.absences
         is_named = len(left) == 1 and not isinstance(left[0].returned, Unknown)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.analysis.story.certainty import Bound, Duration, Fact, Instant, Unknown, between, by, moment
-from barnabas.analysis.story.sentences import Rounding, at, duration, lasted
+from barnabas.analysis.story.words import Rounding, at, duration, lasted
 
 TEN = datetime(2026, 11, 21, 10)  # noqa: DTZ001  (the logs' times have no zone)
 SECOND = timedelta(seconds=1)
