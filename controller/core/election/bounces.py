@@ -25,6 +25,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from barnabas.cluster.model.epochs import BrokerEpoch
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.controller.core.context.controller_context import ControllerContext
+from barnabas.controller.core.context.machines import PartitionMachineState
 from barnabas.controller.core.election.effects import RecordBrokers
 from barnabas.controller.core.partitions.leadership import raise_epochs, remove_from_isr
 from barnabas.controller.core.protocol.attempts import attempt
@@ -35,6 +36,8 @@ from barnabas.controller.core.protocol.effects import (
     ask,
     listed,
 )
+
+_ONLINE = PartitionMachineState.ONLINE
 
 
 def handle_unseen_bounces(
@@ -75,7 +78,10 @@ def handle_unseen_bounces(
             "all live ISR members bounced unseen, and their leader begins a new leader epoch in "
             f"{listed(restarted)}"
         )
-        yield from raise_epochs(context, restarted)
+        raised = yield from raise_epochs(context, restarted)
+        for tp in sorted(raised):
+            leadership = context.leaderships[tp].leader_and_isr
+            yield LogStateChange(context.lines.partition_online(tp, _ONLINE, leadership))
 
 
 def settle(context: ControllerContext, brokers: Iterable[BrokerId]) -> Decision[None]:

@@ -75,6 +75,9 @@ def test_where_the_leader_and_all_others_bounced_the_leader_epoch_rises_and_all_
     assert (
         "all live ISR members bounced unseen, and their leader begins a new leader epoch in t-0"
     ) in world.reasons()
+    (line,) = (each for each in world.lines() if "to OnlinePartition with state" in each)
+    assert "Changed partition t-0 from OnlinePartition to OnlinePartition" in line
+    assert "leader=1, leaderEpoch=5, isr=List(1, 2, 3)" in line
 
 
 def test_a_leader_that_wrote_its_isr_meanwhile_begins_a_new_epoch_all_the_same(make_world):
