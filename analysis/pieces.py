@@ -1,12 +1,13 @@
 """The pieces of files that a task reads: splits of local files, and files that Spark reads elsewhere.
 
 Only Spark's Java reads Hadoop's file systems. Its text source cuts a plain log where a line begins with a
-bracket, and decompresses it by its name. All other files are fetched whole: a task puts the rows of a file
-together again on its own disk, and reads it there as a local one.
+bracket. All other files are fetched whole: a task puts the rows of a file together again on its own disk, and
+reads it there as a local one.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -30,6 +31,14 @@ Pieces = Iterator[tuple[str, int, Iterator[Block]]]
 
 _HEAD_SEPARATOR = "\n["
 """The separator at which Spark's text source cuts a log, and which it removes."""
+
+COMPRESSED = (".gz", ".gzip", ".zst", ".zstd")
+"""The endings of names by which Spark's text source would decompress files."""
+
+_CODECS = "io.compression.codecs"
+_AS_IT_IS = "org.apache.hadoop.io.compress.PassthroughCodec"
+_PASSED = ("io.compress.passthrough.extension", "org.apache.hadoop.shaded.io.compress.passthrough.extension")
+"""The setting of the ending that this codec takes, and its name in the jars that Spark comes with."""
 
 _FETCHERS = 64
 """The most tasks that fetch files; Spark runs as many at a time as it has cores."""
@@ -88,22 +97,41 @@ def whole_records(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     All rows of a file, or of a metadata log, are in one task, in the order of the file. They are never in the
     memory of Java at once, however large the file is.
     """
-    source = sf.col("_metadata.file_path")
-    log = sf.regexp_extract(source, f"^(.*/{FOLDER})/[^/]*$", 1)
-    records = spark.read.option("lineSep", "\n").text(list(paths))
+    by_ending: dict[str, list[str]] = {}
+    for path in paths:
+        ending = next((each for each in COMPRESSED if path.endswith(each)), "")
+        by_ending.setdefault(ending, []).append(path)
+    records = functools.reduce(
+        DataFrame.union, (_undecoded(spark, own, ending) for ending, own in by_ending.items())
+    )
+    log = sf.regexp_extract("source", f"^(.*/{FOLDER})/[^/]*$", 1)
     return (
-        records.select(
-            sf.col("value").cast("binary").alias("record"),
-            sf.when(log == "", source).otherwise(log).alias("whole"),
-            source.alias("source"),
-            sf.col("_metadata.file_size").alias("size"),
-            sf.col("_metadata.file_block_start").alias("block"),
-            # It grows within a block, which one task reads.
-            sf.monotonically_increasing_id().alias("number"),
+        records.withColumns(
+            {
+                "whole": sf.when(log == "", sf.col("source")).otherwise(log),
+                # It grows within a block, which one task reads.
+                "number": sf.monotonically_increasing_id(),
+            }
         )
         .repartition(min(len(paths), _FETCHERS), "whole")
         .sortWithinPartitions("whole", "source", "block", "number")
         .select("record", "whole", "source", "size")
+    )
+
+
+def _undecoded(spark: SparkSession, paths: Sequence[str], ending: str) -> DataFrame:
+    """Return the bytes of files, cut at line feeds, without the decompression for the ending of their names.
+
+    At damage Spark would fail, and the report with it.
+    """
+    source = spark.read.option("lineSep", "\n")
+    if ending:
+        source = source.options(**{_CODECS: _AS_IT_IS}, **dict.fromkeys(_PASSED, ending))
+    return source.text(list(paths)).select(
+        sf.col("value").cast("binary").alias("record"),
+        sf.col("_metadata.file_path").alias("source"),
+        sf.col("_metadata.file_size").alias("size"),
+        sf.col("_metadata.file_block_start").alias("block"),
     )
 
 

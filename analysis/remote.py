@@ -6,14 +6,14 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from enum import Enum
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
-from barnabas.analysis.reading.files.encodings import FIRST_BYTES, DamagedError, decompressed, encoding_of
+from barnabas.analysis.pieces import COMPRESSED
+from barnabas.analysis.reading.files.encodings import FIRST_BYTES, encoding_of
 from barnabas.analysis.reading.metadata.segments import FOLDER, alone_from, chosen, is_part, is_segment
 from barnabas.analysis.runtime.threads import threads
 from barnabas.analysis.sources import (
@@ -27,9 +27,6 @@ from barnabas.analysis.sources import (
     perhaps_logs,
     uncommitted,
 )
-
-_DECODED = {".gz": "gzip", ".zst": "zstd"}
-"""The endings of names by which Spark's text source decodes files."""
 
 _LOOKING = 16
 """The number of files that are opened at the same time: each takes some round trips."""
@@ -80,17 +77,10 @@ def looked_up(spark: SparkSession, sources: Sources) -> Sources:
 def form_of(path: str, head: bytes) -> Form:
     """Return how to read a log that begins with these bytes.
 
-    Raises:
-        DamagedError: Its name says that it is compressed, and it is not: Spark would fail.
+    Spark's text source would decompress a file by its name, and fail at damage.
     """
-    encoding = encoding_of(head[:FIRST_BYTES])
-    by_name = next((name for ending, name in _DECODED.items() if path.endswith(ending)), None)
-    if by_name is not None and head:
-        if encoding != by_name:
-            raise DamagedError(f"its name says that it is {by_name}, and its first bytes do not")
-        first = next(decompressed(BytesIO(head), LOOKED_AT_BYTES), b"")
-        encoding = encoding_of(first[:FIRST_BYTES])
-    return Form.LINES if encoding is None else Form.WHOLE
+    is_plain = encoding_of(head[:FIRST_BYTES]) is None and not path.endswith(COMPRESSED)
+    return Form.LINES if is_plain else Form.WHOLE
 
 
 def _forms(files: dict[str, bool], head: Callable[[str], bytes], closed: list[str]) -> dict[str, Form]:
@@ -106,8 +96,6 @@ def _forms(files: dict[str, bool], head: Callable[[str], bytes], closed: list[st
         try:
             begin = head(path)
             return form_of(path, begin) if files[path] or is_log(path, begin) else None
-        except DamagedError as error:
-            return f"{path}: {error}"
         except Py4JJavaError as error:
             return f"{path}: {str(error.java_exception).splitlines()[0]}"
 

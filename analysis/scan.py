@@ -36,6 +36,7 @@ from barnabas.analysis.reading.blocks import BlockReader, Origin, Typed, read_en
 from barnabas.analysis.reading.events.tables import EVENTS, EVENTS_ARROW, FILES
 from barnabas.analysis.reading.files.encodings import DamagedError
 from barnabas.analysis.reading.files.parts import PartWriter, commit, prepare
+from barnabas.analysis.reading.metadata.segments import is_segment
 from barnabas.analysis.reading.splits import Split, plan
 from barnabas.analysis.reading.times import Clock
 from barnabas.analysis.sources import Sources, broker_of
@@ -240,6 +241,9 @@ def read(pieces: Pieces, reading: Reading) -> Iterator[tuple[Tally, pa.RecordBat
                 yield tally, typed.rows
         except (OSError, DamagedError) as error:
             tally.error = str(error)
+            if isinstance(error, DamagedError) and tally.lines and not is_segment(Path(source)):
+                # An encoded file is one piece, so its lines are counted from its begin.
+                tally.error += f"; nothing was read after line {tally.lines:,}"
         yield tally, None
 
 

@@ -132,10 +132,12 @@ def cut(chunks: Iterable[bytes], limit: int | None) -> Iterator[bytes]:
     if limit is not None and position + len(held) > limit:
         stop = next_head(held + b"\n", max(limit - position, plain))
         held = held if stop is None else held[:stop]
+    if damage is not None:
+        # A torn line may say something else than the whole one.
+        yield held[: held.rfind(b"\n") + 1]
+        raise damage
     if held:
         yield held
-    if damage is not None:
-        raise damage
 
 
 def next_head(text: bytes, start: int) -> int | None:

@@ -27,6 +27,9 @@ _JOURNAL = re.compile(rb"__(?:CURSOR|REALTIME_TIMESTAMP|SEQNUM)=")
 _SPREAD_JSON = re.compile(rb"\s*(?:\[\s*\{|\{[ \t]*\r?\n)")
 _JSON_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}]')
 
+_FED_BYTES, _TEXT_BYTES = 1024, 4096
+"""The most bytes to decompress at a time, and of text: no more is lost before a damage."""
+
 _LENGTH_BYTES = 8
 _HELD_MAX = 32 * 1024 * 1024
 """The most bytes of one journal field or JSON object; a longer one is damage."""
@@ -82,43 +85,57 @@ def decompressed(file: BinaryIO, chunk_bytes: int) -> Iterator[bytes]:
     """
     first = file.read(FIRST_BYTES)
     file.seek(0)
-    if first.startswith(_GZIP):
-        return _gunzipped(file, chunk_bytes)
-    if first.startswith(_ZSTD):
-        return _unzstandard(file, chunk_bytes)
-    if first.startswith(_XZ):
-        return _unxz(file, chunk_bytes)
+    for magic, opened in ((_GZIP, _gunzipped), (_ZSTD, _unzstandard), (_XZ, _unxz)):
+        if first.startswith(magic):
+            return _gathered(opened(file), chunk_bytes)
     return iter(lambda: file.read(chunk_bytes), b"")
 
 
-def _gunzipped(file: BinaryIO, chunk_bytes: int) -> Iterator[bytes]:
+def _gathered(texts: Iterator[bytes], chunk_bytes: int) -> Iterator[bytes]:
+    """Join texts into chunks; those before a damage are returned before it is raised."""
+    held: list[bytes] = []
+    size = 0
+    try:
+        for text in texts:
+            held.append(text)
+            size += len(text)
+            if size >= chunk_bytes:
+                yield b"".join(held)
+                held, size = [], 0
+    except DamagedError:
+        if size:
+            yield b"".join(held)
+        raise
+    if size:
+        yield b"".join(held)
+
+
+def _gunzipped(file: BinaryIO) -> Iterator[bytes]:
     inflater = None
-    while data := file.read(chunk_bytes):
+    while data := file.read(_FED_BYTES):
         while data := data if inflater else data.lstrip(b"\0"):
             # A gzip file may consist of several members, with zero bytes as padding in between.
             inflater = inflater or zlib.decompressobj(_GZIP_WINDOW)
             try:
-                text = inflater.decompress(data, chunk_bytes)
+                yield inflater.decompress(data)
             except zlib.error as error:
                 raise DamagedError(f"the compressed text is damaged: {error}") from error
-            yield text
-            data = inflater.unconsumed_tail
+            data = inflater.unused_data
             if inflater.eof:
-                data = inflater.unused_data
                 inflater = None
     if inflater is not None:
         raise DamagedError("the compressed text ends early")
 
 
-def _unxz(file: BinaryIO, chunk_bytes: int) -> Iterator[bytes]:
+def _unxz(file: BinaryIO) -> Iterator[bytes]:
     reader = None
-    while data := file.read(chunk_bytes):
+    while data := file.read(_FED_BYTES):
         while data := data if reader else data.lstrip(b"\0"):
             reader = reader or lzma.LZMADecompressor(lzma.FORMAT_XZ)
             try:
-                yield reader.decompress(data, chunk_bytes)
+                yield reader.decompress(data, _TEXT_BYTES)
                 while not (reader.needs_input or reader.eof):
-                    yield reader.decompress(b"", chunk_bytes)
+                    yield reader.decompress(b"", _TEXT_BYTES)
             except lzma.LZMAError as error:
                 raise DamagedError(f"the compressed text is damaged: {error}") from error
             data = reader.unused_data
@@ -128,10 +145,10 @@ def _unxz(file: BinaryIO, chunk_bytes: int) -> Iterator[bytes]:
         raise DamagedError("the compressed text ends early")
 
 
-def _unzstandard(file: BinaryIO, chunk_bytes: int) -> Iterator[bytes]:
+def _unzstandard(file: BinaryIO) -> Iterator[bytes]:
     try:
         with pa.CompressedInputStream(pa.PythonFile(file, mode="r"), "zstd") as texts:
-            while text := texts.read(chunk_bytes):
+            while text := texts.read(_TEXT_BYTES):
                 yield text
     except (pa.ArrowException, OSError) as error:
         raise DamagedError(f"the compressed text is damaged or ends early: {error}") from error

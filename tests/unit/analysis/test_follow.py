@@ -104,7 +104,7 @@ def test_what_of_a_log_cannot_be_read_is_remembered(spark: SparkSession, logs: P
     assert follower.unreadable == [f"{tmp_path / 'state-change.log.3'}: No such file or directory"]
     damaged = Follower(spark, [tmp_path], out, reading=AS_WRITTEN).damaged
     assert {Path(each["source"]).name: (each["error"], each["replaced"]) for each in damaged} == {
-        torn.name: ("the compressed text ends early", 0),
+        torn.name: ("the compressed text ends early; nothing was read after line 3", 0),
         odd.name: (None, 2),
     }
 

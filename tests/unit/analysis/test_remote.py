@@ -12,7 +12,6 @@ import cramjam
 import pytest
 from pyspark.sql import SparkSession
 
-from barnabas.analysis.reading.files.encodings import DamagedError
 from barnabas.analysis.remote import Form, form_of, looked_up
 from barnabas.analysis.scan import events, save_events, write_events
 from barnabas.analysis.sources import NothingToReadError, find
@@ -22,6 +21,10 @@ pytestmark = pytest.mark.spark
 ENTRY = "[2026-11-21 03:12:00,000] INFO [KafkaServer id=1] started (kafka.server.KafkaServer)\n"
 JOURNAL = (
     f"__CURSOR=s=1\n__REALTIME_TIMESTAMP=1\n_HOSTNAME=kafka-2\n_SYSTEMD_UNIT=kafka.service\nMESSAGE={ENTRY}\n"
+).encode()
+LONG = "".join(
+    f"[2026-11-21 03:{n // 60:02}:{n % 60:02},000] INFO [KafkaServer id=1] started {n * 7919} (kafka.x)\n"
+    for n in range(3_600)
 ).encode()
 JSON = b"""\
 [ {
@@ -43,6 +46,12 @@ METADATA = Path(__file__).parents[2] / "data" / "kraft-4.0" / "__cluster_metadat
 
 def zstd(content: bytes) -> bytes:
     return bytes(cramjam.zstd.compress(content))
+
+
+def flipped(content: bytes) -> bytes:
+    """The content with a few other bytes in its middle."""
+    middle = len(content) // 2
+    return content[:middle] + bytes(32) + content[middle + 32 :]
 
 
 def names(paths: tuple[str, ...]) -> list[str]:
@@ -91,17 +100,32 @@ def test_encoded_files_are_read_as_local_ones(spark: SparkSession, tmp_path: Pat
         tmp_path / "broker-2",
         server_log=plain, server_log_1_gz=gzip.compress(plain), server_log_3_gz=gzip.compress(JSON),
         server_log_2_zst=zstd(plain), server_log_4_xz=packed, server_log_5=packed[:-9],
-        server_log_6=gzip.compress(plain * 2), journal=JOURNAL, json=JSON, journal_zst=zstd(JOURNAL),
+        server_log_6=gzip.compress(plain * 2), server_log_7_gz=gzip.compress(LONG)[:-2_000],
+        server_log_8_gz=flipped(gzip.compress(LONG)), server_log_9_zst=zstd(LONG)[:-2_000],
+        server_log_10_gz=plain, server_log_11_zst=gzip.compress(plain), journal=JOURNAL,
+        server_log_12_gzip=gzip.compress(LONG)[:-2_000], server_log_13_zstd=zstd(LONG)[:-2_000],
+        json=JSON, journal_zst=zstd(JOURNAL),
     )  # fmt: skip
     found = looked_up(spark, find([tmp_path.as_uri()]))
-    assert names(found.lines) == ["server.log", "server.log.1.gz", "server.log.2.zst"]
+    assert names(found.lines) == ["server.log"]
     here = write_events(spark, find([tmp_path]), tmp_path / "here")
     there = write_events(spark, found, tmp_path / "there")
     counted = {
         row["source"].rpartition("/")[2]: (row["broker"], row["entries"], row["understood"], row["error"])
         for row in here
     }
-    assert counted["server.log.5"][3] == "the compressed text ends early"
+    assert counted["server.log.5"][3] == "the compressed text ends early; nothing was read after line 3"
+    for name, error in (
+        ("server.log.7.gz", "the compressed text ends early; nothing was read after line "),
+        ("server.log.8.gz", "the compressed text is damaged: "),
+        ("server.log.9.zst", "the compressed text is damaged or ends early: "),
+        ("server.log.12.gzip", "the compressed text ends early; nothing was read after line "),
+        ("server.log.13.zstd", "the compressed text is damaged or ends early: "),
+    ):
+        _, entries, _, said = counted[name]
+        assert said.startswith(error)
+        assert entries > 400, name
+    assert counted["server.log.10.gz"] == counted["server.log.11.zst"] == (2, 1, 1, None)
     assert [counted[name][1] for name in ("json", "journal", "server.log.3.gz")] == [2, 1, 2]
     assert counted == {
         row["source"].rpartition("/")[2]: (row["broker"], row["entries"], row["understood"], row["error"])
@@ -146,33 +170,13 @@ def test_a_remote_metadata_log_is_one_source_however_many_nodes_have_it(
     assert same[0] == same[1]
 
 
-def test_files_that_spark_would_fail_to_read_are_named(spark: SparkSession, tmp_path: Path) -> None:
-    write(tmp_path, server_log_1_gz=ENTRY.encode(), server_log=ENTRY.encode())
-    found = looked_up(spark, find([tmp_path.as_uri()]))
-    (reason,) = found.closed
-    assert reason.endswith("server.log.1.gz: its name says that it is gzip, and its first bytes do not")
-    assert names(found.lines) == ["server.log"]
-
-
-def test_a_remote_folder_of_which_nothing_can_be_read_is_refused_with_the_reason(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    write(tmp_path, server_log_1_gz=ENTRY.encode())
-    with pytest.raises(
-        NothingToReadError, match=r"nothing to read: file:.*server\.log\.1\.gz: its name says"
-    ):
-        looked_up(spark, find([tmp_path.as_uri()]))
-
-
 def test_the_form_of_a_file_follows_from_its_first_bytes_and_what_spark_decodes() -> None:
     assert form_of("x/server.log", ENTRY.encode()) is Form.LINES
-    assert form_of("x/server.log.gz", b"") is Form.LINES
-    assert form_of("x/server.log.gz", gzip.compress(ENTRY.encode())) is Form.LINES
-    assert form_of("x/server.log.gz", gzip.compress(JSON)) is Form.WHOLE
+    assert form_of("x/server.log.gz", b"") is Form.WHOLE
+    assert form_of("x/server.log.gz", gzip.compress(ENTRY.encode())) is Form.WHOLE
     assert form_of("x/server.log", gzip.compress(ENTRY.encode())) is Form.WHOLE
     assert form_of("x/server.log", JOURNAL) is Form.WHOLE
-    with pytest.raises(DamagedError, match="its name says that it is zstd"):
-        form_of("x/server.log.zst", ENTRY.encode())
+    assert form_of("x/server.log.zst", ENTRY.encode()) is Form.WHOLE
 
 
 def test_a_remote_folder_without_logs_is_refused(spark: SparkSession, tmp_path: Path) -> None:

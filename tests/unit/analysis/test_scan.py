@@ -107,7 +107,10 @@ def test_a_table_is_written_with_a_row_of_files_for_each_split(
     assert not (folder / "_temporary").exists()
     assert [tally["error"] for tally in tallies].count(None) == len(tallies) - 1
     torn = tallies[-1]
-    assert (torn["error"], torn["broker"]) == ("the compressed text ends early", None)
+    assert (torn["error"], torn["broker"]) == (
+        "the compressed text ends early; nothing was read after line 3",
+        None,
+    )
     assert sum(tally["entries"] for tally in tallies) == written.count()
     assert sum(tally["replaced"] for tally in tallies) == 1
     # A former table goes, files without an entry give one with no rows.

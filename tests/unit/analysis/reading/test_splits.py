@@ -65,7 +65,9 @@ def test_a_compressed_file_is_read_in_blocks_too(file: Path, text: bytes, block:
 
 
 @pytest.mark.parametrize("damage", [slice(0, -12), slice(0, 200)], ids=["end", "middle"])
-def test_of_a_torn_compressed_file_the_readable_part_is_given_out(tmp_path: Path, damage: slice) -> None:
+def test_of_a_torn_compressed_file_the_whole_lines_before_the_end_are_given_out(
+    tmp_path: Path, damage: slice
+) -> None:
     text = b"".join(f"[2026-11-21 03:12:45,{n:03}] INFO {n * 7919} (x.y)\n".encode() for n in range(900))
     path = tmp_path / "a.log.gz"
     path.write_bytes(gzip.compress(text)[damage])
@@ -73,6 +75,7 @@ def test_of_a_torn_compressed_file_the_readable_part_is_given_out(tmp_path: Path
     with pytest.raises(DamagedError, match="ends early"):
         read.extend(blocks(Split(str(path), 0, 0), 100))
     assert text.startswith(b"".join(read))
+    assert b"".join(read)[-1:] == b"\n"
 
 
 def test_damaged_compressed_text_is_reported(tmp_path: Path) -> None:

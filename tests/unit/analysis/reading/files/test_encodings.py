@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import lzma
+import random
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +17,10 @@ from barnabas.analysis.reading.files import encodings
 from barnabas.analysis.reading.files.encodings import DamagedError, decoded, encoding_of, is_encoded
 
 TEXT = b"".join(f"[2026-11-21 03:12:45,{n:03}] INFO {n * 7919} (x.y)\n".encode() for n in range(900))
+NOISE = random.Random(1).randbytes(200_000).hex().encode()
+BLOCK = 128 * 1024
+"""The most text in a block of zstd, of which nothing can be read if it is not whole."""
+
 COMPRESSED: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
     "xz": lzma.compress,
@@ -34,12 +39,26 @@ def test_a_compressed_file_may_consist_of_several(name: str, chunk: int) -> None
     assert read(compress(TEXT[:777]) + compress(TEXT[777:]), chunk) == TEXT
 
 
+@pytest.mark.parametrize("chunk", [100, 10**6])
 @pytest.mark.parametrize("name", COMPRESSED)
-def test_of_a_torn_compressed_file_the_readable_part_is_read(name: str) -> None:
+def test_of_a_torn_compressed_file_the_readable_part_is_read(name: str, chunk: int) -> None:
     found: list[bytes] = []
     with pytest.raises(DamagedError, match="ends early"):
-        found.extend(decoded(io.BytesIO(COMPRESSED[name](TEXT)[:-20]), 100))
-    assert TEXT.startswith(b"".join(found))
+        found.extend(decoded(io.BytesIO(COMPRESSED[name](NOISE)[:-20]), chunk))
+    read = b"".join(found)
+    assert NOISE.startswith(read)
+    assert len(read) >= len(NOISE) - BLOCK
+
+
+@pytest.mark.parametrize("name", ["gzip", "xz"])
+def test_of_a_damaged_compressed_file_what_is_before_the_damage_is_read(name: str) -> None:
+    data = bytearray(COMPRESSED[name](NOISE))
+    data[len(data) // 2 : len(data) // 2 + 64] = bytes(64)
+    found: list[bytes] = []
+    with pytest.raises(DamagedError, match="damaged"):
+        found.extend(decoded(io.BytesIO(data), 10**6))
+    sure = len(NOISE) // 2 - BLOCK
+    assert b"".join(found)[:sure] == NOISE[:sure]
 
 
 @pytest.mark.parametrize("first", [b"\x1f\x8bnonsense", b"\xfd7zXZ\0nonsense", b"\x28\xb5\x2f\xfdnonsense"])
