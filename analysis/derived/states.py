@@ -99,22 +99,35 @@ def _deduplicated(lines: DataFrame) -> DataFrame:
 def _with_epochs(lines: DataFrame) -> DataFrame:
     """Add the leader epoch to the ISR changes in server.log, whose lines lack it.
 
-    A leader changes the ISR in the leader epoch of the state before. If no line gives that epoch, it stays
-    unknown.
+    A leader changes the ISR in the leader epoch of the state before, and in that in which it last said that it
+    leads. If lines are missing the later one of these is right. If no line gives it, it stays unknown.
     """
-    order = Window.partitionBy(*LIFE).orderBy(sf.col("version").asc_nulls_first(), "first_logged")
+    by_version = Window.partitionBy(*LIFE).orderBy(sf.col("version").asc_nulls_first(), "first_logged")
+    by_time = Window.partitionBy(*LIFE).orderBy("first_logged")
     # If a partition's leader epochs are known, lines without one add nothing.
-    epochs = order.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
-    any_epoch = sf.max("leader_epoch").over(epochs).isNotNull()
-    known = sf.when(sf.col("leader_epoch").isNotNull(), sf.struct("leader_epoch", "leader"))
-    before = sf.last(known, ignorenulls=True).over(order)
-    own = (sf.col("before.leader") == sf.col("leader")) & sf.col("is_own")
+    whole = by_version.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    any_epoch = sf.max("leader_epoch").over(whole).isNotNull()
+    state = sf.struct("leader_epoch", "leader")
+    known = sf.when(sf.col("leader_epoch").isNotNull() & sf.col("version").isNotNull(), state)
+    started = sf.when(sf.col("led_at").isNotNull(), state)
+    epoch = sf.greatest(
+        *(
+            sf.when(sf.col(f"{each}.leader") == sf.col("leader"), sf.col(f"{each}.leader_epoch"))
+            for each in ("before", "started")
+        )
+    )
     return (
-        lines.withColumns({"before": before, "any_epoch": any_epoch})
-        .withColumn("leader_epoch", sf.coalesce("leader_epoch", sf.when(own, sf.col("before.leader_epoch"))))
+        lines.withColumns(
+            {
+                "before": sf.last(known, ignorenulls=True).over(by_version),
+                "any_epoch": any_epoch,
+                "started": sf.last(started, ignorenulls=True).over(by_time),
+            }
+        )
+        .withColumn("leader_epoch", sf.coalesce("leader_epoch", sf.when(sf.col("is_own"), epoch)))
         .where("leader_epoch is not null or not (is_own or any_epoch)")
         .withColumn("moment", sf.when(sf.col("leader_epoch").isNull(), sf.col("moment")))
-        .drop("before", "is_own", "any_epoch")
+        .drop("before", "started", "is_own", "any_epoch")
     )
 
 

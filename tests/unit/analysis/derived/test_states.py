@@ -35,6 +35,40 @@ def test_a_line_in_two_files_changes_nothing(story: Mapping[str, DataFrame]) -> 
     assert sorted(map(str, twice.collect())) == sorted(map(str, story["states"].collect()))
 
 
+def test_a_leader_changes_the_isr_in_the_leader_epoch_in_which_it_last_said_that_it_leads(
+    read: Callable[..., DataFrame],
+) -> None:
+    def own(second: int, epoch: int) -> str:
+        return (
+            f"[2026-11-26 00:00:{second:02},000] INFO [Broker id=2] Leader a-0 starts at leader epoch {epoch} "
+            "from offset 5 with high watermark 5 ISR [2] addingReplicas [] removingReplicas []. "
+            "Previous leader epoch was 0. (state.change.logger)\n"
+        )
+
+    def updated(second: int, version: int, isr: str) -> str:
+        return (
+            f"[2026-11-26 00:00:{second:02},000] INFO [Partition a-0 broker=2] ISR updated to {isr} and "
+            f"version updated to [{version}] (kafka.cluster.Partition)\n"
+        )
+
+    decided = (
+        "[2026-11-26 00:00:01,000] INFO [Controller id=1 epoch=1] Changed partition a-0 from "
+        "OfflinePartition to OnlinePartition with state LeaderAndIsr(leader=2, leaderEpoch=4, isr=List(2), zkVersion=5) "
+        "(state.change.logger)\n"
+    )
+    # No decision of epochs 5 and 7 is at hand, so only the leader's own lines say when they began.
+    server = updated(2, 6, "2,3") + updated(4, 8, "2,3") + updated(6, 9, "2") + updated(8, 11, "2,3")
+    events = read(decided + own(3, 5) + own(7, 7), server)
+    rows = states(events, lives(events)).where("version is not null").orderBy("version").collect()
+    assert [(row["version"], row["leader_epoch"]) for row in rows] == [
+        (5, 4),
+        (6, 4),
+        (8, 5),
+        (9, 5),
+        (11, 7),
+    ]
+
+
 def test_up_to_1_0_decisions_without_epoch_stand_where_nothing_else_does(
     read: Callable[..., DataFrame],
 ) -> None:
