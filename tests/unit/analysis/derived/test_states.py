@@ -53,8 +53,8 @@ def test_a_leader_changes_the_isr_in_the_leader_epoch_in_which_it_last_said_that
 
     decided = (
         "[2026-11-26 00:00:01,000] INFO [Controller id=1 epoch=1] Changed partition a-0 from "
-        "OfflinePartition to OnlinePartition with state LeaderAndIsr(leader=2, leaderEpoch=4, isr=List(2), zkVersion=5) "
-        "(state.change.logger)\n"
+        "OfflinePartition to OnlinePartition with state LeaderAndIsr(leader=2, leaderEpoch=4, isr=List(2), "
+        "zkVersion=5) (state.change.logger)\n"
     )
     # No decision of epochs 5 and 7 is at hand, so only the leader's own lines say when they began.
     server = updated(2, 6, "2,3") + updated(4, 8, "2,3") + updated(6, 9, "2") + updated(8, 11, "2,3")
