@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from barnabas.analysis.story.brokers import Absence, begin_of, failed_directory, known_end
 from barnabas.analysis.story.causes import ORDERLY, Cause
-from barnabas.analysis.story.certainty import earliest, latest, moment
+from barnabas.analysis.story.certainty import Bound, Fact, earliest, latest, moment
 from barnabas.analysis.story.intervals import Intervals
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
 from barnabas.analysis.story.partitions import Outage
@@ -46,6 +46,17 @@ def shown_by(outage: Outage, observed: Observed) -> list[BrokerLine]:
         return [gone]
     line = outage.end.lines[0]
     return [gone, gone._replace(time=back, kind=Kind.LEADER_AND_ISR_SENDING, line=line)]
+
+
+def bounded_notices(found: Iterable[Absence], outages: Iterable[Outage]) -> list[Absence]:
+    """Bound the notices that only brokers' lines show, which are later than the controller's."""
+    late = {line for each in outages if each.is_late for line in each.begin.lines}
+    return [
+        replace(each, noticed=Bound(None, each.noticed.value, each.noticed.lines))
+        if isinstance(each.noticed, Fact) and late.issuperset(each.noticed.lines)
+        else each
+        for each in found
+    ]
 
 
 class Charging:

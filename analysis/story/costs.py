@@ -40,6 +40,7 @@ class Cost:
         times: How often they had no leader, in total.
         reason: The line about the log directory because of which a broker that stayed did not lead them; None
             if a broker left, or no line shows why.
+        refusals: The lines of brokers that were elected meanwhile that they do not lead, by time.
     """
 
     partitions: tuple[str, ...]
@@ -51,6 +52,7 @@ class Cost:
     lines: Lines
     times: int = 1
     reason: BrokerLine | Refusal | None = None
+    refusals: tuple[Refusal, ...] = ()
 
 
 def costs_of(outages: Iterable[tuple[int | None, Outage]]) -> tuple[Cost, ...]:
@@ -90,7 +92,12 @@ def _cost(ending: Ending, outages: Sequence[Outage]) -> Cost:
         begin=min(begins, default=None),
         lines=tuple(dict.fromkeys((*outages[worst].lines, *durations[worst].lines))),
         times=len(outages),
+        refusals=tuple(sorted({refusal for each in outages for refusal in each.refusals}, key=_time)),
     )
+
+
+def _time(refusal: Refusal) -> datetime:
+    return refusal.time
 
 
 def _together(durations: Sequence[Duration]) -> Duration:

@@ -19,7 +19,7 @@ from barnabas.analysis.story.additions import (
 from barnabas.analysis.story.brokers import absences, failed_directory
 from barnabas.analysis.story.causes import ORDERLY
 from barnabas.analysis.story.certainty import latest
-from barnabas.analysis.story.charges import Charging, refined, shown_by
+from barnabas.analysis.story.charges import Charging, bounded_notices, refined, shown_by
 from barnabas.analysis.story.clusters import Beginning, beginnings
 from barnabas.analysis.story.controllers import vacancies
 from barnabas.analysis.story.costs import costs_of, least
@@ -38,9 +38,10 @@ from barnabas.analysis.story.troubles import troubles_of
 def incidents(observed: Observed) -> list[Incident]:
     """Return the incidents, those that are proven and worst first."""
     stories = histories(observed)
-    shown = [line for story in stories for outage in story.outages for line in shown_by(outage, observed)]
+    lost = [outage for story in stories for outage in story.outages]
+    shown = [line for outage in lost for line in shown_by(outage, observed)]
     seen = replace(observed, brokers=(*observed.brokers, *shown))
-    found = with_controllers(absences(seen), observed.controllers)
+    found = with_controllers(bounded_notices(absences(seen), lost), observed.controllers)
     gone = departed(found)
     stories = [without_dead_leaders(with_restarts(story, gone), gone) for story in stories]
     charging = Charging(found)

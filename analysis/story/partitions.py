@@ -46,6 +46,7 @@ class Outage:
         led_at: When the lost leader logged that it leads in its last leader epoch; None if no line shows it.
         elected: When a controller logged that it elected the lost leader; None if no line shows it. Until
             then another one led, or nobody.
+        refusals: The lines of brokers that were elected meanwhile that they do not lead, by leader epoch.
     """
 
     life: Life
@@ -62,6 +63,7 @@ class Outage:
     refusal: Refusal | None = None
     led_at: datetime | None = None
     elected: datetime | None = None
+    refusals: tuple[Refusal, ...] = ()
 
 
 class Gap(NamedTuple):
@@ -285,6 +287,7 @@ def _without(
     shown: datetime | None, end: Instant, leader_after: int | None,
 ) -> Outage:  # fmt: skip
     """Return the outage of which the leadership at ``index``, without a leader, is the last one known."""
+    last = index
     while index and found[index - 1].leader == NO_LEADER and _jump(found[index - 1], found[index]) == 1:
         index -= 1
     none, before = found[index], found[index - 1] if index else None
@@ -298,11 +301,12 @@ def _without(
         # The leader that was elected could not lead.
         for mark in _within(marks, before.since, none.since)[:1]:
             begin, lines = moment(None, mark.time, (mark.line,), ""), (*lines, mark.line)
-    refusal = none.refusal if none.was_online and not none.was_offline else None
+    refusal = none.refusal if _is_moved(before, none) else None
     if refusal is not None:
         # The leader before was there, and led until it learned that another broker was elected.
-        lost, last = refusal.broker, found[index + 1].since if index + 1 < len(found) else none.since
-        begin = moment(none.since, max(last, none.since), (none.line,), "")
+        lost, next_at = refusal.broker, found[index + 1].since if index + 1 < len(found) else none.since
+        begin = moment(none.decided, max(next_at, none.since), (none.line,), "")
+    refusals = [each.refusal for each in found[index : last + 1]]
     is_late = none.decided is None
     unseen = before.since if before is not None and (_jump(before, none) or 0) > 1 else None
     return Outage(
@@ -310,7 +314,18 @@ def _without(
         lines=(*lines, *end.lines), unseen=unseen, refusal=refusal,
         led_at=before.led_at if before is not None and before.leader == lost and unseen is None else None,
         elected=_elected(found, index - 1) if index and found[index - 1].leader == lost else None,
+        refusals=tuple(each for each in refusals if each is not None and each is not refusal),
     )  # fmt: skip
+
+
+def _is_moved(before: Leadership | None, after: Leadership) -> bool:
+    """Return whether the leader before was there when another one was elected.
+
+    A controller says so. Without its line the ISR does: a controller removes a leader that is not there.
+    """
+    if after.decided is not None:
+        return after.was_online and not after.was_offline
+    return before is not None and _jump(before, after) == 1 and before.leader in (after.isr or ())
 
 
 def _elected(found: Sequence[Leadership], index: int) -> datetime | None:

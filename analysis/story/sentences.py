@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import date, datetime
 from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.brokers import Absence
 from barnabas.analysis.story.causes import Cause
-from barnabas.analysis.story.certainty import Bound, Fact, Lines, Unknown, earliest
+from barnabas.analysis.story.certainty import Bound, Fact, Lines, Unknown, earliest, latest
 from barnabas.analysis.story.controllers import ControllerChange, Vacancy
 from barnabas.analysis.story.costs import Cost, Ending
 from barnabas.analysis.story.departures import are_overlapping
@@ -22,6 +22,8 @@ from barnabas.analysis.story.words import Rounding, at, clock, duration, lasted
 
 _NAMED = 4
 """The most partitions that a sentence names; it counts the rest."""
+
+_OFFLINE_DIR = "because its replica's log directory was offline"
 
 _STEPS = 6
 """The most ISRs that a sentence tells."""
@@ -65,7 +67,7 @@ def details(incident: Incident, day: date | None = None) -> list[Sentence]:
             for each in incident.absences
         )
     for absence in incident.absences:
-        if isinstance(absence.noticed, Fact) and not _is_before_its_end(absence):
+        if not isinstance(absence.noticed, Unknown) and not _is_before_its_end(absence):
             who = _node(absence.broker, only).lower()
             text = f"The cluster noticed the loss of {who} {at(absence.noticed, day)}."
             found.append(Sentence(text, absence.noticed.lines))
@@ -84,6 +86,7 @@ def details(incident: Incident, day: date | None = None) -> list[Sentence]:
                 text = text[0].upper() + text[1:]
             proof = () if cost.reason is None else (cost.reason.line,)
             found.append(Sentence(f"{text}.", (*proof, *cost.lines)))
+    found.extend(_refused_meanwhile(incident.costs, day))
     shortage = incident.shortage
     if shortage is not None and incident.kind is not IncidentKind.UNDER_REPLICATED:
         found.append(Sentence(f"In sync: {_short(shortage)}.", _of_shortage(shortage)))
@@ -137,7 +140,7 @@ def _vacancy(vacancy: Vacancy, day: date | None, only: Collection[int]) -> str:
 
 def _is_before_its_end(absence: Absence) -> bool:
     """Return whether the controller dealt with the broker while it ran, as it does with one that stops."""
-    gone, noticed = earliest(absence.gone), earliest(absence.noticed)
+    gone, noticed = earliest(absence.gone), latest(absence.noticed)
     return absence.noticed == absence.gone or (gone is not None and noticed is not None and noticed < gone)
 
 
@@ -268,7 +271,23 @@ def _failed_directory(line: BrokerLine, day: date | None) -> str:
 
 def _refused(refusal: Refusal, day: date | None) -> str:
     when = at(Fact(refusal.time), day)
-    return f"broker {refusal.broker} refused to lead {when} because its replica's log directory was offline"
+    return f"broker {refusal.broker} refused to lead {when} {_OFFLINE_DIR}"
+
+
+def _refused_meanwhile(costs: Iterable[Cost], day: date | None) -> Iterator[Sentence]:
+    """Generate for each broker that was elected and refused to lead a sentence with its partitions."""
+    by_broker: dict[int, list[Refusal]] = {}
+    for cost in costs:
+        for each in cost.refusals:
+            by_broker.setdefault(each.broker, []).append(each)
+    for broker, own in sorted(by_broker.items()):
+        first = min(own, key=lambda each: each.time)
+        names = _names(sorted({f"{each.topic}-{each.partition}" for each in own}))
+        text = (
+            f"Broker {broker}, which was elected meanwhile, refused to lead {at(Fact(first.time), day)} "
+            f"{_OFFLINE_DIR}: {names}."
+        )
+        yield Sentence(text, (first.line,))
 
 
 def _left(absence: Absence, day: date | None, only: Collection[int]) -> str:
