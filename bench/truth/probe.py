@@ -37,7 +37,7 @@ class Answer(NamedTuple):
 
 
 Answers = dict[tuple[int, str], list[Answer]]
-"""The answers by broker and partition; of equal ones in a row, the first and the last."""
+"""The answers by broker and partition; of equal ones in a row, the first two and the last."""
 
 
 @dataclass(slots=True)
@@ -96,8 +96,9 @@ class Probe:
                 name = f"{topic}-{number}"
                 answers = self.answers.setdefault((broker, name), [])
                 is_led = name in led
-                # The first and the last of a row of equal answers bound each change.
-                if [each.led for each in answers[-2:]] == [is_led, is_led]:
+                # The first and the last of a row of equal answers bound each change. The first one may be
+                # to a question of before the change, and then the second one proves it.
+                if [each.led for each in answers[-3:]] == [is_led] * 3:
                     answers.pop()
                 answers.append(Answer(sent, received, is_led))
 

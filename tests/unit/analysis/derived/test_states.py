@@ -40,8 +40,8 @@ def test_a_leader_changes_the_isr_in_the_leader_epoch_in_which_it_last_said_that
 ) -> None:
     def own(second: int, epoch: int) -> str:
         return (
-            f"[2026-11-26 00:00:{second:02},000] INFO [Broker id=2] Leader a-0 starts at leader epoch {epoch} "
-            "from offset 5 with high watermark 5 ISR [2] addingReplicas [] removingReplicas []. "
+            f"[2026-11-26 00:00:{second:02},000] INFO [Broker id=2] Leader a-0 starts at leader epoch "
+            f"{epoch} from offset 5 with high watermark 5 ISR [2] addingReplicas [] removingReplicas []. "
             "Previous leader epoch was 0. (state.change.logger)\n"
         )
 

@@ -26,8 +26,8 @@ def test_partitions_without_an_error_are_led() -> None:
     assert decoded(answered([6, 0, 5])[4:]) == {"a-1"}
 
 
-def test_the_first_and_the_last_of_equal_answers_are_kept() -> None:
-    script = [[0], [0], [0], [6], [6]]
+def test_the_first_two_and_the_last_of_equal_answers_are_kept() -> None:
+    script = [[0]] * 5 + [[6]] * 5
     done = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as server:
 
@@ -46,6 +46,7 @@ def test_the_first_and_the_last_of_equal_answers_are_kept() -> None:
             assert done.wait(30)
         thread.join()
     answers = probe.answers[1, "a-0"]
-    assert [each.led for each in answers] == [True, True, False, False]
+    assert [each.led for each in answers] == [True] * 3 + [False] * 3
     assert all(each.sent <= each.received for each in answers)
     assert answers[0].received < answers[1].sent
+    assert answers[1].received < answers[2].sent
