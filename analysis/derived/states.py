@@ -99,8 +99,8 @@ def _deduplicated(lines: DataFrame) -> DataFrame:
 def _with_epochs(lines: DataFrame) -> DataFrame:
     """Add the leader epoch to the ISR changes in server.log, whose lines lack it.
 
-    A leader changes the ISR in the leader epoch of the state before, and in that in which it last said that it
-    leads. If lines are missing the later one of these is right. If no line gives it, it stays unknown.
+    A leader changes the ISR in the leader epoch of the state before, and in that in which it last said that
+    it leads. If lines are missing, the later one of these is right. If no line gives it, it stays unknown.
     """
     by_version = Window.partitionBy(*LIFE).orderBy(sf.col("version").asc_nulls_first(), "first_logged")
     by_time = Window.partitionBy(*LIFE).orderBy("first_logged")
