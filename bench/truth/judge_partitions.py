@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
 from barnabas.analysis.story.costs import Cost, Ending
 from barnabas.analysis.story.incident import Incident, IncidentKind
+from barnabas.analysis.story.observed import BrokerLine, Refusal
 from barnabas.analysis.story.partitions import Gap
 from barnabas.analysis.story.shortages import Shortage
 from barnabas.bench.truth.bounds import ROUNDING, WRITTEN, holds, is_within, lasted, late, said
@@ -108,11 +109,9 @@ def _fits(cost: Cost, true: Leaderless, truth: Truth, *, is_known: bool) -> bool
 def causes(incident: Incident, truth: Truth) -> Iterator[str]:
     """Judge why partitions are claimed to have lost their leaders, where no broker is named that left."""
     if incident.kind is IncidentKind.NO_LEADER:
-        claimed = {line.subject for line in incident.failures} | {each.broker for each in incident.refusals}
         known = [_of_cost(cost, name, incident, truth) for cost in incident.costs for name in cost.partitions]
-        names = sorted({of[0].partition for of in known if of and not _is_explained(of, claimed, truth)})
-        if names:
-            yield f"no cause is named why {', '.join(names)} had no leader"
+        for cost in incident.costs:
+            yield from _reason(cost, incident, truth)
         begins = [each.begin.low for of in known for each in of]
         if begins and incident.since < min(begins) - ROUNDING:
             since = incident.since
@@ -136,6 +135,26 @@ def causes(incident: Incident, truth: Truth) -> Iterator[str]:
             yield f"broker {refusal.broker} is claimed to have refused {name}; truly {truth.disks}"
 
 
+def _reason(cost: Cost, incident: Incident, truth: Truth) -> Iterator[str]:
+    """Judge the reason of one cost: the log directory of a broker that is named, or none."""
+    named = None if cost.reason is None else _broker(cost.reason)
+    losses = {name: _of_cost(cost, name, incident, truth) for name in cost.partitions}
+    wrong = sorted(
+        name
+        for name, lost in losses.items()
+        if lost and not any(_is_explained(each, named, truth) for each in lost)
+    )
+    if wrong and named is None:
+        yield f"no cause is named why {', '.join(wrong)} had no leader"
+    elif wrong:
+        names = ", ".join(wrong)
+        yield f"broker {named} is named as the cause why {names} had no leader; truly {truth.disks}"
+
+
+def _broker(reason: BrokerLine | Refusal) -> int | None:
+    return reason.broker if isinstance(reason, Refusal) else reason.subject
+
+
 def _of_cost(cost: Cost, name: str, incident: Incident, truth: Truth) -> list[Leaderless]:
     """Return the times without a leader of a partition that a cost may be about."""
     return [
@@ -148,12 +167,11 @@ def _of_cost(cost: Cost, name: str, incident: Incident, truth: Truth) -> list[Le
     ]
 
 
-def _is_explained(lost: Sequence[Leaderless], claimed: Collection[int | None], truth: Truth) -> bool:
-    """Return whether a log directory that is named, or no known cause, took one of several leaders."""
-    return any(
-        (each.leader_before in claimed and _is_dark(each, truth)) or not _has_cause(each, truth)
-        for each in lost
-    )
+def _is_explained(lost: Leaderless, named: int | None, truth: Truth) -> bool:
+    """Return whether the named broker's log directory took a leader, or none is named and none is known."""
+    if named is None:
+        return not _has_cause(lost, truth)
+    return lost.leader_before == named and _is_dark(lost, truth)
 
 
 def _has_cause(lost: Leaderless, truth: Truth) -> bool:
