@@ -260,10 +260,10 @@ def _analyze(
 
     def find(troubles: Sequence[str]) -> Document:
         with progress(spark.sparkContext, _FINDING):
-            if isinstance(out.folder, str):
-                return gather(derive(spark, out.folder), troubles, str(reading.zone), reading.min_insync)
-            with in_tasks(spark, out.folder / _ASIDE):
-                return gather(derive_here(out.folder), troubles, str(reading.zone), reading.min_insync)
+            if isinstance(out, LocalOutput):
+                with in_tasks(spark, out.folder / _ASIDE):
+                    return gather(derive_here(out.folder), troubles, str(reading.zone), reading.min_insync)
+            return gather(derive(spark, str(out.folder)), troubles, str(reading.zone), reading.min_insync)
 
     return _report(sources, out, tallies, find, lambda document: out.write_report(spark, document, form))
 
