@@ -27,7 +27,7 @@ _NEW = ("NewPartition", "New")
 _ONLINE = ("OnlinePartition", "Online")
 _MARK = (
     *LIFE, "controller_epoch", "time", "leader_epoch", "leader", "down", "was_down", "failed", "newborn",
-    "reason",
+    "reason", "by_controller",
 )  # fmt: skip
 
 
@@ -38,8 +38,10 @@ def unavailability(
 
     An outage begins before it is noticed: the controller learns of a dead leader when its ZooKeeper session
     expires. ``leader_last_logged`` is the last line in the dead leader's own log, so the leader was alive
-    until then. A partition that has no leader because its topic is being deleted does not count, nor does a
-    state without a leader after which leader epochs are missing: when it ended is unknown.
+    until then. It is null if only brokers' lines show the outage, which may be much later: a broker of KRaft
+    logs it when it has started again. A partition that has no leader because its topic is being deleted does
+    not count, nor does a state without a leader after which leader epochs are missing: when it ended is
+    unknown.
 
     Columns: ``topic``, ``partition``, ``life``, ``since`` (when it was noticed: the first line about it, or
     the next election if there is no such line), ``until`` (the next leader was elected or the topic deleted;
@@ -85,6 +87,7 @@ def _marks(events: DataFrame, states: DataFrame, lives: DataFrame) -> DataFrame:
         failed.alias("failed"),
         (failed & (sf.col("from").isin(*_NEW) | is_kind(OtherKind.NEW_PARTITION_NOT_ALIVE))).alias("newborn"),
         sf.when(failed, sf.coalesce(sf.substring_index("trace", "\n", 1), "error")).alias("reason"),
+        sf.lit(col=True).alias("by_controller"),
     )  # fmt: skip
     decided = Window.partitionBy(*LIFE, "leader_epoch")
     from_brokers = (
@@ -99,6 +102,7 @@ def _marks(events: DataFrame, states: DataFrame, lives: DataFrame) -> DataFrame:
                 "failed": sf.lit(col=False),
                 "newborn": sf.lit(col=False),
                 "reason": sf.lit(None).cast("string"),
+                "by_controller": sf.lit(col=False),
             }
         )
     )
@@ -116,6 +120,7 @@ def _runs(marks: DataFrame) -> DataFrame:
             sf.min("time").alias("since"),
             sf.min("controller_epoch").alias("controller_epoch"),
             sf.min_by("leader_before", "time").alias("leader_before"),
+            sf.min_by("by_controller", "time").alias("by_controller"),
             sf.max(sf.when(sf.col("down"), sf.col("leader_epoch"))).alias("down_epoch"),
             sf.max_by(sf.when(sf.col("down"), sf.col("next_up")).otherwise(_itself()), "time").alias(
                 "next_up"
@@ -150,6 +155,7 @@ def _described(
     )
     return (
         with_last_words(outages, events, "leader_before", "since", "leader_last_logged")
+        .withColumn("leader_last_logged", sf.when(sf.col("by_controller"), sf.col("leader_last_logged")))
         .join(led.dropDuplicates(successor), successor, "left")
         .join(lives.select(*LIFE, "deleted"), list(LIFE), "left")
         .where(sf.coalesce(sf.col("since") < sf.col("deleted") - sf.lit(CLOCKS), sf.lit(col=True)))

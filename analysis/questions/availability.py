@@ -22,17 +22,18 @@ def partitions_without_leader(unavailability: DataFrame) -> DataFrame:
     An outage is counted from the line in which it was noticed to the line in which the next leader leads (or
     to its election, if its log is missing); ``at_most_ms`` counts from the last line of the dead leader.
     Without that line nothing shows how long the leader had been dead, except for a new partition, which had
-    no leader before.
+    no leader before. Without the next leader's line nothing shows when it led.
 
     Columns: ``topic``, ``partition``, ``outages``, ``lasting`` (whether one has not ended), ``total_ms``,
-    ``at_most_ms`` (null if the last line of a dead leader is missing), ``longest_ms``, ``first``, ``cause``
-    (of the longest). Ordered by ``total_ms``, the longest first.
+    ``at_most_ms`` (null if the last line of a dead leader, or the next leader's is missing), ``longest_ms``,
+    ``first``, ``cause`` (of the longest). Ordered by ``total_ms``, the longest first.
     """
     end = sf.coalesce("led_at", "until")
     noticed = sf.greatest(millis_between(sf.col("since"), end), sf.lit(0))
     newborn = sf.when(sf.col("cause") == NEVER_LED, sf.col("since"))
     begin = sf.least(sf.coalesce("leader_last_logged", newborn), "since")
-    is_bounded = sf.col("leader_last_logged").isNotNull() | newborn.isNotNull()
+    is_ended = sf.col("led_at").isNotNull() | sf.col("leader_after").isNull()
+    is_bounded = (sf.col("leader_last_logged").isNotNull() | newborn.isNotNull()) & is_ended
     return (
         unavailability.withColumns(
             {"noticed": noticed, "at_most": millis_between(begin, end), "is_bounded": is_bounded}

@@ -13,7 +13,7 @@ from barnabas.analysis.runtime.engine import Window, sf
 from barnabas.cluster.model.statechange import Kind
 
 _APART = timedelta(seconds=30)
-"""The time between two losses of one broker above which they count as two failovers."""
+"""The time between two losses of one broker above which they are two failovers, even without a return."""
 
 _SLACK = timedelta(seconds=5)
 """The longest time after a failover's last election within which its LeaderAndIsr requests are sent."""
@@ -70,7 +70,11 @@ def _losses(unavailability: DataFrame) -> DataFrame:
 
 def _stories(losses: DataFrame) -> DataFrame:
     order = Window.partitionBy("controller_epoch", "broker").orderBy("since")
-    begins = sf.col("since") > sf.lag("since").over(order) + sf.lit(_APART)
+    earlier = order.rowsBetween(Window.unboundedPreceding, -1)
+    led_again = sf.when(sf.col("leader_after") == sf.col("broker"), sf.coalesce("led_at", "until"))
+    before = sf.lag("since").over(order)
+    has_returned = sf.max(led_again).over(earlier).between(before, sf.col("since"))
+    begins = (sf.col("since") > before + sf.lit(_APART)) | sf.coalesce(has_returned, sf.lit(col=False))
     return losses.withColumn("begins", sf.coalesce(begins, sf.lit(col=False)).cast("int")).withColumn(
         "story", sf.sum("begins").over(order)
     )
@@ -90,7 +94,7 @@ def _gathered(lost: DataFrame) -> DataFrame:
     moved, waited = _moved(), sf.coalesce(sf.col("leader_after") == sf.col("broker"), sf.lit(col=False))
     led_at = sf.when(moved, sf.col("led_at"))
     return lost.groupBy(*_STORY).agg(
-        sf.max("leader_last_logged").alias("last_logged"),
+        sf.min_by("leader_last_logged", "since").alias("last_logged"),
         sf.min("since").alias("noticed"),
         sf.max(sf.when(moved, sf.col("until"))).alias("elected"),
         sf.max(led_at).alias("led"),

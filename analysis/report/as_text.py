@@ -233,7 +233,7 @@ def _failovers(document: Document) -> Iterator[str]:
     for row in document.answers["failovers"][:_TABLE_ROWS]:
         total, left = failover_total(row), departure(row, document.incidents)
         on = f"{row['noticed'].date()}  " if _is_of_days(document) else ""
-        yield f"  {on}{failover_headline(row, left)}{f': {total}' if total else ''}"
+        yield f"  {on}{failover_headline(row, left)}{f'; {total}' if total else ''}"
         if left is not None:
             yield from _evidence(left.lines)
         yield from _steps(failover_steps(row), row["noticed"])

@@ -20,7 +20,7 @@ _LEFT: Mapping[str, str] = {
     Cause.NOT_GRANTED: "stopped before all of its leaders were moved",
     Cause.DIED: "died",
     Cause.LOST_SESSION: "was given up by the cluster, although its process lived on",
-    Cause.UNKNOWN: "was lost; why is unknown",
+    Cause.UNKNOWN: "was lost (why is unknown)",
 }
 
 _MILLISECOND = timedelta(milliseconds=1)
@@ -96,8 +96,8 @@ def failover_headline(story: Row, left: Departure | None) -> str:
     partitions = count(story["partitions"], "partition")
     if left is None:
         return f"{partitions} lost broker {broker} as leader; no incident of this report tells why"
-    role = "the controller and " if left.was_controller else ""
-    return f"Broker {broker}, {role}leader of {partitions}, {_LEFT[left.cause]}"
+    role = ", the controller," if left.was_controller else ""
+    return f"Broker {broker}{role} {_LEFT[left.cause]}; {partitions} had no leader"
 
 
 def failover_total(story: Row) -> str:
@@ -120,7 +120,7 @@ def failover_steps(story: Row) -> list[Step]:
     controller, found = story["controller"], []
     if story["last_logged"] is not None:
         silent = f"the last line of broker {story['broker']} before the controller noticed"
-        last = f"broker {story['broker']} acted as controller for the last time"
+        last = f"the last line of broker {story['broker']} as controller"
         found.append(Step(story["last_logged"], silent if story["partitions"] else last))
     if story["controller_since"] is not None:
         found.append(
@@ -130,11 +130,14 @@ def failover_steps(story: Row) -> list[Step]:
             )
         )
     if story["partitions"]:
+        # Without a controller's line, that of a broker may be much later than the notice.
+        who = (
+            "the controller noticed"
+            if story["controller_epoch"] is not None
+            else "a broker's first line about it"
+        )
         found.append(
-            Step(
-                story["noticed"],
-                f"the controller noticed: {count(story['partitions'], 'partition')} had no leader",
-            )
+            Step(story["noticed"], f"{who}: {count(story['partitions'], 'partition')} had no leader")
         )
     if story["elected"] is not None:
         to = f"broker{'' if len(story['leaders']) == 1 else 's'} {listed(story['leaders'])}"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from barnabas.analysis.derived.unavailability import NEVER_LED
+from barnabas.analysis.derived.unavailability import NEVER_LED, NOTIFIED_ONLY
 from barnabas.analysis.questions.availability import OFFLINE
 from barnabas.analysis.story.certainty import Bound, Duration, Fact, between, moment
 from barnabas.analysis.story.words import duration as span_text
@@ -24,7 +24,7 @@ TERMS = {
 }
 """The terms of a report, for readers who do not use them daily."""
 
-UNBOUNDED = "the lost leader's log of that time is not among these"
+UNBOUNDED = "no line shows when the old leader was lost"
 """The reason why an outage may have begun before it was noticed."""
 
 UNLED = "no line shows when the new leader led"
@@ -175,7 +175,11 @@ def _offline(stall: Row, around: Sequence[Row]) -> list[Step]:
             )
         )
     by = "" if stall["controller_epoch"] is None else f" in controller epoch {stall['controller_epoch']}"
-    found.append(Step(stall["since"], f"the controller noticed{by}: {stall['cause']}"))
+    if stall["cause"] == NOTIFIED_ONLY:
+        # The line of a broker may be much later than the notice.
+        found.append(Step(stall["since"], "a broker's first line that it has no leader"))
+    else:
+        found.append(Step(stall["since"], f"the controller noticed{by}: {stall['cause']}"))
     if stall["failed"]:
         said = (stall["failure"] or "no reason given").removeprefix("kafka.common.")
         found.append(Step(None, f"{count(stall['failed'], 'election')} failed; {said}"))

@@ -387,7 +387,7 @@ def _short(shortage: Shortage) -> str:
         for index, step in enumerate(shortage.steps[:_STEPS])
     )
     more = "" if len(shortage.steps) <= _STEPS else f", and {len(shortage.steps) - _STEPS} more changes"
-    whose = f"{shortage.worst}" if shortage.partitions == 1 else f"the worst, {shortage.worst}"
+    whose = f"{shortage.worst}" if shortage.partitions == 1 else f"the worst, {shortage.worst},"
     many = (
         ""
         if shortage.partitions == 1

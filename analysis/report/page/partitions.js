@@ -40,14 +40,14 @@ function drawPartitions() {
   }
 }
 
-// The time up to which lines show who led. Where leader epochs jump, only the begin is known; at the end of the
-// logs, what the leader itself still wrote, unless it left before.
+// The time up to which lines show who led: until the leader was gone, and of the last one, what it still wrote. Where
+// leader epochs jump, only the begin is known.
 function ledUntil(led, next) {
-  if (next && led.leader_epoch !== null && next.leader_epoch - led.leader_epoch > 1) return Math.max(led.since, led.led_at ?? led.since);
-  if (led.until !== null) return led.until;
-  const log = data.brokers.find((each) => each.broker === led.leader);
-  const gone = data.absences.filter((each) => each.broker === led.leader && each.gone >= led.since).map((each) => each.lived ?? each.gone);
-  return Math.max(led.since, Math.min(log?.last ?? led.since, ...gone));
+  const begun = Math.max(led.since, led.led_at ?? led.since);
+  if (next && led.leader_epoch !== null && next.leader_epoch - led.leader_epoch > 1) return begun;
+  const last = led.until ?? data.brokers.find((each) => each.broker === led.leader)?.last ?? led.since;
+  const gone = data.absences.filter((each) => each.broker === led.leader && each.gone !== null && each.gone >= led.since).map((each) => each.lived ?? each.gone);
+  return Math.max(led.since, Math.min(last, Math.max(begun, Math.min(last, ...gone))));
 }
 
 function nameLeader(at, led, drawn, top, kind) {

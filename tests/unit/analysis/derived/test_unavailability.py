@@ -7,7 +7,14 @@ from collections.abc import Mapping
 import pytest
 from pyspark.sql import DataFrame
 
-from barnabas.analysis.derived.unavailability import BOTH_OFFLINE, NEVER_LED, NOBODY_IN_SYNC, UNSEEN
+from barnabas.analysis.derived.unavailability import (
+    BOTH_OFFLINE,
+    NEVER_LED,
+    NOBODY_IN_SYNC,
+    NOTIFIED_ONLY,
+    UNSEEN,
+)
+from tests.unit.analysis.conftest import Read, derived
 
 pytestmark = pytest.mark.spark
 
@@ -40,3 +47,27 @@ def test_a_new_partition_may_never_be_led(beginning: Mapping[str, DataFrame]) ->
 def test_who_led_before_the_logs_begin_is_not_known(unseen: Mapping[str, DataFrame]) -> None:
     (row,) = unseen["unavailability"].collect()
     assert (row["leader_before"], row["until"], row["cause"]) == (None, None, UNSEEN)
+
+
+_LEADS = (
+    "INFO [Broker id=1] Leader only-0 with topic id Some(iFjYi-ETSkKhMbbudMW5wg) starts at leader epoch {0} "
+    "from offset 0 with partition epoch {0}, high watermark 0, ISR [1], adding replicas [] and removing "
+    "replicas [] . Previous leader None and previous leader epoch was -1. (state.change.logger)\n"
+)
+KRAFT = (
+    f"[2026-11-25 10:00:00,100] {_LEADS.format(0)}"
+    "[2026-11-25 10:01:07,700] INFO [Broker id=1] Transitioning 1 partition(s) to local followers. "
+    "(state.change.logger)\n"
+    "[2026-11-25 10:01:08,400] INFO [Broker id=1] Follower only-0 starts at leader epoch 1 from offset 0 "
+    "with partition epoch 1 and high watermark 0. Current leader is -1. Previous leader Some(1) and previous "
+    "leader epoch was 0. (state.change.logger)\n"
+    f"[2026-11-25 10:01:09,400] {_LEADS.format(2)}"
+)
+"""A broker of KRaft reads after its return that its partition had no leader meanwhile."""
+
+
+def test_a_line_of_a_broker_does_not_bound_the_begin_of_an_outage(read: Read) -> None:
+    (row,) = derived(read(KRAFT))["unavailability"].collect()
+    assert (row["since"].second, row["led_at"].second, row["leader_before"]) == (8, 9, 1)
+    # Its line of 10:01:07 is of its next process, which led nothing.
+    assert (row["leader_last_logged"], row["cause"]) == (None, NOTIFIED_ONLY)

@@ -39,6 +39,15 @@ def test_without_the_lost_leader_s_log_nothing_bounds_an_outage(
     assert (unknown["first", 0], unknown["first", 1]) == ((10, None), (0, None))
 
 
+def test_an_election_alone_bounds_no_outage(killed: Mapping[str, DataFrame]) -> None:
+    unseen = killed["unavailability"].withColumn("led_at", sf.lit(None).cast("timestamp_ntz"))
+    rows = partitions_without_leader(unseen).collect()
+    assert [row["at_most_ms"] for row in rows] == [None, None, None]
+    # No leader follows a deletion, so it is the end.
+    deleted = unseen.withColumn("leader_after", sf.lit(None).cast("int"))
+    assert None not in [row["at_most_ms"] for row in partitions_without_leader(deleted).collect()]
+
+
 def test_a_new_partition_that_nobody_led_was_without_one_from_its_creation(
     beginning: Mapping[str, DataFrame],
 ) -> None:

@@ -9,6 +9,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
 from barnabas.analysis.questions.failovers import failovers
+from barnabas.cluster.model.epochs import ControllerEpoch
+from barnabas.cluster.model.ids import NO_LEADER, BrokerId, Offset, TopicPartition
+from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
+from barnabas.cluster.model.statechange import BrokerLines, ControllerLines
+from tests.unit.analysis.conftest import Read, derived, when
 
 pytestmark = pytest.mark.spark
 
@@ -56,6 +61,37 @@ def test_without_the_log_of_a_new_leader_the_total_is_not_known(killed: Mapping[
     )
     (row,) = failovers(*((killed | {"unavailability": seen})[name] for name in NEEDS)).collect()
     assert (row["led_unseen"], row["led"] is None, row["total_ms"]) == (1, False, None)
+
+
+def _lost_twice(pause: int) -> str:
+    """Lines of a partition whose only replica, on broker 2, is lost, elected 4 s later, and lost again."""
+    two, only = BrokerId(2), TopicPartition("only", 0)
+    controller = ControllerLines(BrokerId(3), ControllerEpoch(5))
+    state = LeaderAndIsr.initial(two, (two,))
+    log = when("10:00:00,000", controller.partition_online(only, "NewPartition", state))
+    for second in (10, 10 + pause):
+        lost = state.new_leader(NO_LEADER, (two,))
+        state = lost.new_leader(two, (two,))
+        removed = controller.removed_from_isr(only, PartitionState(lost, ControllerEpoch(5)), two)
+        log += when(f"10:00:{second:02},000", removed)
+        online = controller.partition_online(only, "OfflinePartition", state)
+        log += when(f"10:00:{second + 4:02},000", online)
+        starts = BrokerLines(two).leader_starts(
+            only, state.leader_epoch, Offset(0), high_watermark=Offset(0), isr=state.isr,
+            assignment=Assignment((two,)), previous_leader_epoch=lost.leader_epoch,
+        )  # fmt: skip
+        log += when(f"10:00:{second + 5:02},000", starts)
+    return log
+
+
+def test_a_broker_that_is_lost_again_after_its_return_is_another_failover(read: Read) -> None:
+    tables = derived(read(_lost_twice(pause=8)))
+    rows = failovers(*(tables[name] for name in NEEDS)).collect()
+    assert [(row["noticed"].second, row["returned"].second, row["partitions"]) for row in rows] == [
+        (10, 15, 1), (18, 23, 1),
+    ]  # fmt: skip
+    # In the second failover the broker had written that it led before it was lost again.
+    assert [row["last_logged"] and row["last_logged"].second for row in rows] == [None, 15]
 
 
 def test_a_controller_that_led_nothing_is_a_story_too(beginning: Mapping[str, DataFrame]) -> None:

@@ -115,7 +115,7 @@ def test_without_the_lost_leader_s_log_no_bound_is_claimed(document: Document) -
 def test_the_title_of_a_failover_says_what_is_a_bound(document: Document) -> None:
     lines = list(text(document))
     assert lines[lines.index("Failovers") + 1] == (
-        "  Broker 1, the controller and leader of 2 partitions, died: "
+        "  Broker 1, the controller, died; 2 partitions had no leader; "
         "40 ms from the notice to the last new leader, at most 6.1 s in all"
     )
     assert lines[lines.index("Failovers") + 2] == (

@@ -32,15 +32,15 @@ def caused(incident: Row, cause: Cause, **more: Any) -> Row:
         (Cause.PLANNED, "stopped in an orderly way"), (Cause.STOPPED, "stopped in an orderly way"),
         (Cause.NOT_GRANTED, "stopped before all of its leaders were moved"), (Cause.DIED, "died"),
         (Cause.LOST_SESSION, "was given up by the cluster, although its process lived on"),
-        (Cause.UNKNOWN, "was lost; why is unknown"),
+        (Cause.UNKNOWN, "was lost (why is unknown)"),
     ],
 )  # fmt: skip
 def test_why_a_broker_left_is_what_the_incident_says(
     failover: Row, incident: Row, cause: Cause, said: str
 ) -> None:
     left = departure(failover, [caused(incident, cause)])
-    assert failover_headline(failover, left) == (
-        f"Broker 1, the controller and leader of 2 partitions, {said}"
+    assert (
+        failover_headline(failover, left) == f"Broker 1, the controller, {said}; 2 partitions had no leader"
     )
 
 
@@ -60,7 +60,9 @@ def test_a_failover_is_of_the_latest_departure_before_its_notice(failover: Row, 
     assert left is not None
     assert (left.incident, left.cause) == (3, Cause.DIED.value)
     left = departure(failover, [earlier])
-    assert failover_headline(failover, left) == "Broker 1, leader of 2 partitions, stopped in an orderly way"
+    assert (
+        failover_headline(failover, left) == "Broker 1 stopped in an orderly way; 2 partitions had no leader"
+    )
 
 
 def test_a_broker_that_stops_loses_its_leaders_before_it_ends(failover: Row, incident: Row) -> None:
@@ -98,6 +100,13 @@ def test_a_failover_in_sentences(failover: Row) -> None:
     assert failover_steps(failover | {"waited": 0, "stranded": 1})[-1] == Step(
         None, "1 partition found no leader"
     )
+
+
+def test_a_broker_s_line_is_no_notice_of_the_controller(failover: Row) -> None:
+    told = failover_steps(
+        failover | {"controller_epoch": None, "controller_since": None, "last_logged": None}
+    )
+    assert told[0].text == "a broker's first line about it: 2 partitions had no leader"
 
 
 def test_the_last_to_follow_and_the_last_to_lead_come_in_their_order(failover: Row) -> None:
@@ -146,6 +155,6 @@ def test_a_controller_that_led_nothing_was_not_lost_for_all_we_know(failover: Ro
     assert failover_headline(alone, None) == "Broker 2 took over from broker 1 as controller"
     assert failover_headline(alone | {"broker": 2}, None) == "Broker 2 was elected controller again"
     assert [step.text for step in failover_steps(alone)] == [
-        "broker 1 acted as controller for the last time",
+        "the last line of broker 1 as controller",
         "broker 2 became controller, epoch 8",
     ]

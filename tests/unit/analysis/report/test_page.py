@@ -161,6 +161,25 @@ def test_what_no_line_shows_is_not_drawn_as_known(opened: Opened, document: Docu
     assert len(bars(page, "unseen")) == 3
 
 
+def test_a_broker_that_is_gone_is_not_drawn_as_leader(
+    opened: Opened, document: Document, tmp_path: Path
+) -> None:
+    first, *_ = document.leaderships
+    assert document.end is not None
+    # No other state follows, as in the logs of KRaft whose dead leader reads the next one after its return.
+    alone = first | {"until": document.end, "led_at": first["since"]}
+    (tmp_path / "gone").mkdir()
+    write_report(replace(document, leaderships=[alone], stalls=[]), tmp_path / "gone", Format.TEXT)
+    page = opened()
+    page.goto((tmp_path / "gone" / "report.html").as_uri())
+    page.wait_for_selector("html[data-ready=yes]", timeout=WAIT_MS)
+    page.uncheck("#fold")
+    page.click("#whole")
+    ((led,), (unseen,)) = bars(page, "led"), bars(page, "unseen")
+    # Broker 1 was lost after 03:12:02; the picture is from 03:00 to 03:15.
+    assert led / (led + unseen) == pytest.approx((12 * 60 + 2) / (15 * 60), abs=0.01)
+
+
 def test_who_was_elected_is_not_drawn_as_leader_before_its_own_line(
     opened: Opened, document: Document, tmp_path: Path
 ) -> None:
@@ -376,7 +395,7 @@ def test_a_failover_leads_to_the_incident_that_proves_it(opened: Opened) -> None
     page = opened()
     story = page.locator("#stories > details").first
     expect(story.locator("summary")).to_contain_text(
-        "Broker 1, the controller and leader of 2 partitions, died"
+        "Broker 1, the controller, died; 2 partitions had no leader"
     )
     page.locator("#incidents .incident").nth(1).locator("button.show").click()
     story.locator("button.proof").click()

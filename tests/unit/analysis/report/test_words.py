@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.analysis.derived.unavailability import LEADER_OFFLINE, NEVER_LED
+from barnabas.analysis.derived.unavailability import LEADER_OFFLINE, NEVER_LED, NOTIFIED_ONLY
 from barnabas.analysis.report.words import (
     UNBOUNDED,
     UNLED,
@@ -84,6 +84,13 @@ def test_an_isr_that_may_have_grown_unseen_is_told_as_a_bound(stalls: tuple[Row,
     seen = short | {"sure_until": since + timedelta(seconds=2), "until": since + timedelta(seconds=5)}
     assert "in sync for at least 2.0 s and at most 5.0 s: " in headline(seen)
     assert "in sync for 5.0 s: " in headline(seen | {"sure_until": None})
+
+
+def test_a_broker_s_line_is_no_notice_of_the_controller(stalls: tuple[Row, Row]) -> None:
+    _, without = stalls
+    told = without | {"earliest": None, "cause": NOTIFIED_ONLY, "controller_epoch": None, "failed": 0}
+    assert steps(told)[0] == Step(without["since"], "a broker's first line that it has no leader")
+    assert headline(told).startswith(f"orders-3 had no leader for at least 2 min 32 s ({UNBOUNDED}): ")
 
 
 def test_without_the_lost_leader_s_log_there_is_no_bound(stalls: tuple[Row, Row]) -> None:
