@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +10,7 @@ from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.lives import LIFE, NO_LEADER, PARTITION, is_kind, with_life
 from barnabas.analysis.derived.states import PLACE
+from barnabas.analysis.questions.spoken import heard, moments_of, spoken
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.reading.events.kinds import Election
 from barnabas.analysis.runtime.engine import Window, sf
@@ -24,7 +24,6 @@ from barnabas.analysis.story.observed import (
     Setting,
     broker_line,
     line_of,
-    seconds,
     state,
 )
 from barnabas.cluster.model.statechange import Kind
@@ -33,7 +32,8 @@ _ROWS = 200_000
 """The most rows of each kind that the model gets.
 
 Of the states it gets all of the most troubled partitions, of leaders' own lines those that follow most
-closely on trouble, of other lines, which are rare, the first, and of the seconds in which a broker wrote any.
+closely on trouble, of the seconds in which a broker wrote the last ones before something happened, and of
+other lines, which are rare, the first.
 """
 
 _CONVERTED = 10_000
@@ -67,7 +67,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         lambda: _epochless(events, lives),
         lambda: marked.orderBy(*_BY_TIME),
         lambda: _told(led, events, marked),
-        lambda: _spoken(events),
+        lambda: spoken(events),
         lambda: _controllers(tables["controllers"], events),
         lambda: lives.where("deleted is not null").select(*LIFE, "deleted"),
         lambda: tables["events"].where(is_kind(BrokerKind.DESCRIBED)).select(*PLACE, "settings", "raw"),
@@ -75,21 +75,18 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         lambda: _in_order(tables["states"], _troubled(tables["states"], marked)),
     )
     with threads(_AT_ONCE) as pool:
-        decisions, marks, own, spoken, controllers, deleted, described, lines, states = pool.map(
+        decisions, marks, own, said, controllers, deleted, described, lines, states = pool.map(
             lambda frame: _first(frame()), frames
         )
     whole, untold = _whole(states, lambda: _troubled(tables["states"], marked))
-    times: dict[int, list[datetime]] = {}
-    said = _led_again(_of(_rows(own), whole))
-    moments = list(_rows(spoken))
-    for row in moments:
-        times.setdefault(row["broker"], []).extend((row["first"], row["last"]))
+    again = _led_again(_of(_rows(own), whole))
+    voices = heard(said, events, lambda: moments_of(lines, (states, decisions, marks, own)), _ROWS)
     return Observed(
         brokers=[broker_line(row) for row in _rows(lines)],
         states=[state(row) for each in (states, decisions) for row in _of(_rows(each), whole)],
         marks=[_mark(row) for row in _of(_rows(marks), whole)],
-        led=[each for each in said if isinstance(each, LedAgain)],
-        refusals=[each for each in said if isinstance(each, Refusal)],
+        led=[each for each in again if isinstance(each, LedAgain)],
+        refusals=[each for each in again if isinstance(each, Refusal)],
         controllers=[
             Controller(
                 row["controller"],
@@ -99,8 +96,9 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
             )
             for row in _rows(controllers)
         ],
-        spoken={broker: seconds(set(each)) for broker, each in times.items()},
-        as_brokers=frozenset(row["broker"] for row in moments if row["as_broker"]),
+        spoken=voices.times,
+        as_brokers=voices.as_brokers,
+        heard_until=voices.until,
         deleted={(row["topic"], row["partition"], row["life"]): row["deleted"] for row in _rows(deleted)},
         settings=[setting for row in _rows(described) for setting in _settings(row)],
         min_insync=min_insync,
@@ -304,23 +302,3 @@ def _mark(row: Mapping[str, Any]) -> Mark:
         row["topic"], row["partition"], row["life"], row["time"], row["controller_epoch"], row["reason"],
         line_of(row),
     )  # fmt: skip
-
-
-_OF_ANY_NODE = (
-    BrokerKind.CONFIGURED, BrokerKind.STOP_SIGNALLED, BrokerKind.CONTROLLER_KNOWN, BrokerKind.NO_CONTROLLER,
-    BrokerKind.CONTACT_LOST, BrokerKind.CONTACT_MADE, BrokerKind.DIED, BrokerKind.THREAD_DIED,
-    BrokerKind.NODE_STARTING, BrokerKind.NODE_STARTED, BrokerKind.NODE_STOPPING, BrokerKind.NODE_STOPPED,
-)  # fmt: skip
-"""The kinds of lines that a controller of KRaft writes too, though in the role of a broker."""
-
-
-def _spoken(events: DataFrame) -> DataFrame:
-    return (
-        events.where("broker is not null")
-        .groupBy("broker", sf.date_trunc("second", "time").alias("second"))
-        .agg(
-            sf.min("time").alias("first"),
-            sf.max("time").alias("last"),
-            sf.max((sf.col("role") == "broker") & ~is_kind(*_OF_ANY_NODE)).alias("as_broker"),
-        )
-    )

@@ -40,8 +40,8 @@ else:
     Window = _Either(SparkWindow, LocalWindow)
 
 __all__ = [
-    "Window", "first_of", "framed", "held", "in_tasks", "in_this_process", "kept", "matching", "parts",
-    "rows_of", "settled", "sf", "stored",
+    "Window", "alike", "first_of", "framed", "held", "in_tasks", "in_this_process", "kept", "matching",
+    "parts", "rows_of", "settled", "sf", "stored",
 ]  # fmt: skip
 
 
@@ -149,9 +149,14 @@ def held(frame: DataFrame) -> Iterator[DataFrame]:
         frame.unpersist()
 
 
+def alike(frame: DataFrame, rows: pa.Table) -> DataFrame:
+    """Return a frame of the same engine as another one, with these rows."""
+    local: Any = frame
+    return framed(rows) if isinstance(local, Frame) else frame.sparkSession.createDataFrame(rows)
+
+
 def matching(frame: DataFrame, keys: pa.Table) -> DataFrame:
     """Select the rows of a frame of either engine whose values are in ``keys``, which is small."""
     local: Any = frame
-    is_local = isinstance(local, Frame)
-    few = framed(keys) if is_local else sf.broadcast(frame.sparkSession.createDataFrame(keys))
+    few = alike(frame, keys) if isinstance(local, Frame) else sf.broadcast(alike(frame, keys))
     return frame.join(few, keys.column_names, "left_semi")

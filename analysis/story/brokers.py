@@ -179,7 +179,8 @@ def _is_present(broker: int, run: Run, observed: Observed) -> bool:
     if first.broker == broker:
         return True
     after = observed.last_spoken(broker, first.time + CLOCKS)
-    return after is not None and after > first.time and not _was_cut_off(broker, first.time, observed)
+    is_heard = not observed.hears(first.time + CLOCKS) or (after is not None and after > first.time)
+    return is_heard and not _was_cut_off(broker, first.time, observed)
 
 
 def _was_cut_off(broker: int, time: datetime, observed: Observed) -> bool:

@@ -145,6 +145,12 @@ _WHAT: dict[str, What] = {
 }  # fmt: skip
 
 
+TURNS = frozenset(
+    (BrokerKind.BROKERS_CHANGED, *(kind for kind, what in _WHAT.items() if what is not What.BACK))
+)
+"""The kinds of lines with which an absence may begin, or a process start."""
+
+
 def parts_of(
     marks: Sequence[tuple[What, BrokerLine]], begins: Sequence[datetime]
 ) -> Iterator[tuple[datetime | None, list[tuple[What, BrokerLine]]]]:
