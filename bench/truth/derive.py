@@ -263,7 +263,7 @@ def _elected_in_vain(
                 continue
             had_no_disk = is_dark(vain, name, measured)
             is_part = any(each.partition == name and _spans(each, vain.time) for each in lost)
-            is_same = found[0].broker == vain.leader == later[0].leader
+            is_same = vain.leader == later[0].leader and found[0].since.low == later[0].time
             if is_same or (not is_part and not had_no_disk and NO_LEADER in (before.leader, later[0].leader)):
                 continue
             begin = Span(vain.time, later[0].time if had_no_disk else vain.time)

@@ -289,6 +289,17 @@ def test_a_broker_whose_directory_is_gone_leads_nothing_when_it_is_elected() -> 
     )
 
 
+def test_a_follower_that_leaves_the_isr_makes_no_leader_of_a_broker_without_its_directory() -> None:
+    stops = [Deed(3, Action.STOP, span(10, 11), None), Deed(1, Action.STOP, span(11, 12), span(14, 15))]
+    states = (1, 3, 0, (3, 1, 2)), (10.1, 1, 1, (1, 2)), (10.15, 1, 2, (1,)), (10.2, -1, 3, (1,))
+    known = znodes(*states, (15.1, 1, 4, (1,)), ends=(11.9,))
+    known.registrations.append(Registration(1, 12, at(14.9)))
+    disk = FailedDisk(1, span(9, 11.9), ("a-0",))
+    led = {(1, "a-0"): [Answer(15.2, 15.3, led=True)]}
+    truth = truth_of(Measured(WINDOW, stops, known, led, ["a-0"], SESSION, 2, [disk]))
+    assert Leaderless("a-0", 1, span(10.1, 10.15), 1, span(15.1, 15.3)) in truth.leaderless
+
+
 def test_a_broker_that_is_elected_as_its_session_is_ended_may_lose_its_leader_at_once() -> None:
     expired = [Deed(broker, Action.EXPIRE, span(10, 10.1), span(10.2, 10.3)) for broker in (1, 2)]
     known = znodes((1, 1, 0, (1, 2, 3)), (10.09, 2, 1, (2, 3)), (10.12, 3, 2, (3,)), ends=(10.01,))
