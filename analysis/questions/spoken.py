@@ -52,7 +52,7 @@ def spoken(events: DataFrame) -> DataFrame:
     )
 
 
-def heard(found: pa.Table, events: DataFrame, moments: Callable[[], pa.Table], most: int) -> Spoken:
+def spoken_near(found: pa.Table, events: DataFrame, moments: Callable[[], pa.Table], most: int) -> Spoken:
     """Return the times of brokers' own lines that the model gets.
 
     Logs of three brokers have 200,000 seconds in a day. Of more than ``most`` the model gets those that are

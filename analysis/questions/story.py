@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.lives import LIFE, NO_LEADER, PARTITION, is_kind, with_life
 from barnabas.analysis.derived.states import PLACE
-from barnabas.analysis.questions.spoken import heard, moments_of, spoken
+from barnabas.analysis.questions.spoken import moments_of, spoken, spoken_near
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.reading.events.kinds import Election
 from barnabas.analysis.runtime.engine import Window, sf
@@ -80,7 +80,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         )
     whole, untold = _whole(states, lambda: _troubled(tables["states"], marked))
     again = _led_again(_of(_rows(own), whole))
-    voices = heard(said, events, lambda: moments_of(lines, (states, decisions, marks, own)), _ROWS)
+    voices = spoken_near(said, events, lambda: moments_of(lines, (states, decisions, marks, own)), _ROWS)
     return Observed(
         brokers=[broker_line(row) for row in _rows(lines)],
         states=[state(row) for each in (states, decisions) for row in _of(_rows(each), whole)],
@@ -98,7 +98,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         ],
         spoken=voices.times,
         as_brokers=voices.as_brokers,
-        heard_until=voices.until,
+        spoken_until=voices.until,
         deleted={(row["topic"], row["partition"], row["life"]): row["deleted"] for row in _rows(deleted)},
         settings=[setting for row in _rows(described) for setting in _settings(row)],
         min_insync=min_insync,

@@ -179,8 +179,8 @@ def _is_present(broker: int, run: Run, observed: Observed) -> bool:
     if first.broker == broker:
         return True
     after = observed.last_spoken(broker, first.time + CLOCKS)
-    is_heard = not observed.hears(first.time + CLOCKS) or (after is not None and after > first.time)
-    return is_heard and not _was_cut_off(broker, first.time, observed)
+    may_speak = not observed.knows_until(first.time + CLOCKS) or (after is not None and after > first.time)
+    return may_speak and not _was_cut_off(broker, first.time, observed)
 
 
 def _was_cut_off(broker: int, time: datetime, observed: Observed) -> bool:

@@ -154,8 +154,8 @@ class Observed:
         controllers: The controllers, by the time of their elections.
         spoken: The times of each broker's own lines, sorted. Within a second the first and the last suffice.
         as_brokers: Those of whose lines some are a broker's; a process of KRaft may be a controller only.
-        heard_until: Until when ``spoken`` has each broker's last line before all moments that the model looks
-            at; None to the end of the logs.
+        spoken_until: Until when ``spoken`` has each broker's last line before all moments that the model
+            looks at; None to the end of the logs.
         deleted: When the topic of a partition's life was deleted.
         settings: The topics' settings in the output of Kafka's tools, which has no times.
         min_insync: min.insync.replicas as given by the operator; None to take it from ``brokers``.
@@ -170,7 +170,7 @@ class Observed:
     controllers: Sequence[Controller] = ()
     spoken: Mapping[int, Sequence[datetime]] = field(default_factory=dict)
     as_brokers: frozenset[int] = frozenset()
-    heard_until: datetime | None = None
+    spoken_until: datetime | None = None
     deleted: Mapping[tuple[str, int, int], datetime] = field(default_factory=dict)
     settings: Sequence[Setting] = ()
     min_insync: int | None = None
@@ -208,9 +208,9 @@ class Observed:
         last = len(lines) if until is None else bisect_right(lines, until, key=_time)
         return lines[first:last]
 
-    def hears(self, time: datetime) -> bool:
+    def knows_until(self, time: datetime) -> bool:
         """Return whether a broker that has no line up to a moment in ``spoken`` was silent until then."""
-        return self.heard_until is None or time <= self.heard_until
+        return self.spoken_until is None or time <= self.spoken_until
 
     def last_spoken(self, broker: int, until: datetime) -> datetime | None:
         """Return the time of the broker's last own line before ``until``."""

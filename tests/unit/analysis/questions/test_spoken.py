@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from barnabas.analysis.questions.spoken import Spoken, before, heard, moments_of, spoken
+from barnabas.analysis.questions.spoken import Spoken, before, moments_of, spoken, spoken_near
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.reading.events.tables import EVENTS
 from barnabas.analysis.runtime.engine import framed, in_this_process
@@ -56,7 +56,7 @@ def table_of() -> pa.Table:
 
 
 def read(events: DataFrame, most: int) -> Spoken:
-    return heard(spoken(events).limit(most).toArrow(), events, lambda: moments_of(TURNS, ()), most)
+    return spoken_near(spoken(events).limit(most).toArrow(), events, lambda: moments_of(TURNS, ()), most)
 
 
 @pytest.fixture(params=[True, False], ids=["spark", "here"])
@@ -75,7 +75,7 @@ def here() -> object:
 
 
 def last(seen: Spoken, broker: int, until: datetime) -> datetime | None:
-    return Observed(spoken=seen.times, heard_until=seen.until).last_spoken(broker, until)
+    return Observed(spoken=seen.times, spoken_until=seen.until).last_spoken(broker, until)
 
 
 def test_of_many_seconds_those_before_a_moment_are_read(events: DataFrame) -> None:

@@ -43,12 +43,12 @@ def test_lines_about_a_broker_are_found_by_their_times(
     assert list(OBSERVED.about_within(1, BrokerKind.DIED, *edges)) == []
 
 
-@pytest.mark.parametrize(("until", "time", "hears"), [(None, 9, True), (5, 5, True), (5, 5.1, False)])
+@pytest.mark.parametrize(("until", "time", "knows_until"), [(None, 9, True), (5, 5, True), (5, 5.1, False)])
 def test_a_silence_is_known_as_long_as_all_lines_are(
-    until: float | None, time: float, *, hears: bool
+    until: float | None, time: float, *, knows_until: bool
 ) -> None:
-    seen = Observed(heard_until=None if until is None else at(until))
-    assert seen.hears(at(time)) is hears
+    seen = Observed(spoken_until=None if until is None else at(until))
+    assert seen.knows_until(at(time)) is knows_until
 
 
 OFFLINE = broker_line(10, Kind.ISR_REMOVAL)._replace(role="controller", broker=3, subject=2)
@@ -60,12 +60,12 @@ def test_a_broker_whose_lines_are_not_all_known_is_not_taken_for_gone() -> None:
     silent = Observed(brokers=(OFFLINE,), spoken={2: [at(1)]})
     (absence,) = absences(silent)
     assert absence.broker == 2
-    assert absences(replace(silent, heard_until=at(9))) == []
+    assert absences(replace(silent, spoken_until=at(9))) == []
 
 
 def test_a_lost_contact_after_which_a_broker_may_have_written_bounds_nothing() -> None:
     silent = Observed(brokers=(REFUSED, FENCED), spoken={2: [at(1)]})
     (absence,) = absences(silent)
     assert (earliest(absence.gone), latest(absence.gone)) == (at(1), at(6))
-    (absence,) = absences(replace(silent, heard_until=at(9)))
+    (absence,) = absences(replace(silent, spoken_until=at(9)))
     assert (earliest(absence.gone), latest(absence.gone)) == (at(1), at(10))
