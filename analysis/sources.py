@@ -23,11 +23,12 @@ LOG_NAMES = ("sta[tg]e-change.log*", "controller.log*", "server.log*")
 STDIN = "-"
 """The path that stands for the standard input."""
 
-# Logs of Kafka that say nothing about the cluster, or (kafkaServer.out) repeat server.log.
+# Logs of Kafka that say nothing about the cluster.
 _OTHER_NAMES = (
     "kafka-request.log*", "kafka-authorizer.log*", "log-cleaner.log*", "kafkaServer*-gc.log*", "gc.log*",
 )  # fmt: skip
-_REPEATING = "kafkaServer*.out*"
+# What a broker writes to its console: all lines of its server.log.
+_REPEATING = ("kafkaServer*.out*", "console.log*")
 # Files of a log directory: what clients produced, and its indexes.
 _DATA = re.compile(r"\d{20}\.\w+|.*\.(?:parquet|crc|html|checkpoint|properties|lock)")
 _EARLIER_RUN = ("events", "report.json")
@@ -132,8 +133,8 @@ def logs_in(folder: Path, closed: list[str] | None = None) -> list[Path]:
 
     A log is a file with one of Kafka's names (``LOG_NAMES``), a segment of ``__cluster_metadata``, or a file
     in whose first 64 KiB an entry begins, decompressed if need be. Left out are the logs of requests and of
-    the garbage collector, files of ``kafkaServer.out`` beside a server.log, whose lines they repeat, and the
-    reports of earlier runs.
+    the garbage collector, what a broker's console shows (Kafka's ``kafkaServer.out``, our ``console.log``)
+    beside a server.log, whose lines it repeats, and the reports of earlier runs.
 
     Args:
         folder: The folder to search.
@@ -157,7 +158,7 @@ def logs_in(folder: Path, closed: list[str] | None = None) -> list[Path]:
             special = _special(path)
             if special and is_named and closed is not None:
                 closed.append(f"{path}: it is {special}")
-            if special or (has_server_log and fnmatch(name, _REPEATING)):
+            if special or (has_server_log and _is_repeating(name)):
                 continue
             if is_named or is_segment(path) or (not _is_other(name) and _looks_like_a_log(path)):
                 found.append(path)
@@ -184,7 +185,7 @@ def perhaps_logs(paths: Sequence[str]) -> list[str]:
         folder, _, name = path.rpartition("/")
         has_server_log = any(fnmatch(each, LOG_NAMES[-1]) for each in by_folder[folder])
         if any(f"{folder}/".startswith(f"{each}/") for each in earlier) or (
-            has_server_log and fnmatch(name, _REPEATING)
+            has_server_log and _is_repeating(name)
         ):
             continue
         if _is_named(name) or not _is_other(name):
@@ -199,6 +200,10 @@ def is_log(path: str, head: bytes) -> bool:
 
 def _is_named(name: str) -> bool:
     return any(fnmatch(name, pattern) for pattern in LOG_NAMES)
+
+
+def _is_repeating(name: str) -> bool:
+    return any(fnmatch(name, pattern) for pattern in _REPEATING)
 
 
 def _is_other(name: str) -> bool:

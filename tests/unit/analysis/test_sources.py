@@ -139,12 +139,16 @@ def test_a_folder_means_all_logs_in_it_whatever_their_names(tmp_path: Path) -> N
 
 def test_what_repeats_other_logs_is_left_out(tmp_path: Path) -> None:
     put(tmp_path, a__server_dot_log=ENTRY, a__kafkaServer_dot_out=ENTRY, b__kafkaServer_dot_out=ENTRY)
+    put(tmp_path, a__console_dot_log=ENTRY, b__console_dot_log=ENTRY)
     put(tmp_path, out__report_dot_json=b"{}", out__report_dot_txt=ENTRY, out__events__part_dot_log=ENTRY)
     (tmp_path / "c.log").hardlink_to(tmp_path / "a" / "server.log")
     assert [str(Path(file).relative_to(tmp_path)) for file in find([tmp_path]).files] == [
         "a/server.log",
+        "b/console.log",
         "b/kafkaServer.out",
     ]
+    alone = tmp_path / "a" / "console.log"
+    assert find([alone]).files == (str(alone),)
 
 
 def test_pipes_and_devices_are_refused(tmp_path: Path) -> None:
@@ -188,8 +192,10 @@ def test_of_a_remote_folder_all_logs_are_chosen_whatever_their_names() -> None:
     files = {
         "hdfs://nn/l/b1/server.log": b"",
         "hdfs://nn/l/b1/kafkaServer.out": entry,
+        "hdfs://nn/l/b1/console.log": entry,
         "hdfs://nn/l/b1/broker.txt": entry,
         "hdfs://nn/l/b2/kafkaServer.out": entry,
+        "hdfs://nn/l/b2/console.log": entry,
         "hdfs://nn/l/b2/old.gz": gzip.compress(entry),
         "hdfs://nn/l/b2/notes.txt": b"nothing of a broker\n",
         "hdfs://nn/l/b2/log-cleaner.log": entry,
@@ -201,6 +207,7 @@ def test_of_a_remote_folder_all_logs_are_chosen_whatever_their_names() -> None:
     assert logs == [
         "hdfs://nn/l/b1/broker.txt",
         "hdfs://nn/l/b1/server.log",
+        "hdfs://nn/l/b2/console.log",
         "hdfs://nn/l/b2/kafkaServer.out",
         "hdfs://nn/l/b2/old.gz",
     ]
