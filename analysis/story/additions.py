@@ -64,7 +64,10 @@ def with_vacancies(made: Sequence[Incident], found: Iterable[Vacancy]) -> list[I
 def with_shortages(
     made: Sequence[Incident], stories: Sequence[History], minimums: Minimums
 ) -> list[Incident]:
-    """Add each time with too few replicas in sync to the incident during which it began, or as its own."""
+    """Add each time with too few replicas in sync to the incident during which it began, or as its own.
+
+    One that was over before the incident can have begun is not of the incident.
+    """
     periods = sorted(
         (period for story in stories for period in short_periods(story)), key=lambda each: each[1][0].since
     )
@@ -72,8 +75,8 @@ def with_shortages(
     taken: dict[int, list[Period]] = {}
     free: list[list[Period]] = []
     for story, steps in periods:
-        index = _latest_during(made, times, steps[0].since)
-        if index is not None:
+        index, over = _latest_during(made, times, steps[0].since), steps[-1].until
+        if index is not None and (over is None or _span(made[index])[0] <= over):
             taken.setdefault(index, []).append((story, steps))
         elif free and steps[0].since <= free[-1][-1][1][0].since + TOGETHER:
             free[-1].append((story, steps))
