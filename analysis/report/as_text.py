@@ -19,6 +19,7 @@ from barnabas.analysis.report.words import (
     listed,
     timed,
 )
+from barnabas.analysis.story.words import Rounding
 
 _OF_ONE_CLUSTER = frozenset((TWO_CONTROLLERS, CONTROLLER_EPOCH_FELL))
 _SAMPLE_WIDTH = 150
@@ -253,8 +254,8 @@ def _without_leader(document: Document) -> Iterator[str]:
         (
             f"{row['topic']}-{row['partition']}",
             str(row["outages"]),
-            "no end shown" if row["lasting"] else duration(row["total_ms"]),
-            "?" if row["lasting"] or row["at_most_ms"] is None else duration(row["at_most_ms"]),
+            "no end shown" if row["lasting"] else duration(row["total_ms"], Rounding.DOWN),
+            "?" if row["lasting"] or row["at_most_ms"] is None else duration(row["at_most_ms"], Rounding.UP),
             row["cause"],
         )
         for row in document.answers["partitions_without_leader"][:_TABLE_ROWS]

@@ -98,7 +98,8 @@ def page_tables(document: Document) -> list[dict[str, Any]]:
         {
             "title": title,
             "columns": list(columns.values()),
-            # The script formats a column as a time, as a span in milliseconds, or as it is.
+            # The script formats a column as a time, as a span in milliseconds, as one that is a lower or an
+            # upper bound, or as it is.
             "forms": [_form(name) for name in columns],
             "rows": [[_cell(row, name) for name in columns] for row in document.answers[answer][:_ROWS]],
             "count": document.counts[answer],
@@ -116,9 +117,12 @@ def _cell(row: Row, column: str) -> Any:
     return value[:_TEXT] if isinstance(value, str) else value
 
 
+_BOUNDS = {"total_ms": "at least", "longest_ms": "at least", "at_most_ms": "at most"}
+
+
 def _form(column: str) -> str:
     if column.endswith("_ms"):
-        return "span"
+        return _BOUNDS.get(column, "span")
     return "time" if column in {"first", "last", "since", "time", "received", "minute"} else "plain"
 
 

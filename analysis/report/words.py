@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from barnabas.analysis.derived.unavailability import NEVER_LED, NOTIFIED_ONLY
 from barnabas.analysis.questions.availability import OFFLINE
 from barnabas.analysis.story.certainty import Bound, Duration, Fact, between, moment
+from barnabas.analysis.story.words import Rounding, lasted
 from barnabas.analysis.story.words import duration as span_text
-from barnabas.analysis.story.words import lasted
 
 Row = Mapping[str, Any]
 
@@ -78,12 +78,12 @@ def timed(found: Iterable[Step]) -> list[TimedStep]:
     return with_times
 
 
-def duration(milliseconds: float | None) -> str:
+def duration(milliseconds: float | None, rounding: Rounding = Rounding.NEAREST) -> str:
     """Format a span of time such as ``25 ms``, ``4.4 s``, ``2 min 32 s`` or ``3 h 5 min``."""
     if milliseconds is None:
         return "an unknown time"
     sign = "-" if milliseconds < 0 else ""
-    return f"{sign}{span_text(timedelta(milliseconds=abs(milliseconds)))}"
+    return f"{sign}{span_text(timedelta(milliseconds=abs(milliseconds)), rounding)}"
 
 
 def span(start: datetime | None, end: datetime | None) -> float | None:

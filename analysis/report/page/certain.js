@@ -39,7 +39,8 @@ function inZone(text) {
 function certain(value, show) {
   if (value.certainty === "fact") return make("span", { class: "fact", title: "fact" }, show(value.value));
   if (value.certainty === "unknown") return make("span", { class: "unknown", title: "unknown" }, `unknown: ${value.why}`);
-  const [low, high] = show === span ? ["at least ", "at most "] : ["after ", "at or before "];
-  const ends = [value.at_least === null ? "" : low + show(value.at_least), value.at_most === null ? "" : high + show(value.at_most)];
+  const [low, high] = show === span ? [(ms) => `at least ${atLeast(ms)}`, (ms) => `at most ${atMost(ms)}`]
+    : [(ms) => `after ${show(ms)}`, (ms) => `at or before ${show(ms)}`];
+  const ends = [value.at_least === null ? "" : low(value.at_least), value.at_most === null ? "" : high(value.at_most)];
   return make("span", { class: "bound", title: "bound" }, ends.filter(Boolean).join(", "));
 }

@@ -62,6 +62,8 @@ function cellText(value, form) {
   if (typeof value === "string") return value;
   if (form === "time") return clock(value);
   if (form === "span") return span(value);
+  if (form === "at least") return atLeast(value);
+  if (form === "at most") return atMost(value);
   if (Array.isArray(value)) return value.join(", ");
   return typeof value === "boolean" ? (value ? "yes" : "perhaps") : String(value);
 }
