@@ -1,4 +1,4 @@
-"""Whether claimed moments and durations are true by spans that were measured, and their text. Pure."""
+"""The comparison of claimed moments and durations with spans that were measured. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who led a partition next: what was written in ZooKeeper, as far as answers to the probe prove it. Pure."""
+"""The next leader of a partition: what ZooKeeper holds, as far as answers to the probe prove it. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is measured of a scenario: the scripted faults, ZooKeeper's history, and brokers' answers. Pure."""
+"""The measurements of a scenario: the scripted faults, ZooKeeper's history, and brokers' answers. Pure."""
 
 from __future__ import annotations
 
