@@ -23,8 +23,8 @@ from barnabas.analysis.reading.forms import Forms, read_heads
 from barnabas.analysis.reading.grammar import LEVELS, message_columns
 from barnabas.analysis.reading.heads import NO_TIME, Heads, find_heads, no_heads
 from barnabas.analysis.reading.layouts import unwrap
-from barnabas.analysis.reading.text import Places, Text
-from barnabas.analysis.reading.times import Clock
+from barnabas.analysis.reading.text import Mask, Places, Text
+from barnabas.analysis.reading.times import Clock, is_plausible
 from barnabas.analysis.reading.traces import join
 from barnabas.cluster.model.statechange import LOGGER
 
@@ -41,6 +41,9 @@ _TEXT_MAX = 256 * 1024
 _LAST_LOGGER = re.compile(r"(?:^|\n ?|\S )\([A-Za-z_][\w.$]*\)\s*\Z")
 
 _OWN_KINDS = {rule.kind.value for rule in LIFE_RULES}
+_SPEAKER = ("role", "broker", "controller", "controller_epoch")
+"""The columns that are kept of a line with a value out of range, as of one that no rule matches."""
+
 _OF_CONTROLLER = {BrokerKind.CONTROLLER_ACTIVE.value, BrokerKind.CONTROLLER_RESIGNED.value}
 
 
@@ -148,6 +151,7 @@ class BlockReader:
         _read_alone(text, heads, row_of, columns, trace)
         if any(mark.encode() in whole for mark in MARKS):
             _read_described(text, heads, first, last, columns)
+        _forget_impossible(heads.found[first] & (heads.time[first] == NO_TIME), columns)
         unnamed = columns.without("broker")
         if origin.broker is not None:
             columns.put_same(unnamed, {"broker": origin.broker})
@@ -171,9 +175,11 @@ def read_entries(entries: Sequence[Entry], origin: Origin) -> Typed:
     columns = Columns(len(entries))
     for number, entry in enumerate(entries):
         columns.put_row(number, entry.row)
+    times = [entry.time_us if is_plausible(entry.time_us) else None for entry in entries]
+    _forget_impossible(np.array([time is None for time in times], dtype=np.bool_), columns)
     nothing = np.full(len(entries), -1)
     known = {
-        "time": pa.array([entry.time_us for entry in entries], pa.int64()).cast(pa.timestamp("us")),
+        "time": pa.array(times, pa.int64()).cast(pa.timestamp("us")),
         "level": _coded(nothing, ()),
         "logger": _coded(nothing, ()),
         "trace": pa.nulls(len(entries), pa.string()),
@@ -211,6 +217,21 @@ def _read_described(text: Text, heads: Heads, first: Places, last: Places, colum
     if settings:
         row = {"understood": True, "kind": BrokerKind.DESCRIBED.value, "settings": settings}
         columns.put_row(0, row)
+
+
+def _forget_impossible(timeless: Mask, columns: Columns) -> None:
+    """Make lines with an impossible time, or with another value out of range, lines that no rule matches.
+
+    Damage wrote them. What else they say may be damaged, too.
+
+    Args:
+        timeless: The rows with an impossible time.
+        columns: The columns of all rows.
+    """
+    rows = np.flatnonzero(timeless | columns.unfit)
+    if len(rows):
+        columns.empty_all_but(_SPEAKER, rows)
+        columns.put_same(rows, {"understood": False})
 
 
 def _name_subjects(columns: Columns) -> None:

@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 
 from barnabas.analysis.reading.events.entries import Row
 from barnabas.analysis.reading.events.tables import COLUMNS, EVENTS_CODED
-from barnabas.analysis.reading.text import Places
+from barnabas.analysis.reading.text import Mask, Places
 
 _NOTHING = np.iinfo(np.int64).min
 _NO_CODE = -1
 _INT_MAX = np.iinfo(np.int32).max
+
+_DURATION_MAX_MS = 10**12
+"""The longest duration in milliseconds, some 31 years; a longer one is damage."""
 
 
 class Numbers:
@@ -24,11 +27,11 @@ class Numbers:
     nothing = _NOTHING
     """The value or code that ``put`` takes for null."""
 
-    def __init__(self, arrow: pa.DataType, rows: int) -> None:
+    def __init__(self, arrow: pa.DataType, rows: int, most: int | None = None) -> None:
         self._arrow = arrow
         self._is_flag = pa.types.is_boolean(arrow)
         limits = np.iinfo(np.int32 if pa.types.is_int32(arrow) else np.int64)
-        self._least, self._most = int(limits.min), int(limits.max)
+        self._least, self._most = int(limits.min), int(limits.max) if most is None else most
         self._values = np.full(rows, _NOTHING)
 
     def put(self, rows: Places, values: NDArray[np.int64]) -> None:
@@ -40,7 +43,7 @@ class Numbers:
         return np.flatnonzero(self._values == _NOTHING)
 
     def encode(self, value: int) -> int:
-        """Return the value, or ``nothing`` if it does not fit the column's type."""
+        """Return the value, or ``nothing`` if it is out of the column's range."""
         return int(value) if self._least <= value <= self._most else _NOTHING
 
     def value(self, row: int) -> int | None:
@@ -100,10 +103,14 @@ class Columns:
 
     Args:
         rows: The number of entries in the block.
+
+    Attributes:
+        unfit: Whether a value that was put in the row is out of its column's range.
     """
 
     def __init__(self, rows: int) -> None:
         self.rows = rows
+        self.unfit: Mask = np.zeros(rows, dtype=np.bool_)
         self._columns: dict[str, Numbers | Labels] = {}
 
     def without(self, name: str) -> Places:
@@ -127,7 +134,9 @@ class Columns:
         """Store the columns of one row."""
         for name, value in values.items():
             column = self._column(name)
-            column.put(np.array([row]), np.array([column.encode(value)]))
+            code = column.encode(value)
+            column.put(np.array([row]), np.array([code]))
+            self.unfit[row] |= code == column.nothing
 
     def put_same(self, rows: Places, values: Row) -> None:
         """Store the same values in the same columns of many rows."""
@@ -146,6 +155,9 @@ class Columns:
             else:
                 chosen = has[codes]
                 column.put(rows[chosen], values[codes[chosen]])
+            unfit = has & (values == column.nothing)
+            if unfit.any():
+                self.unfit[rows[unfit[codes]]] = True
 
     def put_known(self, name: str, rows: Places, codes: Places, known: Sequence[Any]) -> None:
         """Store the value at the row's code in ``known`` in one column of each row; None is null.
@@ -155,6 +167,12 @@ class Columns:
         column = self._column(name)
         values = [column.nothing if value is None else column.encode(value) for value in known]
         column.put(rows, np.array(values)[codes])
+
+    def empty_all_but(self, names: Collection[str], rows: Places) -> None:
+        """Make rows null in all columns but some."""
+        for name, column in self._columns.items():
+            if name not in names:
+                column.put(rows, np.full(len(rows), column.nothing))
 
     def finish(self, name: str) -> pa.Array:
         """Return a column as an Arrow array, null in rows that were not set."""
@@ -166,7 +184,8 @@ class Columns:
         if column is None:
             arrow = _ARROW[name]
             is_number = pa.types.is_integer(arrow) or pa.types.is_boolean(arrow)
-            column = Numbers(arrow, self.rows) if is_number else Labels(arrow, self.rows)
+            most = _DURATION_MAX_MS if name == "duration_ms" else None
+            column = Numbers(arrow, self.rows, most) if is_number else Labels(arrow, self.rows)
             self._columns[name] = column
         return column
 

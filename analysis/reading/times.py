@@ -8,6 +8,15 @@ from datetime import UTC, datetime, tzinfo
 _MICROSECONDS = 1_000_000
 _REMEMBERED_MAX = 100_000
 _MINUTE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d", re.ASCII)
+_END = round(datetime(2200, 1, 1, tzinfo=UTC).timestamp()) * _MICROSECONDS
+
+
+def is_plausible(time_us: int) -> bool:
+    """Return whether a number of microseconds since 1970 is a time of the years 1970 to 2199.
+
+    Spans before and after such a time are times, too. A clock that was never set says 1970.
+    """
+    return 0 <= time_us < _END
 
 
 class Clock:
@@ -53,7 +62,8 @@ def _read(text: str, zone: tzinfo) -> int | None:
         return None
     try:
         local = datetime.fromisoformat(text).replace(tzinfo=zone)
-        return round(local.astimezone(UTC).timestamp()) * _MICROSECONDS
+        time_us = round(local.astimezone(UTC).timestamp()) * _MICROSECONDS
     except (ValueError, OverflowError):
         # A day that does not exist, or an hour outside Python's calendar in UTC.
         return None
+    return time_us if is_plausible(time_us) else None

@@ -21,6 +21,9 @@ from barnabas.cluster.model.statechange import LOGGER
 SAMPLES = sorted((Path(__file__).parents[3] / "data" / "state-change").glob("*.log"))
 PER_KIND = [sample for sample in SAMPLES if "per-kind" in sample.name]
 INTEGERS = {column.name for column in COLUMNS if "int32" in str(column.arrow)}
+LONGS = {column.name for column in COLUMNS if "int64" in str(column.arrow)}
+OF_LINE = ("time", "level", "logger", "line", "raw", "trace")
+KEPT = (*OF_LINE, "role", "broker", "controller", "controller_epoch")
 
 
 def said_one_by_one(data: bytes) -> list[Row]:
@@ -62,17 +65,25 @@ def said_at_once(data: bytes, reader: BlockReader | None = None) -> list[Row]:
     return [{name: value for name, value in row.items() if value is not None} for row in rows]
 
 
-def comparable(rows: list[Row]) -> list[Row]:
-    def plain(name: str, value: Any) -> Any:
-        numbers = value if isinstance(value, tuple) else (value,)
-        if name in INTEGERS and any(abs(number) >= 2**31 for number in numbers):
-            return None
-        return list(value) if isinstance(value, tuple) else value
+def fits(name: str, value: Any) -> bool:
+    numbers = value if isinstance(value, tuple) else (value,)
+    if name in LONGS:
+        return all(abs(number) < (10**12 if name == "duration_ms" else 2**63) for number in numbers)
+    return name not in INTEGERS or all(abs(number) < 2**31 for number in numbers)
 
-    return [
-        {name: plain(name, value) for name, value in row.items() if plain(name, value) is not None}
-        for row in rows
-    ]
+
+def comparable(rows: list[Row]) -> list[Row]:
+    def plain(row: Row) -> Row:
+        if not all(fits(name, value) for name, value in row.items()):
+            row = {name: value for name, value in row.items() if name in KEPT and fits(name, value)}
+            row["understood"] = False
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in row.items()
+            if value is not None
+        }
+
+    return [plain(row) for row in rows]
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.name)
@@ -166,7 +177,7 @@ def test_an_entry_of_damage_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_entries_that_are_no_text_become_rows() -> None:
     entries = [
         Entry(1_000_000, 8, '{"a":1}', {"kind": "controller-active", "controller": 3}),
-        Entry(2_000_000, 9, "{}", {"kind": "isr-updated", "topic": "t", "isr": (1, 2), "version": 2**40}),
+        Entry(2_000_000, 9, "{}", {"kind": "isr-updated", "topic": "t", "isr": (1, 2), "version": 2}),
     ]
     typed = read_entries(entries, Origin("file:///m", 0, 1, broker=2))
     rows = [
@@ -177,5 +188,48 @@ def test_entries_that_are_no_text_become_rows() -> None:
     first, second = (datetime.fromisoformat(f"1970-01-01T00:00:0{second}") for second in (1, 2))
     assert rows == [
         place | {"time": first, "kind": "controller-active", "controller": 3, "raw": '{"a":1}', "line": 8},
-        place | {"time": second, "kind": "isr-updated", "topic": "t", "isr": [1, 2], "raw": "{}", "line": 9},
+        place
+        | {"time": second, "kind": "isr-updated", "topic": "t", "isr": [1, 2], "version": 2}
+        | {"raw": "{}", "line": 9},
     ]
+
+
+@pytest.mark.parametrize(("time_us", "version"), [(2**62, 1), (-1000, 1), (2**70, 1), (0, 2**40)])
+def test_an_entry_with_a_value_out_of_range_is_not_understood(time_us: int, version: int) -> None:
+    row = {"role": "controller", "kind": "isr-updated", "topic": "t", "version": version, "understood": True}
+    typed = read_entries([Entry(time_us, 8, "{}", row)], Origin("file:///m", 0, 1))
+    (read,) = typed.rows.to_pylist()
+    assert (read["understood"], read["kind"], read["topic"]) == (False, None, None)
+    assert (read["role"], read["raw"], read["time"] is None) == ("controller", "{}", bool(time_us))
+
+
+CHANGED = (
+    "INFO [Controller id=3 epoch=1] Changed partition o-0 from OfflinePartition to OnlinePartition with "
+    "state LeaderAndIsr(leader={0}, leaderEpoch={0}, isr=List({0}, 2), zkVersion=1) (state.change.logger)"
+)
+STOPPED = "INFO [KafkaServer id=1] shut down completed (kafka.server.KafkaServer)"
+SILENT = (
+    "INFO Client session timed out, have not heard from server in {}ms for sessionid 0x1 "
+    "(org.apache.zookeeper.ClientCnxn)"
+)
+
+
+@pytest.mark.parametrize("times", [1, 5])
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"[9999-12-31 23:59:59,999] {STOPPED}",
+        f"[0001-01-01 00:00:00,000] {STOPPED}",
+        f"[2024-13-05 10:00:00,000] {CHANGED.format(1)}",
+        f"[2024-03-05 10:00:00,000] {CHANGED.format(2**63 - 1)}",
+        f"[2024-03-05 10:00:00,000] {SILENT.format(2**62)}",
+        f"[9999-12-31 23:59:59,999] {CHANGED.format(1)}",
+    ],
+)
+def test_a_line_with_a_value_out_of_range_is_not_understood(line: str, times: int) -> None:
+    """Also where so many lines of a form come that they are read at once."""
+    good = f"[2024-03-05 10:00:00,000] {CHANGED.format(1)}"
+    rows = said_at_once(f"{good}\n{line}\n".encode() * times)
+    assert [row["understood"] for row in rows] == [True, False] * times
+    for row in rows[1::2]:
+        assert row.keys() <= {*KEPT, "understood"}

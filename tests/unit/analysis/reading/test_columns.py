@@ -33,6 +33,25 @@ def test_numbers_that_are_too_large_are_left_out() -> None:
     assert columns.finish("leader").to_pylist() == [None, None]
     assert columns.finish("offset").to_pylist() == [2**31, None]
     assert columns.finish("isr").to_pylist() == [None, None]
+    assert columns.unfit.tolist() == [True, False]
+
+
+def test_rows_with_a_number_that_is_too_large_are_known_however_it_was_put() -> None:
+    columns = Columns(4)
+    columns.put_each(
+        np.array([0, 2, 3]), np.array([0, 1, 2]), [{"leader": 2**31}, {"leader": 1}, {"count": 1}]
+    )
+    columns.put_row(1, {"duration_ms": 10**13})
+    assert columns.unfit.tolist() == [True, True, False, False]
+
+
+def test_rows_are_emptied_but_for_some_columns() -> None:
+    columns = Columns(2)
+    columns.put_same(np.arange(2), {"leader": 1, "topic": "a", "broker": 3})
+    columns.empty_all_but(("broker",), np.array([1]))
+    assert [columns.finish(name).to_pylist() for name in ("leader", "topic", "broker")] == [
+        [1, None], ["a", None], [3, 3],
+    ]  # fmt: skip
 
 
 def test_the_rows_without_a_value_are_known() -> None:

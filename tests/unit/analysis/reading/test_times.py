@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.analysis.reading.times import Clock
+from barnabas.analysis.reading.times import Clock, is_plausible
 
 WARSAW = ZoneInfo("Europe/Warsaw")
 NEAR = st.datetimes(datetime.fromisoformat("2000-01-01"), datetime.fromisoformat("2100-01-01"))
@@ -40,15 +40,20 @@ def test_what_is_no_time_is_none(text: str) -> None:
     assert Clock(UTC).moment(f"{text}:00,000") is None
 
 
-@pytest.mark.parametrize("text", ["0000-12-31 23:59", "0001-01-01 00:00", "9999-12-31 23:59"])
+@pytest.mark.parametrize(
+    "text", ["0000-12-31 23:59", "0001-01-01 00:00", "1969-12-30 23:59", "9999-12-31 23:59"]
+)
 @pytest.mark.parametrize("zone", [UTC, ZoneInfo("Asia/Tokyo"), ZoneInfo("America/New_York")], ids=str)
-def test_the_ends_of_the_calendar_are_times_or_none(text: str, zone: tzinfo) -> None:
-    try:
-        moment = datetime.fromisoformat(text).replace(tzinfo=zone).astimezone(UTC)
-    except (ValueError, OverflowError):
-        assert Clock(zone).minute(text) is None
-    else:
-        assert Clock(zone).minute(text) == round(moment.timestamp()) * 1_000_000
+def test_a_time_that_no_broker_can_have_written_is_none(text: str, zone: tzinfo) -> None:
+    assert Clock(zone).minute(text) is None
+    assert Clock(zone).moment(f"{text}:59,999") is None
+
+
+def test_the_first_and_the_last_plausible_minute_are_times() -> None:
+    assert Clock(UTC).minute("1970-01-01 00:00") == 0
+    assert Clock(UTC).minute("2199-12-31 23:59") is not None
+    assert Clock(UTC).minute("2200-01-01 00:00") is None
+    assert [is_plausible(time) for time in (-1, 0, 2**63)] == [False, True, False]
 
 
 def test_seconds_are_digits() -> None:
