@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 
 from barnabas.analysis.story.brokers import Absence, begin_of, known_end
 from barnabas.analysis.story.causes import ORDERLY
-from barnabas.analysis.story.certainty import earliest, latest
+from barnabas.analysis.story.certainty import Fact, Instant, earliest, latest, moment
 from barnabas.analysis.story.costs import costs_of
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
 from barnabas.analysis.story.nodes import Members
@@ -69,6 +69,18 @@ def groups_of(found: Sequence[Absence]) -> list[list[int]]:
     return [group.indexes for group in groups]
 
 
+def parted(group: Sequence[int], found: Sequence[Absence], known: Members) -> list[Sequence[int]]:
+    """Part a group in which the whole cluster was gone from the absences that were over before that began."""
+    members = [found[index] for index in group]
+    moment = all_gone(members)
+    if moment is None or _kind(members, known) is not IncidentKind.WHOLE_CLUSTER:
+        return [group]
+    first = min(begin_of(found[index]) for index in group if is_gone(found[index], moment))
+    over = [index for index in group if (back := latest(found[index].returned)) is not None and back < first]
+    rest = [index for index in group if index not in over]
+    return [over, rest] if over and rest else [group]
+
+
 def departure(
     group: Sequence[int], found: Sequence[Absence], charged: Mapping[int, Sequence[Outage]], known: Members
 ) -> Incident:
@@ -85,19 +97,22 @@ def departure(
     costs = costs_of(outages)
     ends = [latest(each.returned) for each in members]
     dated = [end for end in ends if end is not None]
+    kind = _kind(members, known)
     return Incident(
-        kind=_kind(members, known),
+        kind=kind,
         since=min(begin_of(each) for each in members),
         until=max(dated) if len(dated) == len(ends) else None,
         absences=members,
+        all_gone=all_gone(members) if kind is IncidentKind.WHOLE_CLUSTER else None,
+        are_listed=known.are_listed,
         costs=costs,
     )
 
 
 def _kind(members: Sequence[Absence], known: Members) -> IncidentKind:
     brokers = {each.broker for each in members}
-    is_all = len(brokers) > 1 or known.are_listed
-    if is_all and brokers >= known.brokers and _all_at_once(members, known.brokers):
+    is_all = known.are_listed or len(known.brokers) > 1
+    if is_all and brokers >= known.brokers and all_gone(members) is not None:
         return IncidentKind.WHOLE_CLUSTER
     if len(brokers) == 1:
         return IncidentKind.DEPARTURE
@@ -120,17 +135,34 @@ def _are_apart(members: Sequence[Absence]) -> bool:
     )
 
 
-def _all_at_once(members: Sequence[Absence], brokers: frozenset[int]) -> bool:
-    """Return whether at some moment every broker was gone."""
-    times = [begin_of(each) for each in members]
-    return any(brokers <= {each.broker for each in members if is_gone(each, time)} for time in times)
+def all_gone(members: Collection[Absence]) -> datetime | None:
+    """Return the first moment at which the lines prove that all were gone; None if they prove none."""
+    brokers = {each.broker for each in members}
+    times = sorted(begin_of(each) for each in members)
+    gone = (time for time in times if brokers == {each.broker for each in members if is_gone(each, time)})
+    return next(gone, None)
 
 
 def is_gone(absence: Absence, time: datetime) -> bool:
-    """Return whether the lines prove that a broker was gone at a moment."""
+    """Return whether the lines prove that a broker was gone at a moment.
+
+    Without a line about a return it stays gone if its end is certain, or a controller took it for gone.
+    """
     begin, back = begin_of(absence), earliest(absence.returned) or absence.unseen
     has_returned = latest(absence.returned) is not None
-    return begin <= time and (time <= back if back is not None else not has_returned or time == begin)
+    is_certain = isinstance(absence.gone, Fact) or latest(absence.noticed) is not None
+    stays = not has_returned and is_certain
+    return begin <= time and (time <= back if back is not None else stays or time == begin)
+
+
+def first_departure(members: Sequence[Absence]) -> Instant:
+    """Return when the first of several brokers left, whichever it was."""
+    lows = [earliest(each.gone) for each in members]
+    low = min((each for each in lows if each is not None), default=None)
+    highs = [latest(each.gone) or latest(each.noticed) or each.started for each in members]
+    high = min((each for each in highs if each is not None), default=None)
+    lines = tuple(line for each in members for line in each.gone.lines)
+    return moment(None if None in lows else low, high, lines, "no line bounds it")
 
 
 def are_overlapping(members: Sequence[Absence]) -> bool:

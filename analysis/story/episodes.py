@@ -20,9 +20,8 @@ from barnabas.analysis.story.certainty import Bound, Instant, Line, Lines, Unkno
 from barnabas.analysis.story.elections import consecutive, unclean_elections
 from barnabas.analysis.story.observed import Controller, Observed, State
 from barnabas.analysis.story.partitions import History, IsrStep, Life, Outage, histories
-from barnabas.analysis.story.sentences import count
 from barnabas.analysis.story.shortages import Minimums, minimums_of
-from barnabas.analysis.story.words import Rounding, at, duration, lasted
+from barnabas.analysis.story.words import Rounding, at, count, duration, lasted
 
 
 class AlertKind(StrEnum):

@@ -55,6 +55,8 @@ class Incident:
             leader, if no line of ``failures`` is about that broker.
         unclean: The elections of leaders that were not in sync.
         begun: The first starts of brokers in another cluster than before.
+        are_listed: Whether a controller's list names the members of the cluster.
+        all_gone: The first moment at which the lines prove that all brokers were gone; None if there is none.
         lines: Lines that prove what no part proves.
     """
 
@@ -73,6 +75,8 @@ class Incident:
     refusals: tuple[Refusal, ...] = ()
     unclean: tuple[UncleanElection, ...] = ()
     begun: tuple[Beginning, ...] = ()
+    all_gone: datetime | None = None
+    are_listed: bool = False
     lines: Lines = ()
 
     @property

@@ -23,7 +23,7 @@ from barnabas.analysis.story.charges import Charging, bounded_notices, refined, 
 from barnabas.analysis.story.clusters import Beginning, beginnings
 from barnabas.analysis.story.controllers import vacancies
 from barnabas.analysis.story.costs import costs_of, least
-from barnabas.analysis.story.departures import departure, groups_of
+from barnabas.analysis.story.departures import departure, groups_of, parted
 from barnabas.analysis.story.elections import unclean_elections
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
 from barnabas.analysis.story.nodes import members_of
@@ -55,7 +55,8 @@ def incidents(observed: Observed) -> list[Incident]:
             else:
                 charged.setdefault(index, []).append(refined(outage, found[index]))
     members = members_of(observed)
-    made = [departure(group, found, charged, members) for group in groups_of(found)]
+    groups = (part for group in groups_of(found) for part in parted(group, found, members))
+    made = [departure(group, found, charged, members) for group in groups]
     made.extend(leaderless(free, observed))
     made = with_new_controllers(made, observed)
     made = with_vacancies(made, vacancies(observed.brokers))

@@ -12,13 +12,23 @@ from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound, Fact, Lines, Unknown, earliest, latest
 from barnabas.analysis.story.controllers import ControllerChange, Vacancy
 from barnabas.analysis.story.costs import Cost, Ending
-from barnabas.analysis.story.departures import are_overlapping
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.observed import BrokerLine, Refusal
 from barnabas.analysis.story.shortages import Shortage
+from barnabas.analysis.story.together import several, whole_cluster
 from barnabas.analysis.story.troubles import Trouble
-from barnabas.analysis.story.words import Rounding, at, clock, duration, lasted
+from barnabas.analysis.story.words import (
+    Rounding,
+    at,
+    brokers_of,
+    clock,
+    count,
+    duration,
+    lasted,
+    node,
+    nodes,
+)
 
 _NAMED = 4
 """The most partitions that a sentence names; it counts the rest."""
@@ -68,7 +78,7 @@ def details(incident: Incident, day: date | None = None) -> list[Sentence]:
         )
     for absence in incident.absences:
         if not isinstance(absence.noticed, Unknown) and not _is_before_its_end(absence):
-            who = _node(absence.broker, only).lower()
+            who = node(absence.broker, only).lower()
             text = f"The cluster noticed the loss of {who} {at(absence.noticed, day)}."
             found.append(Sentence(text, absence.noticed.lines))
     found.extend(Sentence(f"{_trouble(each, day, only)}.", (each.first.line,)) for each in incident.troubles)
@@ -94,7 +104,7 @@ def details(incident: Incident, day: date | None = None) -> list[Sentence]:
 
 
 def _trouble(trouble: Trouble, day: date | None, only: Collection[int]) -> str:
-    who, first = _node(trouble.broker, only), trouble.first
+    who, first = node(trouble.broker, only), trouble.first
     when = f"at {clock(first.time, day)}"
     how_often = "" if trouble.times == 1 else f", the first of {trouble.times} times"
     why = f": {first.error}" if first.error else ""
@@ -112,8 +122,8 @@ def _elected(change: ControllerChange, day: date | None, only: Collection[int]) 
     new = change.new
     role = "active controller" if new.broker in only else "controller"
     return (
-        f"{_node(new.broker, only)} was elected {role} in epoch {new.epoch} by {clock(new.since, day)}, "
-        f"after {_node(change.former, only).lower()}{_unseen(change)}"
+        f"{node(new.broker, only)} was elected {role} in epoch {new.epoch} by {clock(new.since, day)}, "
+        f"after {node(change.former, only).lower()}{_unseen(change)}"
     )
 
 
@@ -129,7 +139,7 @@ def _unseen(change: ControllerChange) -> str:
 def _vacancy(vacancy: Vacancy, day: date | None, only: Collection[int]) -> str:
     why = ""
     if vacancy.lost_majority is not None:
-        why = f": {_node(vacancy.lost_majority, only).lower()} had lost the majority of the voters"
+        why = f": {node(vacancy.lost_majority, only).lower()} had lost the majority of the voters"
     if vacancy.until is None:
         return f"From {clock(vacancy.since, day)} on no line shows an active controller{why}"
     return (
@@ -159,7 +169,7 @@ def _of_shortage(shortage: Shortage) -> Lines:
 
 def _happened(incident: Incident, day: date | None) -> str:
     only = incident.only_controllers
-    names = _nodes(sorted({each.broker for each in incident.absences}), only)
+    names = nodes(sorted({each.broker for each in incident.absences}), only)
     since, until = clock(incident.since, day), incident.until
     match incident.kind:
         case IncidentKind.DEPARTURE:
@@ -168,24 +178,9 @@ def _happened(incident: Incident, day: date | None) -> str:
             end = "" if until is None else f" to {clock(until, day)}"
             return f"{names} were restarted one after another, {since}{end}"
         case IncidentKind.WHOLE_CLUSTER:
-            stopped = "was stopped" if all(_is_orderly(each) for each in incident.absences) else "went down"
-            end = (
-                "the logs show no return"
-                if until is None
-                else f"the last of them returned by {clock(until, day)}"
-            )
-            who = f"the only {names}" if len(incident.absences) == 1 else names
-            return f"The whole cluster ({who}) {stopped} from {since} on; {end}"
+            return whole_cluster(incident, names, day)
         case IncidentKind.SEVERAL:
-            end = "" if until is None else f"; all had returned by {clock(until, day)}"
-            is_orderly = all(_is_orderly(each) for each in incident.absences)
-            if are_overlapping(incident.absences):
-                gone = "stopped and gone" if is_orderly else "gone"
-                return f"{names} were {gone} at overlapping times from {since} on{end}"
-            left = "were stopped" if is_orderly else "left"
-            times, brokers = len(incident.absences), {each.broker for each in incident.absences}
-            how_often = ", each once," if times == len(brokers) else f" {times} times in total,"
-            return f"{names} {left}{how_often} from {since} on{end}"
+            return several(incident, names, day)
         case IncidentKind.NO_LEADER:
             if len(_reasons(incident)) > 1:
                 return f"At {since} or before partitions lost their leaders"
@@ -221,7 +216,7 @@ def _about_controllers(incident: Incident, day: date | None) -> str:
 
 def _other_cluster(incident: Incident, day: date | None) -> str:
     first = incident.begun[0]
-    who = _brokers(sorted({each.broker for each in incident.begun}))
+    who = brokers_of(sorted({each.broker for each in incident.begun}))
     return (
         f"Another cluster began by {clock(incident.since, day)} on {who}: its id is {first.after}, that of "
         f"the one before was {first.before}."
@@ -240,10 +235,6 @@ def _unclean(elections: Sequence[UncleanElection], day: date | None) -> str:
         f"{len(elections):,} leaders that were not in sync were elected of {_names(names)}, the first "
         f"{at(first.when, day)}: {lost}"
     )
-
-
-def _is_orderly(absence: Absence) -> bool:
-    return absence.cause in (Cause.PLANNED, Cause.STOPPED, Cause.NOT_GRANTED)
 
 
 def _reasons(incident: Incident) -> list[BrokerLine | Refusal | None]:
@@ -292,7 +283,7 @@ def _refused_meanwhile(costs: Iterable[Cost], day: date | None) -> Iterator[Sent
 
 def _left(absence: Absence, day: date | None, only: Collection[int]) -> str:
     role = "the active controller" if absence.broker in only else "the controller"
-    who = f"{_node(absence.broker, only)}{f', {role},' if absence.was_controller else ''}"
+    who = f"{node(absence.broker, only)}{f', {role},' if absence.was_controller else ''}"
     when, reason = at(absence.gone, day), f": {absence.reason}" if absence.reason else ""
     match absence.cause:
         case Cause.PLANNED:
@@ -362,10 +353,10 @@ def _cost(cost: Cost, day: date | None, *, is_named: bool = False) -> str:
             return f"{had}, until it was elected again"
         case Ending.RETURNED | Ending.MOVED:
             again = " again" if cost.ending is Ending.RETURNED else ""
-            return f"{had}, until {_brokers(cost.leaders)} led {'it' if number == 1 else 'them'}{again}"
+            return f"{had}, until {brokers_of(cost.leaders)} led {'it' if number == 1 else 'them'}{again}"
         case Ending.ELECTED | Ending.ELECTED_AGAIN:
             again = " again" if cost.ending is Ending.ELECTED_AGAIN else ""
-            return f"{had}, until {_brokers(cost.leaders)} {_was(cost.leaders)} elected{again}"
+            return f"{had}, until {brokers_of(cost.leaders)} {_was(cost.leaders)} elected{again}"
         case Ending.DELETED:
             return f"{had}, until the topic was deleted"
     begin = "" if cost.begin is None else f" at {clock(cost.begin, day)}"
@@ -417,32 +408,6 @@ def _writes(shortage: Shortage) -> str:
     if not any(step.size < shortage.minimum for step in shortage.steps):
         return f"{minimum} that refuses no write{own}"
     return f"{refused}{own}"
-
-
-def count(number: int, noun: str) -> str:
-    """Format a number with its noun: ``1 partition``, ``1,200 partitions``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def listed(ids: Iterable[int]) -> str:
-    """Format ids as ``1, 2 and 3``."""
-    names = [str(each) for each in ids]
-    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)
-
-
-def _node(node: int, only_controllers: Collection[int]) -> str:
-    return f"{'Controller' if node in only_controllers else 'Broker'} {node}"
-
-
-def _nodes(ids: Sequence[int], only_controllers: Collection[int]) -> str:
-    brokers = [each for each in ids if each not in only_controllers]
-    others = [each for each in ids if each in only_controllers]
-    controllers = f"controller{'' if len(others) == 1 else 's'} {listed(others)}" if others else ""
-    return " and ".join(each for each in (_brokers(brokers) if brokers else "", controllers) if each)
-
-
-def _brokers(ids: Sequence[int]) -> str:
-    return f"broker{'' if len(ids) == 1 else 's'} {listed(ids)}"
 
 
 def _names(partitions: Sequence[str]) -> str:

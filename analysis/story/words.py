@@ -1,9 +1,9 @@
-"""The words for times and spans; a fact, a bound and an unknown never read alike."""
+"""The words for times, spans, numbers and nodes; a fact, a bound and an unknown never read alike."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import date, datetime, timedelta
 from enum import Enum
 from fractions import Fraction
@@ -80,3 +80,32 @@ def lasted(span: Duration) -> str:
             least, most = duration(low, Rounding.DOWN), duration(high, Rounding.UP)
             return f"for at least {least} and at most {most}"
     return "for an unknown time"
+
+
+def count(number: int, noun: str) -> str:
+    """Format a number with its noun: ``1 partition``, ``1,200 partitions``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def listed(ids: Iterable[int]) -> str:
+    """Format ids as ``1, 2 and 3``."""
+    names = [str(each) for each in ids]
+    return " and ".join((", ".join(names[:-1]), names[-1])) if len(names) > 1 else "".join(names)
+
+
+def node(number: int, only_controllers: Collection[int]) -> str:
+    """Name a node: ``Broker 1``, or ``Controller 1`` if it is no broker."""
+    return f"{'Controller' if number in only_controllers else 'Broker'} {number}"
+
+
+def nodes(ids: Sequence[int], only_controllers: Collection[int]) -> str:
+    """Name nodes, those that are no brokers apart: ``brokers 1 and 2 and controller 3``."""
+    brokers = [each for each in ids if each not in only_controllers]
+    others = [each for each in ids if each in only_controllers]
+    controllers = f"controller{'' if len(others) == 1 else 's'} {listed(others)}" if others else ""
+    return " and ".join(each for each in (brokers_of(brokers) if brokers else "", controllers) if each)
+
+
+def brokers_of(ids: Sequence[int]) -> str:
+    """Name brokers: ``broker 1``, ``brokers 1, 2 and 3``."""
+    return f"broker{'' if len(ids) == 1 else 's'} {listed(ids)}"

@@ -14,13 +14,13 @@ from barnabas.analysis.story.brokers import Absence
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import earliest, latest
 from barnabas.analysis.story.controllers import ControllerChange
-from barnabas.analysis.story.departures import are_overlapping
+from barnabas.analysis.story.departures import are_overlapping, first_departure
 from barnabas.analysis.story.incident import Incident, IncidentKind
-from barnabas.analysis.story.sentences import listed
+from barnabas.analysis.story.words import listed
 from barnabas.bench.truth.bounds import ROUNDING, all_gone, contains, is_within, late, said, spans
 from barnabas.bench.truth.judge_partitions import causes, costs, shortage, unclean
 from barnabas.bench.truth.scenarios import SILENT, Action
-from barnabas.bench.truth.truths import Departure, Truth
+from barnabas.bench.truth.truths import Departure, Span, Truth
 
 _CAUSES = {
     Action.STOP: (Cause.PLANNED, Cause.STOPPED, Cause.NOT_GRANTED),
@@ -37,17 +37,18 @@ def falsehoods(truth: Truth, story: Sequence[Incident]) -> list[str]:
     """Return the errors of a story; none if it is true and complete."""
     claimed = [(incident, absence) for incident in story for absence in incident.absences]
     matched = _matched(truth.departures, [absence for _, absence in claimed])
+    unseen = [gap for incident in story for gap in incident.gaps]
     return [
         *_victims(truth, [absence for _, absence in claimed], matched),
         *(error for index, each in matched.items() for error in _absence(claimed[index][1], each, truth)),
         *(error for incident in story for error in _order(incident, claimed, matched)),
-        *(error for incident in story for error in causes(incident, truth)),
+        *(error for incident in story for error in causes(incident, truth, unseen)),
         *(error for incident in story for error in _whole_cluster(incident, truth)),
         *(error for incident in story for error in _together(incident, claimed, matched)),
         *(error for incident in story for error in _controller(incident, truth)),
         *(error for incident in story for error in unclean(incident)),
         *(error for incident in story for error in _handover(incident, claimed, matched)),
-        *costs(truth, story),
+        *costs(truth, story, unseen),
         *(error for incident in story if incident.shortage for error in shortage(incident.shortage, truth)),
     ]
 
@@ -129,10 +130,10 @@ def _order(
 
 
 def _whole_cluster(incident: Incident, truth: Truth) -> Iterator[str]:
-    if incident.kind is IncidentKind.WHOLE_CLUSTER and not any(
-        all_gone(truth, each.gone.high) for each in truth.departures
+    if incident.kind is IncidentKind.WHOLE_CLUSTER and (
+        incident.all_gone is None or not all_gone(truth, incident.all_gone)
     ):
-        yield f"the whole cluster is claimed to be gone from {incident.since} on"
+        yield f"the whole cluster is claimed to be gone at {incident.all_gone}"
 
 
 def _together(
@@ -158,6 +159,10 @@ def _together(
             yield f"{who} are claimed to be gone at overlapping times; truly one after the other"
     if not found or incident.kind in (IncidentKind.NO_LEADER, IncidentKind.CONTROLLER):
         return
+    first = Span(min(each.gone.low for each in found), min(each.gone.high for each in found))
+    claimed_first = first_departure(incident.absences)
+    if not contains(claimed_first, first):
+        yield f"the first broker is claimed to have left {said(claimed_first)}; truly {spans([first])}"
     if incident.since < min(each.gone.low for each in found) - ROUNDING:
         yield f"an incident is claimed since {incident.since}; truly {spans([each.gone for each in found])}"
     backs = [each.returned for each in found]

@@ -17,8 +17,14 @@ NOTABLE = timedelta(milliseconds=500)
 """The shortest time without a leader that must be reported."""
 
 
-def costs(truth: Truth, story: Sequence[Incident]) -> Iterator[str]:
-    """Judge the times without a leader, and find those that are missed."""
+def costs(truth: Truth, story: Sequence[Incident], unseen: Sequence[Gap] = ()) -> Iterator[str]:
+    """Judge the times without a leader, and find those that are missed.
+
+    Args:
+        truth: The truth.
+        story: The story.
+        unseen: The leader changes that the story calls unseen.
+    """
     left = [each for each in truth.leaderless if each.is_due and each.least >= NOTABLE]
     reported: list[Leaderless] = []
     for incident in story:
@@ -38,7 +44,6 @@ def costs(truth: Truth, story: Sequence[Incident]) -> Iterator[str]:
                     yield f"{name} {cost.ending} {lasted(cost.duration)}; truly {_outages(of_it)}"
             if true:
                 yield from _whole_cost(cost, true)
-    unseen = [gap for incident in story for gap in incident.gaps]
     for each in left:
         if not any(_is_rest(of, each) for of in reported) and not any(_hides(gap, each) for gap in unseen):
             yield f"missed: {_outages([each])}"
@@ -106,12 +111,18 @@ def _fits(cost: Cost, true: Leaderless, truth: Truth, *, is_known: bool) -> bool
     return True
 
 
-def causes(incident: Incident, truth: Truth) -> Iterator[str]:
-    """Judge why partitions are claimed to have lost their leaders, where no broker is named that left."""
+def causes(incident: Incident, truth: Truth, unseen: Sequence[Gap] = ()) -> Iterator[str]:
+    """Judge why partitions are claimed to have lost their leaders, where no broker is named that left.
+
+    Args:
+        incident: The incident.
+        truth: The truth.
+        unseen: The leader changes that the story calls unseen, and with them who led before.
+    """
     if incident.kind is IncidentKind.NO_LEADER:
         known = [_of_cost(cost, name, incident, truth) for cost in incident.costs for name in cost.partitions]
         for cost in incident.costs:
-            yield from _reason(cost, incident, truth)
+            yield from _reason(cost, incident, truth, unseen)
         begins = [each.begin.low for of in known for each in of]
         if begins and incident.since < min(begins) - ROUNDING:
             since = incident.since
@@ -135,7 +146,7 @@ def causes(incident: Incident, truth: Truth) -> Iterator[str]:
             yield f"broker {refusal.broker} is claimed to have refused {name}; truly {truth.disks}"
 
 
-def _reason(cost: Cost, incident: Incident, truth: Truth) -> Iterator[str]:
+def _reason(cost: Cost, incident: Incident, truth: Truth, unseen: Sequence[Gap]) -> Iterator[str]:
     """Judge the reason of one cost: the log directory of a broker that is named, or none."""
     named = None if cost.reason is None else _broker(cost.reason)
     losses = {name: _of_cost(cost, name, incident, truth) for name in cost.partitions}
@@ -145,7 +156,11 @@ def _reason(cost: Cost, incident: Incident, truth: Truth) -> Iterator[str]:
         if lost and not any(_is_explained(each, named, truth) for each in lost)
     )
     if wrong and named is None:
-        yield f"no cause is named why {', '.join(wrong)} had no leader"
+        known = [
+            name for name in wrong if not any(_hides(gap, each) for gap in unseen for each in losses[name])
+        ]
+        if known:
+            yield f"no cause is named why {', '.join(known)} had no leader"
     elif wrong:
         names = ", ".join(wrong)
         yield f"broker {named} is named as the cause why {names} had no leader; truly {truth.disks}"

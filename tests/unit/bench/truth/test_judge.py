@@ -359,6 +359,21 @@ def test_what_is_said_to_be_unknown_is_not_missed() -> None:
         assert found.startswith("missed: b-0")
 
 
+def test_no_cause_need_be_named_of_a_leader_that_is_unseen() -> None:
+    lost = Leaderless("b-0", 1, span(50, 50.1), 2, span(50.2, 50.3))
+    gone = Departure(1, Action.EXPIRE, span(50, 50.1), span(50.1, 50.4), was_controller=False)
+    absence = replace(DIED, gone=Bound(None, at(50.1)), cause=Cause.LOST_SESSION, was_controller=False)
+    absence = replace(absence, noticed=Unknown("no line"), started=None, returned=Bound(None, at(50.4)))
+    left = Incident(IncidentKind.DEPARTURE, at(50.1), at(50.4), (absence,))
+    cost = Cost(("b-0",), Bound(None, seconds(0.4)), Ending.MOVED, (2,), 0, at(50.25), ())
+    told = Incident(IncidentKind.NO_LEADER, at(50.25), at(50.3), costs=(cost,))
+    gap = Gap(("b", 0, 0), at(40), at(50.25), 1, ())
+    unseen = Incident(IncidentKind.UNSEEN, at(40), at(50.25), gaps=(gap,))
+    truth = Truth((gone,), (lost,))
+    assert falsehoods(truth, [left, told, unseen]) == []
+    assert falsehoods(truth, [left, told]) == ["no cause is named why b-0 had no leader"]
+
+
 def test_of_two_ends_of_which_one_is_true_either_may_be_told() -> None:
     begin = span(30, 30.1)
     last = Leaderless("a-0", 1, begin, 2, span(35, 35.1))

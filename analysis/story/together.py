@@ -1,0 +1,98 @@
+"""The first sentence about several brokers that left: who, why, and from when on."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import date
+from typing import NamedTuple
+
+from barnabas.analysis.story.brokers import Absence
+from barnabas.analysis.story.causes import ORDERLY, Cause
+from barnabas.analysis.story.departures import are_overlapping, first_departure
+from barnabas.analysis.story.incident import Incident
+from barnabas.analysis.story.words import at, clock, nodes
+
+_NAMED = 3
+"""The most departures of which each is named with its cause; more are counted."""
+
+
+class _How(NamedTuple):
+    """The words for a cause: what one broker did, what several did, and one or several departures."""
+
+    did: str
+    all_did: str
+    departure: str
+    departures: str
+
+
+_HOW = {
+    Cause.PLANNED: _How(
+        "was shut down as planned", "were shut down as planned", "planned stop", "planned stops"
+    ),
+    Cause.STOPPED: _How("was stopped", "were stopped", "stop", "stops"),
+    Cause.NOT_GRANTED: _How(
+        "was stopped before all of its leaders were moved",
+        "were stopped before all of their leaders were moved",
+        "stop before all leaders were moved",
+        "stops before all leaders were moved",
+    ),
+    Cause.DIED: _How("died", "died", "death", "deaths"),
+    Cause.LOST_SESSION: _How(
+        "was given up by the cluster", "were given up by the cluster", "lost session", "lost sessions"
+    ),
+    Cause.UNKNOWN: _How("was lost", "were lost", "loss", "losses"),
+}
+
+
+def whole_cluster(incident: Incident, names: str, day: date | None) -> str:
+    """Return what happened if all brokers were gone."""
+    absences, until = incident.absences, incident.until
+    end = "the logs show no return" if until is None else f"the last of them returned by {clock(until, day)}"
+    first = at(first_departure(absences), day)
+    if len(absences) == 1:
+        return f"The whole cluster (the only {names}) {_HOW[absences[0].cause].did} {first}; {end}"
+    who = f"The whole cluster ({names})" if incident.are_listed else f"All brokers in these logs ({names})"
+    gone = "" if incident.all_gone is None else f", and all were gone by {clock(incident.all_gone, day)}"
+    stopped = _stopped(absences, incident.only_controllers, is_one=incident.are_listed)
+    return f"{who} {stopped}, the first broker {first}{gone}; {end}"
+
+
+def _stopped(absences: Sequence[Absence], only: Collection[int], *, is_one: bool) -> str:
+    """Return how all stopped; ``is_one`` says whether they are named as one cluster."""
+    causes = {each.cause for each in absences}
+    if not causes.issubset(ORDERLY):
+        return f"went down ({_how(absences, only)})"
+    if len(causes) > 1:
+        return f"{'was' if is_one else 'were'} stopped ({_how(absences, only)})"
+    words = _HOW[absences[0].cause]
+    return words.did if is_one else words.all_did
+
+
+def several(incident: Incident, names: str, day: date | None) -> str:
+    """Return what happened if some brokers were gone, or one several times."""
+    absences, until = incident.absences, incident.until
+    end = "" if until is None else f"; all had returned by {clock(until, day)}"
+    how, first = _how(absences, incident.only_controllers), at(first_departure(absences), day)
+    if are_overlapping(absences):
+        return f"{names} were gone at overlapping times ({how}), the first {first}{end}"
+    times, brokers = len(absences), {each.broker for each in absences}
+    how_often = ", each once" if times == len(brokers) else f" {times} times in total"
+    return f"{names} left{how_often} ({how}), the first {first}{end}"
+
+
+def _how(absences: Sequence[Absence], only: Collection[int]) -> str:
+    """Return why each of several brokers left; of many, how often for which reason."""
+    by_cause: dict[Cause, list[int]] = {}
+    for each in absences:
+        by_cause.setdefault(each.cause, []).append(each.broker)
+    if len(by_cause) == 1:
+        return f"{'both' if len(absences) == 2 else 'all'} {_HOW[absences[0].cause].all_did}"
+    if len(absences) <= _NAMED and all(len({*ids}) == len(ids) for ids in by_cause.values()):
+        return ", ".join(
+            f"{nodes(sorted(ids), only)} {_HOW[cause].did if len(ids) == 1 else _HOW[cause].all_did}"
+            for cause, ids in by_cause.items()
+        )
+    return ", ".join(
+        f"{len(ids)} {_HOW[cause].departure if len(ids) == 1 else _HOW[cause].departures}"
+        for cause, ids in by_cause.items()
+    )
