@@ -78,7 +78,11 @@ def _happened(document: Document) -> Iterator[str]:
         yield incident["text"]
     rest = document.incidents_count - _INCIDENTS
     if rest > 0:
-        yield f"{rest:,} more incident{' is' if rest == 1 else 's are'} below."
+        listed = min(len(document.incidents), _TABLE_ROWS) - _INCIDENTS
+        if listed < rest:
+            yield f"{rest:,} more incidents; the first {listed} of them are below."
+        else:
+            yield f"{rest:,} more incident{' is' if rest == 1 else 's are'} below."
 
 
 def _logs(logs: Sequence[Row]) -> Iterator[str]:

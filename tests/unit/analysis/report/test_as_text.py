@@ -90,7 +90,11 @@ def test_what_could_not_be_read_or_was_not_needed_is_named(document: Document) -
 def test_the_worst_incidents_stand_on_top_and_the_others_are_counted(document: Document) -> None:
     many = [dict(document.incidents[0]) | {"text": f"{number}."} for number in range(9)]
     told = list(summary(replace(document, incidents=many, incidents_count=12)))
-    assert told[:6] == ["0.", "1.", "2.", "3.", "4.", "7 more incidents are below."]
+    assert told[:6] == ["0.", "1.", "2.", "3.", "4.", "7 more incidents; the first 4 of them are below."]
+    told = list(summary(replace(document, incidents=many, incidents_count=9)))
+    assert told[5] == "4 more incidents are below."
+    told = list(summary(replace(document, incidents=many[:6], incidents_count=6)))
+    assert told[5] == "1 more incident is below."
 
 
 def test_each_sentence_of_an_incident_has_the_lines_that_prove_it(document: Document) -> None:
