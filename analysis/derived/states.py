@@ -45,7 +45,8 @@ def states(events: DataFrame, lives: DataFrame) -> DataFrame:
     the controller that wrote it), ``decided`` (when that controller logged it), ``first_logged`` (the first
     line about it in any log), ``led_at`` (when the leader logged that it leads), ``from`` (the partition's
     state before), ``removed`` (the replica that a controller removed from the ISR), ``election`` (how its
-    leader was elected, as a value of ``Election``; null if no line says so), ``raw`` (the most informative
+    leader was elected, as a value of ``Election``; null if no line says so), ``changed`` (when the ISR was
+    changed to this one, by the line of its leader, or of a metadata log), ``raw`` (the most informative
     line), ``source``, ``block`` and ``line`` (its place).
     """
     lines = with_life(events.where(is_kind(*_TELLING) & sf.col("topic").isNotNull()), lives)
@@ -64,7 +65,7 @@ def states(events: DataFrame, lives: DataFrame) -> DataFrame:
         .select(
             *LIFE, "leader_epoch", "version", "leader", "isr", "replicas", "controller_epoch", "controller",
             "decided", "first_logged", "led_at", "from", "removed", "election",
-            "raw", *PLACE,
+            "changed", "raw", *PLACE,
         )
     )  # fmt: skip
 
@@ -91,7 +92,7 @@ def _deduplicated(lines: DataFrame) -> DataFrame:
         sf.max("election").alias("election"),
         # One minimum of whole rows; Spark keeps a copy of the order beside each value of min_by.
         sf.min(sf.struct(rank.alias("rank"), "time", *PLACE)).alias("best"),
-        sf.max(is_kind(CompanionKind.ISR_UPDATED)).alias("is_own"),
+        sf.min(sf.when(is_kind(CompanionKind.ISR_UPDATED), sf.col("time"))).alias("changed"),
     )
     return _with_best(merged, "rank", *PLACE)
 
@@ -124,10 +125,12 @@ def _with_epochs(lines: DataFrame) -> DataFrame:
                 "started": sf.last(started, ignorenulls=True).over(by_time),
             }
         )
-        .withColumn("leader_epoch", sf.coalesce("leader_epoch", sf.when(sf.col("is_own"), epoch)))
-        .where("leader_epoch is not null or not (is_own or any_epoch)")
+        .withColumn(
+            "leader_epoch", sf.coalesce("leader_epoch", sf.when(sf.col("changed").isNotNull(), epoch))
+        )
+        .where("leader_epoch is not null or not (changed is not null or any_epoch)")
         .withColumn("moment", sf.when(sf.col("leader_epoch").isNull(), sf.col("moment")))
-        .drop("before", "started", "is_own", "any_epoch")
+        .drop("before", "started", "any_epoch")
     )
 
 
@@ -160,6 +163,7 @@ def _merged(lines: DataFrame) -> DataFrame:
         sf.min("from").alias("from"),
         sf.min("removed").alias("removed"),
         sf.max("election").alias("election"),
+        sf.min("changed").alias("changed"),
         sf.min(sf.struct("rank", "first_logged", *PLACE)).alias("best"),
     )
     return _with_best(merged, *PLACE)

@@ -201,11 +201,13 @@ def _epochless(events: DataFrame, lives: DataFrame) -> DataFrame:
                 "led_at": missing.cast("timestamp_ntz"),
                 "removed": missing.cast("int"),
                 "election": missing.cast("string"),
+                "changed": missing.cast("timestamp_ntz"),
             }
         )
         .select(
             *LIFE, "leader_epoch", "version", "leader", "isr", "replicas", "controller_epoch", "decided",
-            "first_logged", "led_at", "from", "removed", "election", "source", "block", "line", "raw",
+            "first_logged", "led_at", "from", "removed", "election", "changed", "source", "block", "line",
+            "raw",
         )
         .orderBy("first_logged", "source", "block", "line")
     )  # fmt: skip

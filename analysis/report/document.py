@@ -51,9 +51,6 @@ _PARTITION = pa.schema([("topic", pa.string()), ("partition", pa.int32())])
 _AFTER = timedelta(milliseconds=1)
 """The time that is added after the last line, so that what begins with that line is in the strips."""
 
-_LAST = datetime.fromisoformat("9999-12-31 23:59:59.999999")
-"""The latest time that Python knows."""
-
 _AT_ONCE = 4
 """The number of questions that run at the same time; one alone leaves most of a machine idle."""
 
@@ -308,7 +305,7 @@ def _strips(
         OFFLINE: frames["write_stalls"].where(sf.col("what") == OFFLINE),
         UNDER_REPLICATED: frames["under_replicated"],
     }
-    edges = sf.lit(start), sf.lit(min(end, _LAST - _AFTER) + _AFTER)
+    edges = sf.lit(start), sf.lit(end + _AFTER)
     return {name: _running(strip(frame, *edges, CELLS).collect()) for name, frame in intervals.items()}
 
 

@@ -51,6 +51,7 @@ class State(NamedTuple):
     Attributes:
         removed: The replica whose removal from the ISR led to the state; None if no line says so.
         election: How its leader was elected, a value of ``Election``; None if no line says so.
+        changed: When the ISR was changed to this one, by the line of its leader or of a metadata log.
     """
 
     topic: str
@@ -69,6 +70,7 @@ class State(NamedTuple):
     removed: int | None
     line: Line
     election: str | None = None
+    changed: datetime | None = None
 
 
 class Mark(NamedTuple):
@@ -268,7 +270,7 @@ def state(row: Row) -> State:
         row["leader"], None if isr is None else _once(tuple(isr)),
         None if replicas is None else _once(tuple(replicas)), row["controller_epoch"], row["decided"],
         row["first_logged"], row["led_at"], _once(row["from"]),
-        row["removed"], line_of(row), row["election"],
+        row["removed"], line_of(row), row["election"], row["changed"],
     )  # fmt: skip
 
 

@@ -9,11 +9,21 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import pairwise, zip_longest
 from typing import NamedTuple, TypeVar
 
-from barnabas.analysis.story.certainty import Fact, Instant, Line, Lines, Unknown, latest, moment
+from barnabas.analysis.story.certainty import (
+    Bound,
+    Duration,
+    Fact,
+    Instant,
+    Line,
+    Lines,
+    Unknown,
+    latest,
+    moment,
+)
 from barnabas.analysis.story.leaderships import Leadership, leaderships
 from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, LedAgain, Mark, Observed, Refusal, State
 
@@ -21,6 +31,8 @@ M = TypeVar("M", Mark, LedAgain)
 
 Life = tuple[str, int, int]
 """A partition's incarnation: topic, partition, and how often its topic was created before."""
+
+_NEW = ("NewPartition", "New")
 
 _UNSEEN = "the states in between are missing"
 
@@ -91,8 +103,10 @@ class IsrStep(NamedTuple):
         since: When it was decided or first logged.
         until: When the next one was; None if it is the last.
         size: The number of replicas in sync.
-        is_certain: Whether versions show that there was no other ISR between this one and the next.
+        is_certain: Whether it held from ``since`` to ``until``: versions show that there was no other ISR
+            between this one and the next, and a line shows when that was decided.
         line: The line that shows it.
+        is_begun: Whether it did not hold before ``since``: a line shows the change to it.
     """
 
     since: datetime
@@ -100,6 +114,17 @@ class IsrStep(NamedTuple):
     size: int
     is_certain: bool
     line: Line
+    is_begun: bool = True
+
+    @property
+    def held(self) -> Duration:
+        """Return how long it held; two lines of one moment give no duration."""
+        span = timedelta(0) if self.until is None else self.until - self.since
+        if not span or not (self.is_certain or self.is_begun):
+            return Unknown("no lines show when it began and ended", (self.line,))
+        if self.is_certain and self.is_begun:
+            return Fact(span, (self.line,))
+        return Bound(span if self.is_certain else None, span if self.is_begun else None, (self.line,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,6 +454,15 @@ def _since(state: State) -> datetime:
     return state.decided
 
 
+def _is_dated(state: State, before: State | None) -> bool:
+    """Return whether a line is of the moment at which a state was written, and not of a later one."""
+    since = _since(state)
+    if since != state.decided:
+        return since == state.changed
+    is_said_again = state.removed is not None and state.was is None and before is not None
+    return not is_said_again or before is None or (before.leader_epoch or 0) < (state.leader_epoch or 0)
+
+
 def _isr(states: Sequence[State]) -> list[IsrStep]:
     """Return the ISRs by version; lines without a version count only where no line of the epoch has one."""
     versioned = {each.leader_epoch for each in states if each.version is not None and each.isr is not None}
@@ -441,18 +475,24 @@ def _isr(states: Sequence[State]) -> list[IsrStep]:
         key=lambda each: (each.leader_epoch or 0, each.version or 0, each.first_logged),
     )
     steps: list[IsrStep] = []
-    last: int | None = None
+    before: State | None = None
     is_sure = True
     for each in known:
-        since = _since(each)
+        since, last = _since(each), None if before is None else before.version
         is_next = last is not None and each.version is not None and each.version - last <= 1
-        last = each.version
+        is_dated = _is_dated(each, before)
+        before = each
         if steps and steps[-1].size == len(each.isr or ()):
             is_sure = is_sure and is_next
             continue
         if steps:
-            is_certain = is_sure and is_next
+            is_certain = is_sure and is_next and is_dated
             steps[-1] = steps[-1]._replace(until=max(since, steps[-1].since), is_certain=is_certain)
-        steps.append(IsrStep(since, None, len(each.isr or ()), is_certain=False, line=each.line))
+        # A leader changes the ISR's size; before a partition was new it had none.
+        is_first = each.changed == since or each.version == 0 or each.was in _NEW
+        is_begun = is_dated and (is_next or is_first)
+        steps.append(
+            IsrStep(since, None, len(each.isr or ()), is_certain=False, line=each.line, is_begun=is_begun)
+        )
         is_sure = True
     return steps

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from datetime import date, datetime
+from datetime import date
 from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
@@ -15,16 +15,15 @@ from barnabas.analysis.story.costs import Cost, Ending
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.observed import BrokerLine, Refusal
+from barnabas.analysis.story.partitions import IsrStep
 from barnabas.analysis.story.shortages import Shortage
 from barnabas.analysis.story.together import several, whole_cluster
 from barnabas.analysis.story.troubles import Trouble
 from barnabas.analysis.story.words import (
-    Rounding,
     at,
     brokers_of,
     clock,
     count,
-    duration,
     lasted,
     node,
     nodes,
@@ -191,7 +190,8 @@ def _happened(incident: Incident, day: date | None) -> str:
             why = f": {', '.join(causes)}" if causes else "; no line shows why"
             return f"At {since} or before partitions lost their leaders{why}"
         case IncidentKind.UNDER_REPLICATED:
-            return f"Replicas fell out of sync at {since}"
+            is_begun = incident.shortage is None or incident.shortage.is_begun
+            return f"Replicas fell out of sync at {since}{'' if is_begun else ' or before'}"
         case IncidentKind.UNCLEAN:
             return "Leaders were elected that were not in sync"
         case IncidentKind.CONTROLLER | IncidentKind.NO_CONTROLLER:
@@ -373,8 +373,7 @@ def _failed(cost: Cost) -> str:
 
 def _short(shortage: Shortage) -> str:
     steps = ", then ".join(
-        f"{step.size} of {shortage.assigned}{' replicas in sync' if index == 0 else ''} "
-        f"{_held(step.since, step.until, is_certain=step.is_certain)}"
+        f"{step.size} of {shortage.assigned}{' replicas in sync' if index == 0 else ''} {_held(step)}"
         for index, step in enumerate(shortage.steps[:_STEPS])
     )
     more = "" if len(shortage.steps) <= _STEPS else f", and {len(shortage.steps) - _STEPS} more changes"
@@ -387,12 +386,8 @@ def _short(shortage: Shortage) -> str:
     return f"{many}{whose} had {steps}{more}; {_writes(shortage)}"
 
 
-def _held(since: datetime, until: datetime | None, *, is_certain: bool) -> str:
-    if until is None:
-        return "as far as the logs show"
-    if is_certain:
-        return f"for {duration(until - since)}"
-    return f"for at most {duration(until - since, Rounding.UP)}"
+def _held(step: IsrStep) -> str:
+    return "as far as the logs show" if step.until is None else lasted(step.held)
 
 
 def _writes(shortage: Shortage) -> str:

@@ -30,6 +30,7 @@ class Shortage:
         refusal: The first line of a broker that refused a write to that partition meanwhile; None if none is
             logged.
         lines: The lines that give ``minimum``.
+        is_begun: Whether a line shows of each partition when it lost its first replica.
     """
 
     partitions: int
@@ -40,6 +41,7 @@ class Shortage:
     is_default: bool = False
     refusal: BrokerLine | None = None
     lines: Lines = ()
+    is_begun: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +141,7 @@ def shortage_of(periods: Sequence[Period], minimums: Minimums) -> Shortage:
         is_default=topic not in minimums.topics,
         refusal=_refusal(steps, minimums.refusals.get((topic, partition), ())),
         lines=tuple(line for name in (topic, None) if (line := minimums.lines.get(name)) is not None)[:1],
+        is_begun=all(own[0].is_begun for _, own in periods),
     )
 
 

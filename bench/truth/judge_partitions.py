@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from itertools import zip_longest
 
 from barnabas.analysis.story.costs import Cost, Ending
 from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.observed import BrokerLine, Refusal
-from barnabas.analysis.story.partitions import Gap
+from barnabas.analysis.story.partitions import Gap, IsrStep
 from barnabas.analysis.story.shortages import Shortage
 from barnabas.bench.truth.bounds import ROUNDING, WRITTEN, holds, is_within, lasted, late, said
-from barnabas.bench.truth.truths import Leaderless, Truth
+from barnabas.bench.truth.truths import InSync, Leaderless, Truth
 
 NOTABLE = timedelta(milliseconds=500)
 """The shortest time without a leader that must be reported."""
@@ -224,10 +225,7 @@ def shortage(claimed: Shortage, truth: Truth) -> Iterator[str]:
             yield f"{claimed.worst} is claimed to be short of replicas; there is no such partition"
         return
     for step in claimed.steps:
-        if not any(
-            each.size == step.size and -WRITTEN <= step.since - each.since <= late(each.since, truth)
-            for each in true
-        ):
+        if not _is_seen(step, true, truth):
             yield f"{claimed.worst} had {step.size} in sync from {step.since} on; truly {true}"
         if step.is_certain and step.until is not None:
             others = [
@@ -238,6 +236,17 @@ def shortage(claimed: Shortage, truth: Truth) -> Iterator[str]:
             ]
             if others:
                 yield f"{claimed.worst} had {step.size} in sync until {step.until}; truly {others}"
+
+
+def _is_seen(step: IsrStep, true: Sequence[InSync], truth: Truth) -> bool:
+    """Return whether an ISR of the step's size began at the step's line, or held then if it may be older."""
+    for each, after in zip_longest(true, true[1:]):
+        if each is None or each.size != step.size or each.since > step.since + WRITTEN:
+            continue
+        until = each.since if step.is_begun else None if after is None else after.since
+        if until is None or step.since - until <= late(until, truth):
+            return True
+    return False
 
 
 def _outages(true: Sequence[Leaderless]) -> str:

@@ -25,6 +25,7 @@ def test_a_state_is_one_row_however_many_lines_hold_it(story: Mapping[str, DataF
     born, alone, _, back = rows
     assert (born["decided"].second, born["led_at"].microsecond, born["from"]) == (0, 31_000, "NewPartition")
     assert (alone["decided"], alone["first_logged"].minute, alone["controller_epoch"]) == (None, 9, 7)
+    assert {row["changed"] for row in rows} == {None}
     assert (back["controller"], back["controller_epoch"], back["replicas"]) == (2, 8, None)
     assert "from OfflinePartition to OnlinePartition" in back["raw"]
 
@@ -67,6 +68,8 @@ def test_a_leader_changes_the_isr_in_the_leader_epoch_in_which_it_last_said_that
         (9, 5),
         (11, 7),
     ]
+    # Each change is of the second in which the leader logs it.
+    assert [row["changed"] and row["changed"].second for row in rows] == [None, 2, 4, 6, 8]
 
 
 def test_up_to_1_0_decisions_without_epoch_stand_where_nothing_else_does(

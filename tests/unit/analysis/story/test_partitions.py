@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from barnabas.analysis.story.certainty import Bound, Fact, latest
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from barnabas.analysis.story.certainty import Bound, Duration, Fact, Unknown, latest
 from barnabas.analysis.story.elections import consecutive
 from barnabas.analysis.story.leaderships import leaderships
 from barnabas.analysis.story.observed import NO_LEADER, Observed, State
@@ -54,3 +60,48 @@ def test_of_two_lines_about_a_version_the_controllers_counts_in_any_order() -> N
     before = state(0, 1, 5, (1, 2))
     for lines in ((before, told, decided), (before, decided, told)):
         assert list(consecutive(lines)) == [(before, decided)]
+
+
+UNDATED = {"decided": None}
+"""Of a state that only a later line shows."""
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "expected"),
+    [
+        ({}, {}, Fact(timedelta(seconds=10))),
+        (UNDATED, {}, Bound(timedelta(seconds=10), None)),
+        ({}, UNDATED, Bound(None, timedelta(seconds=10))),
+        ({}, {"version": 3}, Bound(None, timedelta(seconds=10))),
+        (UNDATED, UNDATED, Unknown("no lines show when it began and ended")),
+        (UNDATED | {"changed": at(10)}, UNDATED | {"changed": at(20)}, Fact(timedelta(seconds=10))),
+        # A controller that makes a replica offline may say the present state once more.
+        ({"removed": 2}, {}, Bound(timedelta(seconds=10), None)),
+        ({"version": 5}, {"version": 6}, Bound(timedelta(seconds=10), None)),
+        ({"version": 5, "changed": at(10)}, {"version": 6}, Fact(timedelta(seconds=10))),
+    ],
+)
+def test_an_isr_held_for_a_time_that_only_lines_about_both_changes_prove(
+    begin: dict[str, Any], end: dict[str, Any], expected: Duration
+) -> None:
+    found = history(
+        state(0, 1, 0, (1, 2), version=0),
+        state(10, 1, 0, (1,), **{"version": 1} | begin),
+        state(20, 1, 0, (1, 2), **{"version": 2} | end),
+    )
+    held = found.isr[1].held
+    assert replace(held, lines=()) == expected
+
+
+def test_an_isr_of_less_than_a_millisecond_has_no_known_duration() -> None:
+    first, short, last = history(
+        state(0, 1, 0, (1, 2), version=0), state(10, 1, 0, (1,), version=1),
+        state(10, 1, 0, (1, 2), version=2),
+    ).isr  # fmt: skip
+    assert (type(first.held), type(short.held), type(last.held)) == (Fact, Unknown, Unknown)
+
+
+def test_the_first_isr_known_began_at_its_line_only_if_the_partition_was_new() -> None:
+    for seen, is_begun in (({"version": 7}, False), ({"version": 0}, True), ({"was": "NewPartition"}, True)):
+        (step,) = history(state(0, 1, 0, (1,), **seen)).isr
+        assert step.is_begun is is_begun, seen

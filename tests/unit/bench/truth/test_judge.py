@@ -137,6 +137,14 @@ def test_a_false_claim_about_a_cost_is_found(planted: dict[str, object], words: 
         ({"shortage": Shortage(1, "a-0", (STEP._replace(size=1),), 3, 2)}, "had 1 in sync"),
         ({"shortage": Shortage(1, "a-0", (STEP._replace(since=at(11)),), 3, 2)}, "had 2 in sync from"),
         ({"shortage": Shortage(1, "a-0", (STEP._replace(until=at(30)),), 3, 2)}, "had 2 in sync until"),
+        (
+            {"shortage": Shortage(1, "a-0", (STEP._replace(since=at(11), is_begun=False),), 3, 2)},
+            "had 2 in sync from",
+        ),
+        (
+            {"shortage": Shortage(1, "a-0", (STEP._replace(since=at(40), is_begun=False),), 3, 2)},
+            "had 2 in sync from",
+        ),
         ({"shortage": Shortage(1, "b-0", (STEP,), 3, 2)}, "no such partition"),
         ({"absences": ()}, "missed: kill of broker 1"),
         ({"costs": ()}, "missed: a-0"),
@@ -430,3 +438,13 @@ def test_a_leader_may_follow_itself_if_it_is_not_said_who_led_before() -> None:
     assert falsehoods(again, [told]) == []
     named = replace(told, kind=IncidentKind.DEPARTURE, absences=(DIED,))
     assert any("a-0 moved" in each for each in falsehoods(again, [named]))
+
+
+def test_an_isr_that_no_line_shows_to_have_begun_may_have_held_before() -> None:
+    step = STEP._replace(since=at(22), until=at(23))
+    short = replace(FIRST, shortage=Shortage(1, "a-0", (step._replace(is_begun=False),), 3, 2))
+    assert falsehoods(TRUTH, (short, SECOND)) == []
+    whole = replace(
+        FIRST, shortage=Shortage(1, "a-0", (step._replace(size=3, since=at(90), until=None),), 3, 2)
+    )
+    assert falsehoods(TRUTH, (whole, SECOND)) != []
