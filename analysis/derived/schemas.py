@@ -22,7 +22,7 @@ DERIVED_ARROW: dict[str, pa.Schema] = {
         ("leader", _INT), ("isr", _INTS), ("replicas", _INTS), ("controller_epoch", _INT),
         ("controller", _INT), ("decided", _TIME), ("first_logged", _TIME), ("led_at", _TIME), ("from", _TEXT),
         ("removed", _INT), ("election", _TEXT), ("changed", _TIME), ("raw", _TEXT), ("source", _TEXT),
-        ("block", _LONG), ("line", _LONG),
+        ("block", _LONG), ("line", _LONG), ("broker", _INT),
     ]),
     "broker_events": pa.schema([
         ("time", _TIME), ("kind", _TEXT), ("role", _TEXT), ("broker", _INT), ("subject", _INT),

@@ -47,7 +47,8 @@ def states(events: DataFrame, lives: DataFrame) -> DataFrame:
     state before), ``removed`` (the replica that a controller removed from the ISR), ``election`` (how its
     leader was elected, as a value of ``Election``; null if no line says so), ``changed`` (when the ISR was
     changed to this one, by the line of its leader, or of a metadata log), ``raw`` (the most informative
-    line), ``source``, ``block`` and ``line`` (its place).
+    line), ``source``, ``block`` and ``line`` (its place), ``broker`` (which
+    wrote it).
     """
     lines = with_life(events.where(is_kind(*_TELLING) & sf.col("topic").isNotNull()), lives)
     lines = lines.withColumns(
@@ -61,11 +62,11 @@ def states(events: DataFrame, lives: DataFrame) -> DataFrame:
     return (
         _merged(_with_versions(_with_epochs(_deduplicated(lines))))
         # Only now the text of the best line: with it, the rows above would fill the memory.
-        .join(events.select(*PLACE, "isr", "raw"), list(PLACE))
+        .join(events.select(*PLACE, "isr", "raw", "broker"), list(PLACE))
         .select(
             *LIFE, "leader_epoch", "version", "leader", "isr", "replicas", "controller_epoch", "controller",
             "decided", "first_logged", "led_at", "from", "removed", "election",
-            "changed", "raw", *PLACE,
+            "changed", "raw", *PLACE, "broker",
         )
     )  # fmt: skip
 

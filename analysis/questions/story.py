@@ -41,6 +41,9 @@ _CONVERTED = 10_000
 
 _BY_TIME = ("time", *PLACE)
 
+_SAID = (*PLACE, "broker", "raw")
+"""The columns of a line: its place, the broker that wrote it, and its text."""
+
 _AT_ONCE = 4
 
 _Life = tuple[str, int, int]
@@ -70,7 +73,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         lambda: spoken(events),
         lambda: _controllers(tables["controllers"], events),
         lambda: lives.where("deleted is not null").select(*LIFE, "deleted"),
-        lambda: tables["events"].where(is_kind(BrokerKind.DESCRIBED)).select(*PLACE, "settings", "raw"),
+        lambda: tables["events"].where(is_kind(BrokerKind.DESCRIBED)).select(*_SAID, "settings"),
         lambda: tables["broker_events"].orderBy(*_BY_TIME),
         lambda: _in_order(tables["states"], _troubled(tables["states"], marked)),
     )
@@ -147,11 +150,11 @@ def _controllers(controllers: DataFrame, events: DataFrame) -> DataFrame:
     lines = events.where("controller is not null and controller_epoch is not null")
     first = (
         lines.withColumn("since", sf.col("time"))
-        .select(*epoch, *PLACE, "raw")
+        .select(*epoch, *_SAID)
         .join(controllers.select(*epoch), list(epoch))
         .groupBy(*epoch)
-        .agg(sf.min_by(sf.struct(*PLACE, "raw"), sf.struct(*PLACE)).alias("first"))
-        .select(*epoch, *(sf.col(f"first.{name}").alias(name) for name in (*PLACE, "raw")))
+        .agg(sf.min_by(sf.struct(*_SAID), sf.struct(*PLACE)).alias("first"))
+        .select(*epoch, *(sf.col(f"first.{name}").alias(name) for name in _SAID))
     )
     return controllers.join(first, list(epoch), "left").orderBy("since", "controller_epoch")
 
@@ -206,8 +209,7 @@ def _epochless(events: DataFrame, lives: DataFrame) -> DataFrame:
         )
         .select(
             *LIFE, "leader_epoch", "version", "leader", "isr", "replicas", "controller_epoch", "decided",
-            "first_logged", "led_at", "from", "removed", "election", "changed", "source", "block", "line",
-            "raw",
+            "first_logged", "led_at", "from", "removed", "election", "changed", *_SAID,
         )
         .orderBy("first_logged", "source", "block", "line")
     )  # fmt: skip
@@ -221,7 +223,7 @@ def _marks(events: DataFrame, lives: DataFrame) -> DataFrame:
     return (
         with_life(lines, lives)
         .withColumn("reason", sf.when(failed, said))
-        .select(*LIFE, "time", "controller_epoch", "reason", *PLACE, "raw")
+        .select(*LIFE, "time", "controller_epoch", "reason", *_SAID)
     )
 
 

@@ -114,7 +114,12 @@ def when_gone(
         last = _in_contact(broker, last, first, observed)
     # A line of the broker after a lost contact shows that it lived on.
     contacts = _contacts(broker, last, first, observed) if observed.knows_until(first) else []
-    others = [line for what, line in run.marks if what in (What.GONE, What.START) and line not in stops]
+    # A broker that logs the loss of its own leaders is still there.
+    others = [
+        line
+        for what, line in run.marks
+        if what is What.START or (what is What.GONE and line.broker != broker)
+    ]
     lines = tuple(each.line for each in (*stops[-1:], *asked[:1], *contacts[:1], *others[:1]))
     if is_alive is not None:
         silence = _silence(broker, first, observed)

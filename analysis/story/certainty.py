@@ -21,12 +21,14 @@ class Line(NamedTuple):
         block: The first byte of the split.
         number: The line in the split; the first is 1.
         text: The first line of the entry.
+        broker: The broker that wrote it; None if that is not known.
     """
 
     source: str
     block: int
     number: int
     text: str
+    broker: int | None = None
 
 
 Lines = tuple[Line, ...]

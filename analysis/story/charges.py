@@ -32,16 +32,16 @@ class _Span(NamedTuple):
 def shown_by(outage: Outage, observed: Observed) -> list[BrokerLine]:
     """Return the facts about brokers in an outage: its leader was gone, and is back if it leads again.
 
-    The failure of a log directory takes leaders from a broker that stays.
+    The failure of a log directory takes leaders from a broker that stays. A broker that logs the loss of its
+    own leaders is there.
     """
     begin, back = latest(outage.begin), outage.shown
     if outage.leader_before is None or begin is None or not outage.begin.lines:
         return []
     if outage.refusal is not None or failed_directory(outage.leader_before, begin, observed) is not None:
         return []
-    gone = BrokerLine(
-        begin, Kind.ISR_REMOVAL, "controller", None, outage.leader_before, line=outage.begin.lines[0]
-    )
+    first = outage.begin.lines[0]
+    gone = BrokerLine(begin, Kind.ISR_REMOVAL, "controller", first.broker, outage.leader_before, line=first)
     if outage.leader_after != outage.leader_before or back is None or not outage.end.lines:
         return [gone]
     line = outage.end.lines[0]

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from barnabas.analysis.reading.events.kinds import Election
 from barnabas.analysis.story.certainty import Bound, Fact, Instant, Lines, by
+from barnabas.analysis.story.leaderships import is_of_another_cluster
 from barnabas.analysis.story.observed import NO_LEADER, State
 from barnabas.analysis.story.partitions import Life
 
@@ -48,7 +49,7 @@ def unclean_elections(states: Iterable[State]) -> Iterator[UncleanElection]:
     for before, after in _versions(states):
         if after.leader == NO_LEADER or (after.election or Election.UNCLEAN) != Election.UNCLEAN:
             continue
-        isr = () if before is None else before.isr or ()
+        isr = () if before is None or not _follows(before, after) else before.isr or ()
         is_outside = bool(isr) and after.leader not in isr
         if after.election is None and (after.controller_epoch is None or not is_outside):
             continue
@@ -56,14 +57,26 @@ def unclean_elections(states: Iterable[State]) -> Iterator[UncleanElection]:
         yield UncleanElection(
             (after.topic, after.partition, after.life), after.leader, after.leader_epoch,
             isr if is_outside else (), when,
-            (after.line,) if before is None else (after.line, before.line),
+            (after.line, before.line) if before is not None and isr else (after.line,),
         )  # fmt: skip
+
+
+def _follows(before: State, after: State) -> bool:
+    """Return whether two states with consecutive versions may be of one cluster.
+
+    Controller epochs only rise there, and so do leader epochs, by at most one from one state to the next.
+    """
+    if is_of_another_cluster(before.controller_epoch, after.controller_epoch):
+        return False
+    if before.leader_epoch is None or after.leader_epoch is None:
+        return True
+    return after.leader_epoch - before.leader_epoch in (0, 1)
 
 
 def consecutive(states: Iterable[State]) -> Iterator[tuple[State, State]]:
     """Yield the pairs of states of one partition whose versions (zkVersion) follow each other."""
     for before, after in _versions(states):
-        if before is not None:
+        if before is not None and _follows(before, after):
             yield before, after
 
 

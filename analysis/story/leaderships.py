@@ -61,6 +61,16 @@ class Leadership(NamedTuple):
         return self.first_logged if self.decided is None else self.decided
 
 
+def is_of_another_cluster(before: int | None, after: int | None) -> bool:
+    """Return whether a controller epoch is lower than one before it, which it never is in one cluster.
+
+    Args:
+        before: The controller epoch of the earlier line; None if it is not known.
+        after: The controller epoch of the later line; None if it is not known.
+    """
+    return before is not None and after is not None and after < before
+
+
 def leaderships(states: Sequence[State]) -> list[Leadership]:
     """Merge the states of one incarnation into its leaderships, in their order."""
     known = [each for each in states if each.leader >= NO_LEADER]

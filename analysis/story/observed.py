@@ -233,7 +233,8 @@ def _once(value: Any) -> Any:
 
 def line_of(row: Row) -> Line:
     """Return the place and text of a row's line; ``raw`` may be null in tables that lack it."""
-    return Line(_once(row["source"]), row["block"], row["line"], (row["raw"] or "").split("\n", 1)[0])
+    text = (row["raw"] or "").split("\n", 1)[0]
+    return Line(_once(row["source"]), row["block"], row["line"], text, row["broker"])
 
 
 def broker_line(row: Row) -> BrokerLine:

@@ -24,7 +24,7 @@ from barnabas.analysis.story.certainty import (
     latest,
     moment,
 )
-from barnabas.analysis.story.leaderships import Leadership, leaderships
+from barnabas.analysis.story.leaderships import Leadership, is_of_another_cluster, leaderships
 from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, LedAgain, Mark, Observed, Refusal, State
 
 M = TypeVar("M", Mark, LedAgain)
@@ -256,7 +256,8 @@ def _jump(before: Leadership, after: Leadership) -> int | None:
 
 def _gap(life: Life, before: Leadership, after: Leadership) -> list[Gap]:
     jump = _jump(before, after)
-    if jump is None or jump < 2:
+    is_other = is_of_another_cluster(before.controller_epoch, after.controller_epoch)
+    if jump is None or jump < 2 or is_other:
         return []
     return [Gap(life, before.since, after.since, jump - 1, (before.line, after.line))]
 
@@ -264,6 +265,16 @@ def _gap(life: Life, before: Leadership, after: Leadership) -> list[Gap]:
 def _ended(life: Life, found: Sequence[Leadership], index: int, marks: Sequence[Mark]) -> list[Outage]:
     """Return the outage that the leadership at ``index`` ends, if the lines prove one."""
     after, before = found[index], found[index - 1] if index else None
+    earlier = _within(marks, None if before is None else before.since, after.since)
+    if before is not None and is_of_another_cluster(before.controller_epoch, after.controller_epoch):
+        # No line shows how the leadership in the other cluster ended.
+        left = _lasting(life, found[:index], ()) if before.leader == NO_LEADER else []
+        own = [
+            mark
+            for mark in earlier
+            if not is_of_another_cluster(mark.controller_epoch, after.controller_epoch)
+        ]
+        return [*left, *_ended(life, found[index:], 0, own)]
     jump = None if before is None else _jump(before, after)
     if before is not None and before.leader == NO_LEADER:
         if after.leader == NO_LEADER and jump == 1:
@@ -276,7 +287,6 @@ def _ended(life: Life, found: Sequence[Leadership], index: int, marks: Sequence[
         return [_without(life, found, index - 1, marks, shown=shown, end=end, leader_after=leader)]
     if after.leader == NO_LEADER or not after.was_offline:
         return []
-    earlier = _within(marks, None if before is None else before.since, after.since)
     # With consecutive epochs the first mark is of this outage; without epochs only the last one surely is.
     noticed = (earlier[:1] if jump == 1 else earlier[-1:] if jump is None else [])[:1]
     at_most = noticed[0].time if noticed else after.since

@@ -14,10 +14,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from barnabas.analysis.story.brokers import Absence, known_end
-from barnabas.analysis.story.causes import Cause
+from barnabas.analysis.story.causes import ORDERLY, Cause
 from barnabas.analysis.story.certainty import Instant, by, earliest, latest, moment
 from barnabas.analysis.story.intervals import Intervals
-from barnabas.analysis.story.leaderships import Leadership
+from barnabas.analysis.story.leaderships import Leadership, is_of_another_cluster
 from barnabas.analysis.story.observed import CLOCKS, NO_LEADER
 from barnabas.analysis.story.partitions import History, Outage, led
 
@@ -78,6 +78,7 @@ def with_restarts(story: History, found: Departed) -> History:
         for before, after in pairwise(story.leaderships)
         if before.epoch is not None and after.epoch == before.epoch + 1
         and before.leader != NO_LEADER != after.leader and not after.was_offline
+        and not is_of_another_cluster(before.controller_epoch, after.controller_epoch)
         for outage in (*_outage(story, before, after, found), *_fenced(story, before, after, found))
     ]  # fmt: skip
     alone = [
@@ -223,12 +224,25 @@ def _is_only_lost_and_returned(before: Leadership, after: Leadership) -> bool:
     )
 
 
+def _may_be_moved(absence: Absence, after: Leadership) -> bool:
+    """Return whether another broker may have been elected while the leader before was there.
+
+    A broker that stops in an orderly way hands its leaders over, and the first line about the next leader may
+    be much later than its election. Only one that was elected after the end, or that began to lead after a
+    death, shows that nobody led in between.
+    """
+    if after.elected is None:
+        return absence.cause is not Cause.DIED or after.led_at is None
+    return absence.cause in ORDERLY and after.elected <= _gone(absence) + CLOCKS
+
+
 def _end(absence: Absence, after: Leadership) -> Instant | None:
     """Return when the next leader led; None if the one before may have led on after its return."""
     is_same = after.leader == absence.broker
+    if not is_same and _may_be_moved(absence, after):
+        return None
     if not is_same and after.elected is None:
-        # The first line about the next leader may be much later than its election, and so than the stop.
-        return None if absence.cause is Cause.PLANNED else led(after)
+        return led(after)
     if absence.started is None or after.since <= absence.started:
         # A new leader epoch of the dead leader is no election: another replica left the ISR.
         return None if is_same else led(after)

@@ -47,6 +47,41 @@ def test_a_dead_leader_that_was_elected_long_after_its_return_may_have_led_befor
     assert bool(found) is is_outage
 
 
+def next_known_from_a_follower(**known: object) -> History:
+    """A partition of broker 1 that got broker 2 at an unknown time, by a line 20 seconds after."""
+    states = (state(0, 1, 0, (1, 2)), state(20, 2, 1, (2,), decided=None, **known))
+    (story,) = histories(Observed(states=states))
+    return story
+
+
+def test_a_leader_that_died_may_have_been_moved_before_unless_the_next_one_says_when_it_led() -> None:
+    gone = departed([death(1, 10, None, None)])
+    assert not with_restarts(next_known_from_a_follower(led_at=None), gone).outages
+    (outage,) = with_restarts(next_known_from_a_follower(), gone).outages
+    assert (outage.leader_before, outage.leader_after) == (1, 2)
+
+
+@pytest.mark.parametrize("cause", [Cause.PLANNED, Cause.STOPPED, Cause.NOT_GRANTED, Cause.UNKNOWN])
+def test_a_leader_that_stopped_or_may_have_was_moved_while_it_was_there(cause: Cause) -> None:
+    gone = departed([replace(death(1, 10, 30, None), cause=cause)])
+    story = next_known_from_a_follower()
+    assert with_restarts(story, gone) is story
+
+
+@pytest.mark.parametrize(("seconds", "is_outage"), [(11, False), (20, True)])
+def test_an_election_after_an_orderly_stop_leaves_an_outage_if_clocks_cannot_explain_it(
+    seconds: float, is_outage: bool
+) -> None:
+    gone = departed([replace(death(1, 10, None, None), cause=Cause.STOPPED)])
+    assert bool(with_restarts(moved(seconds), gone).outages) is is_outage
+
+
+def test_a_leader_of_another_cluster_explains_nothing() -> None:
+    states = (state(0, 1, 0, (1, 2), controller_epoch=7), state(20, 2, 1, (2,), controller_epoch=5))
+    (story,) = histories(Observed(states=states))
+    assert with_restarts(story, departed([death(1, 10, None, None)])) is story
+
+
 def test_an_end_after_the_change_of_leader_explains_nothing() -> None:
     story = moved(20)
     assert with_restarts(story, departed([death(1, 30, None, None)])) is story
