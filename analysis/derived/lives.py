@@ -47,8 +47,9 @@ def lives(events: DataFrame) -> DataFrame:
     broker is sent nothing, and a broker in controlled shutdown first moves its leaderships. A broker that
     loses its session just before it stops looks the same, but then the partition's leader epoch rises later.
 
-    Where no line says that a partition was created, another topic id begins an incarnation, and so does a
-    leader in epoch 0 long after a leader in a higher one. So does, also after a creation in the logs, a
+    Where no line says that a partition was created, another topic id begins an incarnation, also after a
+    creation in the logs: that of another cluster is not in them. So does a leader in epoch 0 long after a
+    leader in a higher one, where the logs have no creation. So does, also after a creation in the logs, a
     controller's decision with a lower leader epoch than its decision long before: the logs lack a creation.
     """
     created = (
@@ -68,11 +69,9 @@ def lives(events: DataFrame) -> DataFrame:
 
 def _remade(events: DataFrame, created: DataFrame) -> DataFrame:
     """Find the begins of incarnations without a line about their creation, as brokers of KRaft have none."""
-    starts = (
-        events.where(is_kind(Kind.LEADER_STARTS, Kind.FOLLOWER_STARTS) & sf.col("topic").isNotNull())
-        .select(*PARTITION, "time", "kind", "leader_epoch", "topic_id")
-        .join(created.select(*PARTITION).distinct(), list(PARTITION), "left_anti")
-    )
+    starts = events.where(
+        is_kind(Kind.LEADER_STARTS, Kind.FOLLOWER_STARTS) & sf.col("topic").isNotNull()
+    ).select(*PARTITION, "time", "kind", "leader_epoch", "topic_id")
     by_id = Window.partitionBy(*PARTITION).orderBy("born")
     other_id = (
         starts.where("topic_id is not null")
@@ -81,9 +80,13 @@ def _remade(events: DataFrame, created: DataFrame) -> DataFrame:
         .withColumn("before", sf.lag("born").over(by_id))
         .where("before is not null")
     )
+    # A broker's clock may be behind that of the controller which logs the creation.
+    apart = sf.lit(CLOCKS)
+    other_id = _unnamed(other_id, created, sf.col("before") + apart, sf.col("born") + apart)
     by_time = Window.partitionBy(*PARTITION).orderBy("time", "leader_epoch")
     first_epoch = (
         starts.where(is_kind(Kind.LEADER_STARTS) & sf.col("topic_id").isNull())
+        .join(created.select(*PARTITION).distinct(), list(PARTITION), "left_anti")
         .withColumns({"epoch": sf.lag("leader_epoch").over(by_time), "before": sf.lag("time").over(by_time)})
         .where((sf.col("leader_epoch") == 0) & (sf.col("epoch") > 0))
         .where(sf.col("time") > sf.col("before") + sf.lit(_LATEST))
@@ -98,30 +101,30 @@ def _remade(events: DataFrame, created: DataFrame) -> DataFrame:
     )
 
 
+def _unnamed(found: DataFrame, created: DataFrame, since: Column, until: Column) -> DataFrame:
+    """Select the rows without a line about the partition's creation after ``since`` and by ``until``."""
+    named = created.groupBy(*PARTITION).agg(sf.collect_set("born").alias("named"))
+    is_named = sf.exists("named", lambda birth: (birth > since) & (birth <= until))
+    return found.join(named, list(PARTITION), "left").where(~sf.coalesce(is_named, sf.lit(col=False)))
+
+
 def _fallen(events: DataFrame, created: DataFrame) -> DataFrame:
     """Find decisions of controllers whose leader epoch is lower than that of the decision before.
 
     ZooKeeper never lets the leader epoch of a partition fall, so the partition was made in between. Where
     a line says when, that line begins the incarnation.
     """
-    named = created.groupBy(*PARTITION).agg(sf.collect_set("born").alias("named"))
     by_time = Window.partitionBy(*PARTITION).orderBy("time", "leader_epoch")
-    return (
+    fallen = (
         events.where((sf.col("role") == "controller") & is_kind(Kind.PARTITION_ONLINE, Kind.ISR_REMOVAL))
         .where("leader_epoch is not null and topic is not null")
         .select(*PARTITION, "time", "leader_epoch")
         .withColumns({"epoch": sf.lag("leader_epoch").over(by_time), "before": sf.lag("time").over(by_time)})
         .where("leader_epoch < epoch")
         .where(sf.col("time") > sf.col("before") + sf.lit(_LATEST))
-        .join(named, list(PARTITION), "left")
-        .where(
-            ~sf.coalesce(
-                sf.exists("named", lambda birth: (birth > sf.col("before")) & (birth <= sf.col("time"))),
-                sf.lit(col=False),
-            )
-        )
-        .select(*PARTITION, sf.col("time").alias("born"))
     )
+    unnamed = _unnamed(fallen, created, sf.col("before"), sf.col("time"))
+    return unnamed.select(*PARTITION, sf.col("time").alias("born"))
 
 
 _ENDING = (*PARTITION, "time", "role", "leader_epoch")

@@ -153,3 +153,19 @@ def test_without_a_line_about_its_creation_a_topic_is_known_by_its_id_or_epoch(
     log: str, born: list[str], read: Callable[..., DataFrame]
 ) -> None:
     assert [str(row["born"].time()) for row in lives(read(log)).orderBy("born").collect()] == born
+
+
+@pytest.mark.parametrize(
+    "named", [None, "10:30:00,500"], ids=["another cluster", "created again, by a late clock"]
+)
+def test_another_topic_id_after_a_creation_in_the_logs_begins_an_incarnation(
+    named: str | None, read: Callable[..., DataFrame]
+) -> None:
+    controller = ControllerLines(ONE, ControllerEpoch(1))
+    new = controller.partition_new(TP, "NonExistentPartition", (ONE,))
+    log = new.entry("2026-11-21 10:00:00,500") + leads("10:00:00,000", 0, "A" * 22)
+    log += leads("10:30:00,000", 0, "B" * 22) + leads("10:40:00,000", 1, "B" * 22)
+    log += "" if named is None else new.entry(f"2026-11-21 {named}")
+    second = "10:30:00" if named is None else "10:30:00.500000"
+    born = [str(row["born"].time()) for row in lives(read(log)).orderBy("born").collect()]
+    assert born == ["10:00:00.500000", second]
