@@ -112,6 +112,8 @@ def when_gone(
         last = max(each for each in (last, asked[-1].time) if each is not None)
     elif starts is None:
         last = _in_contact(broker, last, first, observed)
+    elif is_start and starts.kind == BrokerKind.BROKER_REGISTERED:
+        last = None  # What the broker wrote before may be of the new process, whose start no line shows.
     # A line of the broker after a lost contact shows that it lived on.
     contacts = _contacts(broker, last, first, observed) if observed.knows_until(first) else []
     # A broker that logs the loss of its own leaders is still there.

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from barnabas.analysis.story.certainty import Line
-from barnabas.analysis.story.observed import NO_LEADER, Refusal, State
+from barnabas.analysis.story.certainty import Fact, Instant, Line, moment
+from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, Refusal, State
 
 _OFFLINE = ("OfflinePartition", "Offline")
 _ONLINE = ("OnlinePartition", "Online")
@@ -69,6 +69,17 @@ def is_of_another_cluster(before: int | None, after: int | None) -> bool:
         after: The controller epoch of the later line; None if it is not known.
     """
     return before is not None and after is not None and after < before
+
+
+def led(after: Leadership) -> Instant:
+    """Return when a leader led: after its election, and by its own line.
+
+    Until the controller's request reaches it, it refuses writes; that others know of it proves nothing.
+    """
+    if after.led_at is not None and after.elected is not None and after.led_at <= after.elected + CLOCKS:
+        # The broker's clock decides when clients could write; its line follows the election.
+        return Fact(max(after.led_at, after.elected), (after.line,))
+    return moment(after.elected, after.led_at, (after.line,), "no line of the leader shows when it led")
 
 
 def leaderships(states: Sequence[State]) -> list[Leadership]:

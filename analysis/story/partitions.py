@@ -24,7 +24,7 @@ from barnabas.analysis.story.certainty import (
     latest,
     moment,
 )
-from barnabas.analysis.story.leaderships import Leadership, is_of_another_cluster, leaderships
+from barnabas.analysis.story.leaderships import Leadership, is_of_another_cluster, leaderships, led
 from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, LedAgain, Mark, Observed, Refusal, State
 
 M = TypeVar("M", Mark, LedAgain)
@@ -423,17 +423,6 @@ def _returned(
                 )
             )  # fmt: skip
     return outages
-
-
-def led(after: Leadership) -> Instant:
-    """Return when a leader led: after its election, and by its own line.
-
-    Until the controller's request reaches it, it refuses writes; that others know of it proves nothing.
-    """
-    if after.led_at is not None and after.elected is not None and after.led_at <= after.elected + CLOCKS:
-        # The broker's clock decides when clients could write; its line follows the election.
-        return Fact(max(after.led_at, after.elected), (after.line,))
-    return moment(after.elected, after.led_at, (after.line,), "no line of the leader shows when it led")
 
 
 def _until_deletion(story: History, deleted: datetime | None) -> History:
