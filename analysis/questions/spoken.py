@@ -12,10 +12,12 @@ from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.lives import is_kind
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
+from barnabas.analysis.reading.events.kinds import CompanionKind
 from barnabas.analysis.runtime.engine import Window, alike, sf
 from barnabas.analysis.story.causes import STARTUP
 from barnabas.analysis.story.observed import CLOCKS, seconds
 from barnabas.analysis.story.runs import TURNS
+from barnabas.cluster.model.statechange import Kind
 
 _OF_ANY_NODE = (
     BrokerKind.CONFIGURED, BrokerKind.STOP_SIGNALLED, BrokerKind.CONTROLLER_KNOWN, BrokerKind.NO_CONTROLLER,
@@ -24,17 +26,25 @@ _OF_ANY_NODE = (
 )  # fmt: skip
 """The kinds of lines that a controller of KRaft writes too, though in the role of a broker."""
 
+_OF_SERVING = (
+    *Kind, CompanionKind.ISR_SHRINKING, CompanionKind.ISR_EXPANDING, CompanionKind.ISR_UPDATED,
+    CompanionKind.ISR_NOT_UPDATED, BrokerKind.WRITES_REFUSED, BrokerKind.STARTED, BrokerKind.NODE_STARTED,
+)  # fmt: skip
+"""The kinds of lines that a broker writes only after it has registered and loaded its logs."""
+
 
 class Spoken(NamedTuple):
     """The times of brokers' own lines.
 
     Attributes:
         times: The times of each broker's, as in ``Observed.spoken``.
+        served: The times of those of them that a broker writes only when it has started.
         as_brokers: Those of whose lines some are a broker's.
         until: Until when the times are all that the model needs; None to the end of the logs.
     """
 
     times: dict[int, list[datetime]]
+    served: dict[int, list[datetime]]
     as_brokers: frozenset[int]
     until: datetime | None
 
@@ -47,6 +57,9 @@ def spoken(events: DataFrame) -> DataFrame:
         .agg(
             sf.min("time").alias("first"),
             sf.max("time").alias("last"),
+            sf.max(sf.when((sf.col("role") == "broker") & is_kind(*_OF_SERVING), sf.col("time"))).alias(
+                "served"
+            ),
             sf.max((sf.col("role") == "broker") & ~is_kind(*_OF_ANY_NODE)).alias("as_broker"),
         )
     )
@@ -71,13 +84,17 @@ def spoken_near(found: pa.Table, events: DataFrame, moments: Callable[[], pa.Tab
         cut = [table["second"][-1].as_py() for table in (asked, found) if table.num_rows >= most]
         until = min(cut, default=None)
     times: dict[int, list[datetime]] = {}
+    served: dict[int, list[datetime]] = {}
     as_brokers: set[int] = set()
     for row in found.to_pylist():
         times.setdefault(row["broker"], []).extend((row["first"], row["last"]))
+        if row["served"] is not None:
+            served.setdefault(row["broker"], []).append(row["served"])
         if row["as_broker"]:
             as_brokers.add(row["broker"])
     kept = {broker: seconds(set(each)) for broker, each in times.items()}
-    return Spoken(kept, frozenset(as_brokers), until)
+    after = {broker: sorted(each) for broker, each in served.items()}
+    return Spoken(kept, after, frozenset(as_brokers), until)
 
 
 def moments_of(lines: pa.Table, others: Iterable[pa.Table]) -> pa.Table:
@@ -120,6 +137,6 @@ def before(rows: DataFrame, moments: pa.Table) -> DataFrame:
         .unionByName(marks, allowMissingColumns=True)
         .withColumns({"next": followed, "as_broker": sf.max("as_broker").over(Window.partitionBy("broker"))})
         .where((sf.col("place") == 1) & (sf.col("next").isNull() | (sf.col("next") != 1)))
-        .select("broker", "second", "first", "last", "as_broker")
+        .select("broker", "second", "first", "last", "served", "as_broker")
         .orderBy("second", "broker")
     )

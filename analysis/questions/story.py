@@ -100,6 +100,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
             for row in _rows(controllers)
         ],
         spoken=voices.times,
+        served=voices.served,
         as_brokers=voices.as_brokers,
         spoken_until=voices.until,
         deleted={(row["topic"], row["partition"], row["life"]): row["deleted"] for row in _rows(deleted)},

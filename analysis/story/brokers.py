@@ -5,6 +5,7 @@ A controller proves only when the cluster noticed; ``causes`` says when and why 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -14,8 +15,10 @@ from itertools import pairwise
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.causes import (
     CONTACT_WINDOW,
+    PREVIOUS,
     STARTUP,
     Cause,
+    last_of_process,
     lives_on,
     when_gone,
     why_gone,
@@ -78,6 +81,9 @@ class Absence:
 
 _OWN_LOG = (*STOP, *HANDOVER, *STARTS, *SERVES, *ENDS, BrokerKind.CONFIGURED)
 
+_NEW_INCARNATION = "Registering a new incarnation of broker"
+"""A controller of KRaft knew an earlier process of the broker."""
+
 _OF_DIRECTORY = timedelta(seconds=30)
 """The longest time from the failure of a log directory until a controller has moved what lay there."""
 
@@ -88,9 +94,10 @@ def absences(observed: Observed) -> list[Absence]:
     for each in beginnings(observed.brokers):
         begins.setdefault(each.broker, []).append(each.start)
     found = [
-        _absence(broker, run, observed)
+        _absence(broker, run, _last_present(present, run), observed)
         for broker, lines in lines_about(observed.brokers).items()
         for since, part in parts_of(lines, begins.get(broker, ()))
+        for present in [_presences(part)]
         for run in runs_of(part, partial(_is_of_directory, broker, observed))
         if not _is_first_start(broker, run, part, observed, since) and not _is_present(broker, run, observed)
     ]
@@ -111,15 +118,29 @@ def known_end(absence: Absence) -> datetime | None:
     return min(ends, default=None)
 
 
-def _absence(broker: int, run: Run, observed: Observed) -> Absence:
+def _presences(marks: Sequence[tuple[What, BrokerLine]]) -> list[datetime]:
+    """Return when lines show a broker present or starting, sorted.
+
+    A controller sends requests also to a broker of whose death it does not know.
+    """
+    return [line.time for what, line in marks if what in (What.BACK, What.START) and line.kind not in SENT]
+
+
+def _last_present(presences: Sequence[datetime], run: Run) -> datetime | None:
+    """Return when a line last showed a broker present before an absence; None if none does."""
+    index = bisect_left(presences, run.marks[0][1].time)
+    return presences[index - 1] if index else None
+
+
+def _absence(broker: int, run: Run, present: datetime | None, observed: Observed) -> Absence:
     start = run.first(What.START)
     gone_lines = [line for what, line in run.marks if what is What.GONE and line.broker != broker]
     noticed = gone_lines[0] if gone_lines else None
     has_own_log = bool(observed.about(broker, *_OWN_LOG))
     first = min(line.time for line in (start, noticed, run.marks[0][1]) if line is not None)
     alive = lives_on(broker, run, start, noticed, observed)
-    gone, proof = when_gone(broker, run, first, observed, is_alive=alive)
-    cause, reason, causal = why_gone(broker, run, start, first, observed, is_alive=alive)
+    gone, proof = when_gone(broker, run, first, observed, present=present, is_alive=alive)
+    cause, reason, causal = why_gone(broker, run, start, first, observed, present=present, is_alive=alive)
     stop = next(iter(run.kinds(*STOP)), None)
     expired = next(iter(run.kinds(BrokerKind.SESSION_EXPIRED)), None)
     fenced = next(iter(run.kinds(BrokerKind.BROKER_FENCED)), None)
@@ -152,12 +173,22 @@ def _is_first_start(
     observed: Observed,
     since: datetime | None,
 ) -> bool:
-    """Return whether a broker's absence is only its time before its first start in a cluster."""
+    """Return whether a broker's absence is only its time before its first start in a cluster.
+
+    A line before the start may be of the same start, but not if another line proves an earlier process.
+    """
     first = run.marks[0][1]
     if first.kind == BrokerKind.BROKER_REGISTERED and first.error is not None:
         return False
     is_earliest = run.marks[0] == lines[0]
-    spoken = observed.last_spoken(broker, first.time - STARTUP)
+    has_earlier = bool(run.kinds(*PREVIOUS)) or any(
+        _NEW_INCARNATION in line.line.text for line in run.kinds(BrokerKind.BROKER_REGISTERED)
+    )
+    spoken = (
+        observed.last_spoken(broker, first.time - STARTUP)
+        if has_earlier
+        else last_of_process(broker, run.first(What.START), first.time, observed)
+    )
     has_spoken = spoken is not None and (since is None or since <= spoken)
     is_start = run.first(What.START) is not None and run.marks[0][0] in (What.START, What.GONE)
     return is_start and is_earliest and not has_spoken

@@ -9,11 +9,22 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import dropwhile, takewhile
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind, Contact
 from barnabas.analysis.story.certainty import Fact, Instant, Line, Lines, moment
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
-from barnabas.analysis.story.runs import ASKED, ENDS, HANDOVER, STARTS, STOP, Run, What
+from barnabas.analysis.story.runs import (
+    ASKED,
+    ENDS,
+    HANDOVER,
+    SERVES,
+    STARTS,
+    STOP,
+    Run,
+    What,
+    is_first_of_process,
+)
 
 
 class Cause(StrEnum):
@@ -45,6 +56,8 @@ CONTACT_WINDOW = timedelta(seconds=60)
 
 _CONNECTION_DELAY = timedelta(seconds=1)
 """A process that ends closes its connections within this time, so it lived until then."""
+
+PREVIOUS = (BrokerKind.PREVIOUS_STOP_CLEAN, BrokerKind.PREVIOUS_STOP_UNCLEAN)
 
 STARTUP = timedelta(seconds=1)
 """Lines that a broker writes this soon before its start is logged may be of the same start."""
@@ -85,8 +98,9 @@ def _epochs_at(broker: int, fenced: BrokerLine, observed: Observed) -> set[int]:
 
 
 def when_gone(
-    broker: int, run: Run, first: datetime, observed: Observed, *, is_alive: Line | None
-) -> tuple[Instant, Lines]:
+    broker: int, run: Run, first: datetime, observed: Observed, *,
+    present: datetime | None, is_alive: Line | None,
+) -> tuple[Instant, Lines]:  # fmt: skip
     """Return when a broker left, and the lines that prove or bound it.
 
     Args:
@@ -94,6 +108,7 @@ def when_gone(
         run: The lines of its absence.
         first: The first sign that it is gone, or its next start.
         observed: Everything in the lines.
+        present: When a line last showed it present before; None if none does.
         is_alive: The line which proves that its process lived on; None if none does.
     """
     left = run.left()
@@ -103,8 +118,7 @@ def when_gone(
     stops = [line for line in left.kinds(*STOP, *HANDOVER) if line.broker == broker]
     asked = left.kinds(*ASKED)
     starts = run.first(What.START)
-    is_start = starts is not None and starts.time <= first
-    last = observed.last_spoken(broker, first - STARTUP if is_start else first)
+    last = last_of_process(broker, starts, first, observed)
     if stops:
         # The broker was alive and stopping; no line says when it ended.
         last = max(line.time for line in stops)
@@ -112,10 +126,10 @@ def when_gone(
         last = max(each for each in (last, asked[-1].time) if each is not None)
     elif starts is None:
         last = _in_contact(broker, last, first, observed)
-    elif is_start and starts.kind == BrokerKind.BROKER_REGISTERED:
-        last = None  # What the broker wrote before may be of the new process, whose start no line shows.
     # A line of the broker after a lost contact shows that it lived on.
-    contacts = _contacts(broker, last, first, observed) if observed.knows_until(first) else []
+    since = max((each for each in (last, present) if each is not None), default=None)
+    contacts = _contacts(broker, since, first, observed) if observed.knows_until(first) else []
+    contacts = [line for line in contacts if not _may_be_earlier(line, present, observed)]
     # A broker that logs the loss of its own leaders is still there.
     others = [
         line
@@ -132,12 +146,37 @@ def when_gone(
     before = contacts[0].time if contacts else None
     at_most = min((each.time for each in (*contacts[:1], *others[:1])), default=None)
     is_witnessed = bool(contacts) and not _stood_still(contacts[0], observed)
-    if before is not None and is_witnessed and contacts[0].contact == Contact.DISCONNECTED:
+    if before is not None and is_witnessed and _was_open(contacts[0], observed):
         still = before - _CONNECTION_DELAY
         last = still if last is None else max(last, still)
     if at_most is None:
         return moment(last, None, lines, "no line shows when it ended"), lines
     return moment(last, at_most, lines, ""), lines
+
+
+def last_of_process(
+    broker: int, start: BrokerLine | None, first: datetime, observed: Observed
+) -> datetime | None:
+    """Return when the process that left, not the one that started next, last wrote a line.
+
+    If the first lines of the next process are missing, any line may be one of its start, which may take
+    minutes, except those that a broker writes only when it has started. A line after ``first`` may be of a
+    next process, too.
+
+    Args:
+        broker: The broker.
+        start: The first line of its next start; None if there is none.
+        first: The first sign that it is gone, or its next start.
+        observed: Everything in the lines.
+    """
+    if start is None and not observed.has_spoken_since(broker, first):
+        return observed.last_spoken(broker, first)
+    if start is None:
+        return observed.last_served(broker, first)
+    if is_first_of_process(start):
+        return observed.last_spoken(broker, min(first, start.time - STARTUP))
+    # A start may fail when the broker has begun to serve.
+    return None if start.kind == BrokerKind.START_FAILED else observed.last_served(broker, first)
 
 
 def _in_contact(broker: int, last: datetime | None, first: datetime, observed: Observed) -> datetime | None:
@@ -150,7 +189,8 @@ def _in_contact(broker: int, last: datetime | None, first: datetime, observed: O
         line.time if line.duration_ms is None else _last_contact(line)
         for line in observed.about_within(broker, BrokerKind.SESSION_SILENT, first - CONTACT_WINDOW, first)
     ]
-    if last is None or not silences or min(silences) > last:
+    spoken = observed.last_spoken(broker, first)
+    if last is None or spoken is None or not silences or min(silences) > spoken:
         return last
     registered = observed.about_within(broker, BrokerKind.REGISTERED, first - CONTACT_WINDOW, max(silences))
     return max((line.time for line in registered if line.broker == broker), default=None)
@@ -166,6 +206,41 @@ def _stood_still(contact: BrokerLine, observed: Observed) -> bool:
     )
 
 
+def _may_be_earlier(contact: BrokerLine, present: datetime | None, observed: Observed) -> bool:
+    """Return whether a contact may have been lost with an earlier process, as its writer stood still."""
+    is_recent = present is not None and present >= contact.time - CONTACT_WINDOW
+    return is_recent and _stood_still(contact, observed)
+
+
+def _was_open(contact: BrokerLine, observed: Observed) -> bool:
+    """Return whether a lost connection had been open shortly before, so that the broker still lived.
+
+    Kafka logs each failure to connect again in the same words as the end of an open connection. A request
+    that was cancelled in flight shows that the connection was open when it was sent.
+    """
+    if contact.contact == Contact.DISCONNECTED:
+        return True
+    since, until = contact.time - _CONNECTION_DELAY, contact.time + _CONNECTION_DELAY
+    made = observed.about_within(contact.subject, BrokerKind.CONTACT_MADE, since, until)
+    return any(line.broker == contact.broker and _last_contact(line) >= since for line in made)
+
+
+def _is_between_lives(contact: BrokerLine, observed: Observed) -> bool:
+    """Return whether the writer of a line was stopping or starting, so that it lost its contacts itself."""
+    if contact.broker is None:
+        return False
+    turns = [
+        (lines[-1].time, kind in SERVES)
+        for kind in (*STOP, *ENDS, *STARTS, *SERVES)
+        if (lines := observed.about_within(contact.broker, kind, None, contact.time))
+    ]
+    turned, serves = max(turns, default=(None, True))
+    if turned is None or serves:
+        return False
+    served = observed.last_served(contact.broker, contact.time)
+    return served is None or served <= turned
+
+
 def _silence(broker: int, first: datetime, observed: Observed) -> BrokerLine | None:
     """Return the broker's own line that ZooKeeper was silent while, or until, the cluster gave it up."""
     silences = (
@@ -177,23 +252,23 @@ def _silence(broker: int, first: datetime, observed: Observed) -> BrokerLine | N
 
 
 def _last_contact(line: BrokerLine) -> datetime:
-    """Return the last contact with ZooKeeper, by a broker's line about the silence after it."""
+    """Return the last contact, by a line about the silence after it."""
     return line.time - timedelta(milliseconds=line.duration_ms or 0)
 
 
 def _contacts(broker: int, last: datetime | None, first: datetime, observed: Observed) -> list[BrokerLine]:
-    """Return the survivors' lost contacts from the broker's last own line to the first sign of its loss."""
+    """Return the survivors' lost contacts from the last sign of the broker to the first one of its loss."""
     since = first - CONTACT_WINDOW if last is None else max(last, first - CONTACT_WINDOW)
     return [
         line
         for line in observed.about_within(broker, BrokerKind.CONTACT_LOST, since, first)
-        if line.broker != broker and since < line.time
+        if line.broker != broker and since < line.time and not _is_between_lives(line, observed)
     ]
 
 
 def why_gone(
     broker: int, run: Run, start: BrokerLine | None, first: datetime, observed: Observed, *,
-    is_alive: Line | None,
+    present: datetime | None, is_alive: Line | None,
 ) -> tuple[Cause, str | None, Lines]:  # fmt: skip
     """Return why a broker left, the text of a line that says so if one does, and the lines that prove it."""
     left = run.left()
@@ -215,15 +290,29 @@ def why_gone(
             return Cause.LOST_SESSION, None, (is_alive,)
         seconds = (silence.time - _last_contact(silence)).total_seconds()
         return Cause.LOST_SESSION, f"ZooKeeper was silent for {seconds:.1f} s", (is_alive, silence.line)
-    unclean = run.kinds(BrokerKind.PREVIOUS_STOP_UNCLEAN)
-    if unclean:
-        return Cause.DIED, None, (unclean[0].line,)
+    found = _found_by_next(run)
+    clean = [line for line in found if line.kind == BrokerKind.PREVIOUS_STOP_CLEAN]
+    if clean:
+        return Cause.STOPPED, "the next start found a clean shutdown", (clean[0].line,)
+    if found:
+        return Cause.DIED, None, (found[0].line,)
     renewed = [line for line in run.kinds(BrokerKind.BROKER_REGISTERED)[:1] if line.error is not None]
     if renewed:
         return Cause.DIED, renewed[0].error, (renewed[0].line,)
-    refused = [line for line in _contacts(broker, None, first, observed) if line.contact == Contact.REFUSED]
+    refused = [
+        line for line in _contacts(broker, present, first, observed) if line.contact == Contact.REFUSED
+    ]
     if refused and start is not None:
         # Nobody listened on the port any more, and a later process started: the one before ended without a
         # line.
         return Cause.DIED, None, (refused[0].line, start.line)
     return Cause.UNKNOWN, None, ()
+
+
+def _found_by_next(run: Run) -> list[BrokerLine]:
+    """Return the lines of the next process which say whether it found clean shutdown files.
+
+    A process that starts after that one says it of that one.
+    """
+    lines = dropwhile(lambda line: line.kind not in PREVIOUS, run.kinds(*PREVIOUS, *STARTS))
+    return list(takewhile(lambda line: line.kind in PREVIOUS, lines))

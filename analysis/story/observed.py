@@ -155,6 +155,8 @@ class Observed:
         refusals: The lines of brokers that they do not lead, by time.
         controllers: The controllers, by the time of their elections.
         spoken: The times of each broker's own lines, sorted. Within a second the first and the last suffice.
+        served: The times of those of them that a broker writes only when it has started, sorted. Of each
+            second the last suffices, and any may be missing.
         as_brokers: Those of whose lines some are a broker's; a process of KRaft may be a controller only.
         spoken_until: Until when ``spoken`` has each broker's last line before all moments that the model
             looks at; None to the end of the logs.
@@ -171,6 +173,7 @@ class Observed:
     refusals: Sequence[Refusal] = ()
     controllers: Sequence[Controller] = ()
     spoken: Mapping[int, Sequence[datetime]] = field(default_factory=dict)
+    served: Mapping[int, Sequence[datetime]] = field(default_factory=dict)
     as_brokers: frozenset[int] = frozenset()
     spoken_until: datetime | None = None
     deleted: Mapping[tuple[str, int, int], datetime] = field(default_factory=dict)
@@ -216,9 +219,21 @@ class Observed:
 
     def last_spoken(self, broker: int, until: datetime) -> datetime | None:
         """Return the time of the broker's last own line before ``until``."""
+        return _last_before(self.spoken.get(broker, ()), until)
+
+    def has_spoken_since(self, broker: int, time: datetime) -> bool:
+        """Return whether a broker has a line of its own at or after a moment."""
         times = self.spoken.get(broker, ())
-        index = bisect_left(times, until)
-        return times[index - 1] if index else None
+        return len(times) > 0 and times[-1] >= time
+
+    def last_served(self, broker: int, until: datetime) -> datetime | None:
+        """Return the time of the last line before ``until`` that the broker wrote after a start."""
+        return _last_before(self.served.get(broker, ()), until)
+
+
+def _last_before(times: Sequence[datetime], until: datetime) -> datetime | None:
+    index = bisect_left(times, until)
+    return times[index - 1] if index else None
 
 
 def _time(line: BrokerLine) -> datetime:

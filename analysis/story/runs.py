@@ -19,6 +19,9 @@ STOP = (
 STARTS = (BrokerKind.NODE_STARTING, BrokerKind.STARTING)
 """The first lines of a process."""
 
+_LATER_STARTS = ("Starting controller", "Transition from SHUTDOWN to STARTING")
+"""The lines of ``STARTS`` that KRaft writes when the process has already loaded the metadata."""
+
 ENDS = (BrokerKind.STOPPED, BrokerKind.DIED, BrokerKind.NODE_STOPPED)
 """The last lines of a process, the best one first."""
 
@@ -39,6 +42,14 @@ _RESTART = timedelta(seconds=1)
 
 _SHUTDOWN = timedelta(seconds=30)
 """The time within which requests to a broker that is stopping do not show a return."""
+
+
+def is_first_of_process(line: BrokerLine) -> bool:
+    """Return whether a process has written nothing long before a line.
+
+    Other lines of a start follow on the loading of logs, which may take minutes.
+    """
+    return line.kind in STARTS and not any(text in line.line.text for text in _LATER_STARTS)
 
 
 class What(StrEnum):

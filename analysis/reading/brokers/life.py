@@ -79,6 +79,7 @@ def _uncaught(_: Speaker, __: re.Match[str], trace: str) -> Row | None:
 
 _NODE = (
     rule(BrokerKind.NODE_STARTING, r"Registered `?kafka:type=kafka\.Log4jController`? MBean"),
+    rule(BrokerKind.NODE_STARTING, r"Setting -D jdk\.tls\.rejectClientInitiatedRenegotiation=true .*"),
     rule(BrokerKind.NODE_STARTING, r"Registered signal handlers for TERM, INT, HUP"),
     rule(BrokerKind.NODE_STARTING, r"Starting controller", "ControllerServer"),
     rule(BrokerKind.NODE_STARTED, r"Kafka Server started", "KafkaRaftServer"),

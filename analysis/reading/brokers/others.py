@@ -23,11 +23,20 @@ _NODE = re.compile(r"Node\((\d+),|\bid: ?(\d+)|^(\d+)$", re.ASCII)
 _BY_CONTROLLER = r"Controller (?P<controller>\d+)"
 
 
+_OWN_CLOSE = "Client was shutdown before response was read"
+"""The writer closed the connection itself, because it stops or follows another leader."""
+
+
 def _how(speaker: Speaker, said: re.Match[str], trace: str) -> Row | None:
-    """Read how the contact was lost, from the trace or else the line; refuse a line that names no peer."""
+    """Read how the contact was lost, from the trace or else the line.
+
+    A line that names no peer is refused, and so is one about a connection that the writer closed itself.
+    """
     if speaker.peer is None and said.groupdict().get("subject") is None:
         return None
     cause = innermost_cause(trace) or said.groupdict().get("error") or said.groupdict().get("_rest") or ""
+    if _OWN_CLOSE in cause:
+        return None
     return {"contact": contact_of(cause).value} | ({"error": cause} if cause else {})
 
 
@@ -82,13 +91,17 @@ _CONTACTS = (
         _LOST, r"Disconnecting from node (?P<subject>\d+) due to .*timeout.*",
         is_own=False, read=lambda *_: _by(Contact.TIMED_OUT),
     ),
+    # Either side may have closed the connection, but until then it was open.
     rule(
-        _LOST, r"Cancelled in-flight .+ due to node (?P<subject>\d+) being disconnected.*",
-        is_own=False, read=lambda *_: _by(Contact.DISCONNECTED),
+        BrokerKind.CONTACT_MADE,
+        r"Cancelled in-flight .+ due to node (?P<subject>\d+) being disconnected "
+        r"\(.*elapsed time since send: (?P<duration_ms>\d+)ms.*",
+        is_own=False,
     ),
+    # Each attempt to connect again that fails has the same line as the end of an open connection.
     rule(
         _LOST, r"Node (?P<subject>\d+) disconnected\.", is_own=False,
-        read=lambda *_: _by(Contact.DISCONNECTED),
+        read=lambda *_: _by(Contact.UNKNOWN),
     ),
     rule(
         BrokerKind.CONTACT_MADE,

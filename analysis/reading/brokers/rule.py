@@ -33,8 +33,9 @@ _CONTACTS = (
     (Contact.UNREACHABLE, re.compile(r"no route|unknownhost|unresolved|name or "
     r"service|unreachable|dns", re.IGNORECASE)),
     (Contact.REFUSED, re.compile(r"refused|java\.net\.ConnectException", re.IGNORECASE)),
-    # A connection that could not be opened says nothing of when the last one ended.
-    (Contact.UNKNOWN, re.compile(r"failed to connect", re.IGNORECASE)),
+    # A connection that could not be opened says nothing of when the last one ended. 0.8 throws the exception
+    # when it sends over a connection that could not be opened again.
+    (Contact.UNKNOWN, re.compile(r"failed to connect|ClosedChannelException", re.IGNORECASE)),
     (Contact.DISCONNECTED, re.compile(r"disconnect|EOF|reset by peer|broken pipe|closed|stream "
     r"ended", re.IGNORECASE)),
 )  # fmt: skip

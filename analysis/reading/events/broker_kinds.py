@@ -110,7 +110,9 @@ class BrokerKind(StrEnum):
     CONTACT_LOST = "broker-contact-lost"
     """The writer's fetches from ``subject``, its stream or its connection failed; ``contact`` says how."""
     CONTACT_MADE = "broker-contact-made"
-    """The ``subject`` answered; the line proves a response, as ``Node n disconnected`` has no opposite."""
+    """The ``subject`` answered, or a connection to it was open.
+
+    If the line has a ``duration_ms``, that was so much earlier. ``Node n disconnected`` has no opposite."""
 
     # A controller about other brokers.
     BROKERS_CHANGED = "controller-brokers-changed"
@@ -156,11 +158,11 @@ class Contact(StrEnum):
     TIMED_OUT = "timed out"
     """There was no answer: the host is down, the network is cut, or the process stands still."""
     DISCONNECTED = "disconnected"
-    """The connection ended; that happens when a process dies, and when one stops."""
+    """A connection that was open ended; that happens when a process dies, and when one stops."""
     UNREACHABLE = "unreachable"
     """There is no route, or no address for the name."""
     UNKNOWN = "unknown"
-    """The line does not say how."""
+    """The line does not say how, or not whether a connection was open."""
 
 
 SETTINGS_READ = frozenset(

@@ -14,7 +14,6 @@ REASONS = {
     BrokerKind.CONTROLLED_SHUTDOWN_RETRIED: "a line says how the last attempt ended",
     BrokerKind.BROKER_STOP_REFUSED: "the broker asks again, until it is granted or gives up",
     BrokerKind.DESCRIBED: "it has no time, and becomes ``Observed.settings``",
-    BrokerKind.CONTACT_MADE: "a process that started again unseen answers, too",
 }
 
 

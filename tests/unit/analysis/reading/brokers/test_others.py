@@ -26,6 +26,19 @@ def test_a_line_about_others(line: dict[str, Any]) -> None:
     assert plain(row) | line["columns"] == plain(row)
 
 
+def test_a_connection_that_the_writer_closed_itself_is_no_lost_contact() -> None:
+    message = (
+        "[ReplicaFetcher replicaId=1, leaderId=2, fetcherId=0] Error sending fetch request (sessionId=7, "
+        "epoch=8) to node 2:"
+    )
+    lost = "java.io.IOException: Connection to 2 was disconnected before the response was read"
+    row = companion_columns(message, "x", lambda: lost)
+    assert row is not None
+    assert row["contact"] == "disconnected"
+    own = "java.io.IOException: Client was shutdown before response was read"
+    assert companion_columns(message, "x", lambda: own) is None
+
+
 @pytest.mark.parametrize(
     "message",
     [
