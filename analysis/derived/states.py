@@ -47,8 +47,7 @@ def states(events: DataFrame, lives: DataFrame) -> DataFrame:
     state before), ``removed`` (the replica that a controller removed from the ISR), ``election`` (how its
     leader was elected, as a value of ``Election``; null if no line says so), ``changed`` (when the ISR was
     changed to this one, by the line of its leader, or of a metadata log), ``raw`` (the most informative
-    line), ``source``, ``block`` and ``line`` (its place), ``broker`` (which
-    wrote it).
+    line), ``source``, ``block`` and ``line`` (its place), ``broker`` (which wrote it).
     """
     lines = with_life(events.where(is_kind(*_TELLING) & sf.col("topic").isNotNull()), lives)
     lines = lines.withColumns(
