@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 from pyspark.sql import DataFrame
 
-from barnabas.analysis.derived.lives import PARTITION, is_kind
+from barnabas.analysis.derived.delays import delays
 from barnabas.analysis.runtime.engine import sf
-from barnabas.cluster.model.statechange import Kind
+from barnabas.analysis.story.clocks import LATE
 
 SAMPLE_MAX = 2000
 """The most characters of a sample line; a damaged one may have millions."""
@@ -88,37 +90,28 @@ def brokers(events: DataFrame) -> DataFrame:
     )
 
 
-def clock_skew(events: DataFrame, leaders: DataFrame) -> DataFrame:
-    """Estimate how far brokers' clocks are behind their controllers'.
+def clock_skew(events: DataFrame) -> DataFrame:
+    """Estimate how far brokers' clocks are behind their controllers', or ahead.
 
-    No broker leads before it is elected. If its log says otherwise, its clock is behind the controller's by
-    at least that much.
+    No broker leads or follows before the decision. If its log says otherwise, its clock is behind the
+    controller's by at least that much. If it logged each of its own elections late, its clock may be ahead.
 
-    Columns: ``controller``, ``broker``, ``elections`` (compared), ``least_ms`` and ``median_ms`` (from the
-    decision to the leader's own line), ``behind_ms`` (the least that the broker's clock is behind; 0 if
-    nothing shows it). Ordered by ``behind_ms``, the worst first.
+    Columns: ``controller``, ``broker``, ``decisions`` (compared), ``least_ms`` and ``median_ms`` (from the
+    decision to the broker's own line), ``behind_ms`` (the least that the broker's clock is behind; 0 if
+    nothing shows it), ``ahead_ms`` (the least delay of its elections if its clock may be ahead, else 0).
+    Ordered by the larger of the two, the worst first.
     """
-    started = (
-        events.where(is_kind(Kind.LEADER_STARTS))
-        .groupBy(*PARTITION, "leader_epoch", sf.col("broker").alias("leader"))
-        .agg(sf.min("time").alias("started"))
-    )
-    decided = leaders.where("controller is not null")
-    delay = sf.unix_millis(sf.col("started").cast("timestamp")) - sf.unix_millis(
-        sf.col("since").cast("timestamp")
-    )
+    late = int(LATE / timedelta(milliseconds=1))
     return (
-        decided.join(started, [*PARTITION, "leader_epoch", "leader"])
-        .where("controller != leader")
-        .withColumn("delay_ms", delay)
-        .groupBy("controller", sf.col("leader").alias("broker"))
-        .agg(
-            sf.count("*").alias("elections"),
-            sf.min("delay_ms").alias("least_ms"),
-            sf.median("delay_ms").cast("bigint").alias("median_ms"),
-            sf.greatest(-sf.min("delay_ms"), sf.lit(0)).alias("behind_ms"),
+        delays(events)
+        .withColumns(
+            {
+                "behind_ms": sf.greatest(-sf.col("least_ms"), sf.lit(0)),
+                "ahead_ms": sf.coalesce(sf.when(sf.col("led_ms") >= late, sf.col("led_ms")), sf.lit(0)),
+            }
         )
-        .orderBy(sf.desc("behind_ms"), "controller", "broker")
+        .orderBy(sf.desc(sf.greatest("behind_ms", "ahead_ms")), "controller", "broker")
+        .drop("led_ms")
     )
 
 

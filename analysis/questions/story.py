@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from datetime import timedelta
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from barnabas.analysis.derived.delays import delays
 from barnabas.analysis.derived.lives import LIFE, NO_LEADER, PARTITION, is_kind, with_life
 from barnabas.analysis.derived.states import PLACE
 from barnabas.analysis.questions.spoken import moments_of, spoken, spoken_near
@@ -17,6 +19,7 @@ from barnabas.analysis.runtime.engine import Window, sf
 from barnabas.analysis.runtime.threads import threads
 from barnabas.analysis.story.observed import (
     Controller,
+    Delay,
     LedAgain,
     Mark,
     Observed,
@@ -72,13 +75,14 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         lambda: _told(led, events, marked),
         lambda: spoken(events),
         lambda: _controllers(tables["controllers"], events),
+        lambda: delays(events),
         lambda: lives.where("deleted is not null").select(*LIFE, "deleted"),
         lambda: tables["events"].where(is_kind(BrokerKind.DESCRIBED)).select(*_SAID, "settings"),
         lambda: tables["broker_events"].orderBy(*_BY_TIME),
         lambda: _in_order(tables["states"], _troubled(tables["states"], marked)),
     )
     with threads(_AT_ONCE) as pool:
-        decisions, marks, own, said, controllers, deleted, described, lines, states = pool.map(
+        decisions, marks, own, said, controllers, delayed, deleted, described, lines, states = pool.map(
             lambda frame: _first(frame()), frames
         )
     whole, untold = _whole(states, lambda: _troubled(tables["states"], marked))
@@ -107,7 +111,16 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         settings=[setting for row in _rows(described) for setting in _settings(row)],
         min_insync=min_insync,
         untold=untold,
+        delays=[_delay(row) for row in _rows(delayed)],
     )
+
+
+def _delay(row: Mapping[str, Any]) -> Delay:
+    led = row["led_ms"]
+    return Delay(
+        row["controller"], row["broker"], timedelta(milliseconds=row["least_ms"]),
+        None if led is None else timedelta(milliseconds=led),
+    )  # fmt: skip
 
 
 def _whole(states: pa.Table, troubled: Callable[[], DataFrame]) -> tuple[set[_Life] | None, int]:

@@ -48,6 +48,7 @@ def text(document: Document) -> Iterator[str]:
 def summary(document: Document) -> Iterator[str]:
     """Generate the first lines: the incidents, the worst first, and the logs that were read."""
     yield from _happened(document)
+    yield from _skew(document.answers["clock_skew"])
     share = "" if document.start is None or document.end is None else _from_to(document)
     brokers = count(len(document.answers["brokers"]), "broker")
     yield f"Read {count(document.lines, 'line')} of {brokers}{share}."
@@ -58,7 +59,6 @@ def summary(document: Document) -> Iterator[str]:
     if len(document.troubles) > _TROUBLES:
         yield f"Nor of {len(document.troubles) - _TROUBLES:,} others: see the table files."
     yield from _controllers(document.answers["controller_epochs"])
-    yield from _skew(document.answers["clock_skew"])
     yield from _audit(document)
 
 
@@ -104,11 +104,13 @@ def _controllers(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _skew(rows: Sequence[Row]) -> Iterator[str]:
-    behind = [row for row in rows if row["behind_ms"]]
-    if behind:
+    differ = [row for row in rows if row["behind_ms"] or row["ahead_ms"]]
+    if differ:
         seen = ", ".join(
             f"broker {row['broker']} at least {duration(row['behind_ms'])} behind {row['controller']}"
-            for row in behind[:_NAMED]
+            if row["behind_ms"]
+            else f"broker {row['broker']} perhaps {duration(row['ahead_ms'])} ahead of {row['controller']}"
+            for row in differ[:_NAMED]
         )
         yield f"Clocks differ: {seen}. Partitions are ordered by epoch and zkVersion."
 

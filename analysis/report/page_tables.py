@@ -76,9 +76,9 @@ _TABLES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "clock_skew": (
         "Clocks, as elections give them away",
         {
-            "controller": "controller", "broker": "broker", "elections": "compared",
+            "controller": "controller", "broker": "broker", "decisions": "compared",
             "least_ms": "least delay",
-            "median_ms": "median delay", "behind_ms": "behind at least",
+            "median_ms": "median delay", "behind_ms": "behind at least", "ahead_ms": "perhaps ahead by",
         },
     ),
     "brokers": (

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from barnabas.analysis.story.certainty import Bound, Duration, Fact, Lines, Unknown, between, latest
+from barnabas.analysis.story.certainty import Bound, Duration, Fact, Lines, Unknown, latest
+from barnabas.analysis.story.clocks import duration_of
 from barnabas.analysis.story.observed import BrokerLine, Refusal
 from barnabas.analysis.story.partitions import Outage
 
@@ -80,7 +81,7 @@ def _ending(broker: int | None, outage: Outage) -> Ending:
 
 
 def _cost(ending: Ending, outages: Sequence[Outage]) -> Cost:
-    durations = [between(each.begin, each.end) for each in outages]
+    durations = [duration_of(each) for each in outages]
     worst = max(range(len(outages)), key=lambda index: least(durations[index]))
     begins = [begin for each in outages if (begin := latest(each.begin)) is not None]
     return Cost(

@@ -9,6 +9,7 @@ from itertools import pairwise
 from barnabas.analysis.story.brokers import Absence, begin_of, known_end
 from barnabas.analysis.story.causes import ORDERLY
 from barnabas.analysis.story.certainty import Fact, Instant, earliest, latest, moment
+from barnabas.analysis.story.clocks import Clocks, writers
 from barnabas.analysis.story.costs import costs_of
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
 from barnabas.analysis.story.nodes import Members
@@ -31,6 +32,7 @@ class _Open:
 
     def __init__(self, index: int, absence: Absence) -> None:
         self.indexes: list[int] = []
+        self._brokers: set[int | None] = set()
         self._last = absence
         self._until = begin_of(absence)
         self._late: list[datetime] = []
@@ -43,26 +45,33 @@ class _Open:
         if back > most:
             self._late.append(back)
         self.indexes.append(index)
+        self._brokers |= _brokers_of(absence)
         self._last = absence
         self._until = max(self._until, min(back, most))
 
-    def takes(self, absence: Absence) -> bool:
+    def takes(self, absence: Absence, clocks: Clocks) -> bool:
         """Return whether an absence that began after all these is part of the incident."""
-        if self._last.broker == absence.broker:
+        if self._last.broker == absence.broker or not clocks.agree({*self._brokers, *_brokers_of(absence)}):
             return False
         is_rolling = self._last.cause in ORDERLY and absence.cause in ORDERLY
         begin, pause = begin_of(absence), _ROLLING if is_rolling else TOGETHER
         return begin <= self._until + pause or any(back <= begin <= back + pause for back in self._late)
 
 
-def groups_of(found: Sequence[Absence]) -> list[list[int]]:
+def _brokers_of(absence: Absence) -> set[int | None]:
+    """Return the brokers by whose clocks an absence has its times."""
+    return {absence.broker, *writers((*absence.gone.lines, *absence.noticed.lines))}
+
+
+def groups_of(found: Sequence[Absence], clocks: Clocks) -> list[list[int]]:
     """Return the indexes of the absences that belong together, in their order.
 
     An absence belongs to an incident in the first hour of another one of it, or shortly after that one's end.
+    By clocks that differ nobody knows which was first.
     """
     groups: list[_Open] = []
     for index, absence in enumerate(found):
-        if groups and groups[-1].takes(absence):
+        if groups and groups[-1].takes(absence, clocks):
             groups[-1].add(index, absence)
         else:
             groups.append(_Open(index, absence))

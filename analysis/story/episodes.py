@@ -16,7 +16,8 @@ from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from barnabas.analysis.story.brokers import absences, begin_of
-from barnabas.analysis.story.certainty import Bound, Instant, Line, Lines, Unknown, between, by, latest
+from barnabas.analysis.story.certainty import Bound, Instant, Line, Lines, Unknown, by, latest
+from barnabas.analysis.story.clocks import Clocks, by_one_clock, duration_of, mixed_lives
 from barnabas.analysis.story.elections import consecutive, unclean_elections
 from barnabas.analysis.story.observed import Controller, Observed, State
 from barnabas.analysis.story.partitions import History, IsrStep, Life, Outage, histories
@@ -99,7 +100,8 @@ class Episode:
 
 def episodes(observed: Observed) -> list[Episode]:
     """Return the episodes that are worth an alert, sorted within each kind and subject by their begin."""
-    stories = histories(observed)
+    mixed = mixed_lives(observed, Clocks(observed.delays))
+    stories = [by_one_clock(story, mixed) for story in histories(observed)]
     newest: dict[tuple[str, int], int] = {}
     for story in stories:
         topic, partition, life = story.life
@@ -154,7 +156,7 @@ def _of_outage(outage: Outage, *, is_newest: bool) -> Episode:
         led = "was elected" if latest(outage.end) is None else "led it"
         after = "" if outage.leader_after is None else f", until broker {outage.leader_after} {led}"
         after = ", until the topic was deleted" if outage.deleted else after
-        text = f"{name} had no leader {lasted(between(outage.begin, outage.end))}{after}."
+        text = f"{name} had no leader {lasted(duration_of(outage))}{after}."
     known = (outage.leader_before, None if lasts else outage.leader_after)
     return Episode(
         AlertKind.NO_LEADER, _subject(outage.life), outage.begin, Unknown(_LASTS) if lasts else outage.end,

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from barnabas.analysis.story.brokers import Absence
 from barnabas.analysis.story.certainty import Lines
+from barnabas.analysis.story.clocks import Difference
 from barnabas.analysis.story.clusters import Beginning
 from barnabas.analysis.story.controllers import ControllerChange, Vacancy
 from barnabas.analysis.story.costs import Cost, least
@@ -58,6 +59,7 @@ class Incident:
         are_listed: Whether a controller's list names the members of the cluster.
         all_gone: The first moment at which the lines prove that all brokers were gone; None if there is none.
         lines: Lines that prove what no part proves.
+        differences: The clocks that differ, if the incident has times that depend on several clocks.
     """
 
     kind: IncidentKind
@@ -78,6 +80,7 @@ class Incident:
     all_gone: datetime | None = None
     are_listed: bool = False
     lines: Lines = ()
+    differences: tuple[Difference, ...] = ()
 
     @property
     def proven(self) -> timedelta:

@@ -20,6 +20,13 @@ from barnabas.analysis.story.brokers import absences, failed_directory
 from barnabas.analysis.story.causes import ORDERLY
 from barnabas.analysis.story.certainty import latest
 from barnabas.analysis.story.charges import Charging, bounded_notices, refined, shown_by
+from barnabas.analysis.story.clocks import (
+    Clocks,
+    absence_by_one_clock,
+    by_one_clock,
+    mixed_lives,
+    outage_by_one_clock,
+)
 from barnabas.analysis.story.clusters import Beginning, beginnings
 from barnabas.analysis.story.controllers import vacancies
 from barnabas.analysis.story.costs import costs_of, least
@@ -43,7 +50,15 @@ def incidents(observed: Observed) -> list[Incident]:
     seen = replace(observed, brokers=(*observed.brokers, *shown))
     found = with_controllers(bounded_notices(absences(seen), lost), observed.controllers)
     gone = departed(found)
-    stories = [without_dead_leaders(with_restarts(story, gone), gone) for story in stories]
+    clocks = Clocks(observed.delays)
+    mixed = mixed_lives(observed, clocks)
+    stories = [
+        # Only the order of lines of different brokers proves an outage that no line shows.
+        by_one_clock(without_dead_leaders(story, gone), mixed)
+        if story.life in mixed
+        else without_dead_leaders(with_restarts(story, gone), gone)
+        for story in stories
+    ]
     charging = Charging(found)
     charged: dict[int, list[Outage]] = {}
     free: list[Outage] = []
@@ -53,9 +68,11 @@ def incidents(observed: Observed) -> list[Incident]:
             if index is None:
                 free.append(outage)
             else:
-                charged.setdefault(index, []).append(refined(outage, found[index]))
+                bounded = outage_by_one_clock(refined(outage, found[index]), clocks)
+                charged.setdefault(index, []).append(bounded)
     members = members_of(observed)
-    groups = (part for group in groups_of(found) for part in parted(group, found, members))
+    found = [absence_by_one_clock(each, clocks) for each in found]
+    groups = (part for group in groups_of(found, clocks) for part in parted(group, found, members))
     made = [departure(group, found, charged, members) for group in groups]
     made.extend(leaderless(free, observed))
     made = with_new_controllers(made, observed)
@@ -68,6 +85,7 @@ def incidents(observed: Observed) -> list[Incident]:
         replace(
             each,
             only_controllers=members.only_controllers,
+            differences=tuple(clocks.differences) if each.absences or each.costs or each.shortage else (),
             troubles=tuple(troubles_of(each.absences, observed)),
         )
         for each in made

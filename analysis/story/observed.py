@@ -143,6 +143,22 @@ class Controller(NamedTuple):
     lines: Lines = ()
 
 
+class Delay(NamedTuple):
+    """The delay from a controller's decisions to a broker's lines about them, each by its writer's clock.
+
+    Attributes:
+        controller: The controller.
+        broker: The broker.
+        least: The least delay; negative if a line of the broker is before the decision.
+        led: The least delay of the broker's lines that it leads; None if it has none.
+    """
+
+    controller: int
+    broker: int
+    least: timedelta
+    led: timedelta | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Observed:
     """Everything that the story is made from.
@@ -164,6 +180,7 @@ class Observed:
         settings: The topics' settings in the output of Kafka's tools, which has no times.
         min_insync: min.insync.replicas as given by the operator; None to take it from ``brokers``.
         untold: The number of partitions with trouble that are left out, because all have too many states.
+        delays: The delays of brokers' lines, by controller and broker.
     """
 
     brokers: Sequence[BrokerLine] = ()
@@ -180,6 +197,7 @@ class Observed:
     settings: Sequence[Setting] = ()
     min_insync: int | None = None
     untold: int = 0
+    delays: Sequence[Delay] = ()
     _about: Mapping[tuple[int | None, str], Sequence[BrokerLine]] = field(
         init=False, repr=False, compare=False
     )

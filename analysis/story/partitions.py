@@ -59,6 +59,7 @@ class Outage:
         elected: When a controller logged that it elected the lost leader; None if no line shows it. Until
             then another one led, or nobody.
         refusals: The lines of brokers that were elected meanwhile that they do not lead, by leader epoch.
+        is_mixed: Whether its begin and its end may be by clocks that differ.
     """
 
     life: Life
@@ -76,6 +77,7 @@ class Outage:
     led_at: datetime | None = None
     elected: datetime | None = None
     refusals: tuple[Refusal, ...] = ()
+    is_mixed: bool = False
 
 
 class Gap(NamedTuple):

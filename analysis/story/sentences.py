@@ -10,6 +10,7 @@ from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.brokers import Absence
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound, Fact, Lines, Unknown, earliest, latest
+from barnabas.analysis.story.clocks import Difference
 from barnabas.analysis.story.controllers import ControllerChange, Vacancy
 from barnabas.analysis.story.costs import Cost, Ending
 from barnabas.analysis.story.elections import UncleanElection
@@ -20,10 +21,12 @@ from barnabas.analysis.story.shortages import Shortage
 from barnabas.analysis.story.together import several, whole_cluster
 from barnabas.analysis.story.troubles import Trouble
 from barnabas.analysis.story.words import (
+    Rounding,
     at,
     brokers_of,
     clock,
     count,
+    duration,
     lasted,
     node,
     nodes,
@@ -99,7 +102,26 @@ def details(incident: Incident, day: date | None = None) -> list[Sentence]:
     shortage = incident.shortage
     if shortage is not None and incident.kind is not IncidentKind.UNDER_REPLICATED:
         found.append(Sentence(f"In sync: {_short(shortage)}.", _of_shortage(shortage)))
+    if incident.differences:
+        found.append(Sentence(_clocks(incident.differences), _lines(incident)))
     return found
+
+
+def _clocks(differences: Sequence[Difference]) -> str:
+    """Return whose clocks differ, and that no times are bounded by lines of both."""
+    shown = ", ".join(
+        f"that of broker {each.broker} "
+        + (
+            f"seems to be ahead of broker {each.controller}'s, as it logged each of its elections "
+            f"{duration(each.least, Rounding.DOWN)} later or more"
+            if each.is_ahead
+            else f"is at least {duration(each.least, Rounding.DOWN)} behind broker {each.controller}'s"
+        )
+        for each in differences[:_NAMED]
+    )
+    rest = len(differences) - _NAMED
+    more = f", and {rest} more" if rest > 0 else ""
+    return f"Clocks differ: {shown}{more}; no time between lines of two such brokers is claimed."
 
 
 def _trouble(trouble: Trouble, day: date | None, only: Collection[int]) -> str:

@@ -117,8 +117,9 @@ def answers() -> dict[str, list[Row]]:
          "at_most_ms": 158_530, "longest_ms": 152_530, "first": at(12, 8), "cause": NOBODY_IN_SYNC}
     ]  # fmt: skip
     told["clock_skew"] = [
-        {"controller": 1, "broker": 3, "elections": 1, "least_ms": -20, "median_ms": -20, "behind_ms": 20}
-    ]
+        {"controller": 1, "broker": 3, "decisions": 1, "least_ms": -20, "median_ms": -20, "behind_ms": 20,
+         "ahead_ms": 0}
+    ]  # fmt: skip
     told["slowest_leader_and_isr"] = [
         {"broker": 1, "controller": 2, "controller_epoch": 8, "correlation_id": 1, "partitions": 4,
          "received": at(14, 40.5), "finished": at(14, 40.56), "duration_ms": 60}

@@ -15,14 +15,20 @@ from barnabas.analysis.report.document import Document
 def test_the_first_lines_say_what_matters(document: Document) -> None:
     assert list(summary(document)) == [
         "Broker 1, the controller, died; orders-3 had no leader for at most 2 min 39 s.",
+        "Clocks differ: broker 3 at least 20 ms behind 1. Partitions are ordered by epoch and zkVersion.",
         "Read 60 lines of 3 brokers, 2026-11-21 03:00:00.000 to 03:15:00.000.",
         "server.log: 80.00 % of 10 lines understood, 990 lines that no question needs.",
         "state-change.log: 98.33 % of 60 lines understood.",
         "Times are UTC; the logs' were read as UTC (--time-zone).",
         "Controllers: broker 1 (epoch 7), broker 2 (epoch 8).",
-        "Clocks differ: broker 3 at least 20 ms behind 1. Partitions are ordered by epoch and zkVersion.",
         "Safety audit: all 7 checks passed.",
     ]
+
+
+def test_a_clock_that_may_be_ahead_is_named(document: Document) -> None:
+    row = document.answers["clock_skew"][0] | {"behind_ms": 0, "ahead_ms": 10_800_020}
+    told = list(summary(replace(document, answers={**document.answers, "clock_skew": [row]})))
+    assert told[1].startswith("Clocks differ: broker 3 perhaps 3 h 0 min ahead of 1.")
 
 
 def test_a_finding_of_the_audit_is_loud(document: Document, finding: dict[str, Any]) -> None:
@@ -72,7 +78,7 @@ def test_failovers_show_how_long_each_step_took(document: Document) -> None:
 def test_logs_of_more_than_one_day_are_shown_with_the_days(document: Document) -> None:
     assert document.start is not None
     lines = list(text(replace(document, start=document.start - timedelta(days=1))))
-    assert lines[1].endswith("2026-11-20 03:00:00.000 to 2026-11-21 03:15:00.000.")
+    assert lines[2].endswith("2026-11-20 03:00:00.000 to 2026-11-21 03:15:00.000.")
     begin = lines.index("Timeline") + 1
     assert lines[begin : begin + 2] == [
         "  2026-11-21",
@@ -83,8 +89,8 @@ def test_logs_of_more_than_one_day_are_shown_with_the_days(document: Document) -
 
 def test_what_could_not_be_read_or_was_not_needed_is_named(document: Document) -> None:
     told = list(summary(replace(document, troubles=[f"a{number}: torn" for number in range(9)])))
-    assert told[5] == "Could not read all of a0: torn."
-    assert told[10] == "Nor of 4 others: see the table files."
+    assert told[6] == "Could not read all of a0: torn."
+    assert told[11] == "Nor of 4 others: see the table files."
 
 
 def test_the_worst_incidents_stand_on_top_and_the_others_are_counted(document: Document) -> None:

@@ -1,0 +1,55 @@
+"""The delays from controllers' decisions to brokers' lines about them, which show whose clocks differ."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from barnabas.analysis.derived.lives import PARTITION, is_kind
+from barnabas.analysis.runtime.engine import sf
+from barnabas.cluster.model.statechange import Kind
+
+_DECISION = (*PARTITION, "leader_epoch")
+
+
+def delays(events: DataFrame) -> DataFrame:
+    """Compute one row for each controller and other broker that logged that it leads or follows.
+
+    The rows do not use incarnations of partitions, which wrong times confuse. A leader epoch that was decided
+    twice, as when a topic is created again, is left out.
+
+    Columns: ``controller``, ``broker``, ``decisions`` (compared), ``least_ms`` and ``median_ms`` (from the
+    controller's line to the broker's first line about the decision, so negative if that is earlier),
+    ``led_ms`` (the least of those by which the broker itself was elected; null if none was).
+    """
+    decided = (
+        events.where(is_kind(Kind.PARTITION_ONLINE) & (sf.col("role") == "controller"))
+        .where("leader_epoch is not null and controller is not null and time is not null")
+        .groupBy(*_DECISION)
+        .agg(
+            sf.min("time").alias("decided"),
+            sf.min("controller").alias("controller"),
+            sf.count("*").alias("lines"),
+        )
+        .where("lines = 1")
+    )
+    logged = (
+        events.where(is_kind(Kind.LEADER_STARTS, Kind.FOLLOWER_STARTS))
+        .where("leader_epoch is not null and broker is not null and time is not null")
+        .groupBy(*_DECISION, "broker")
+        .agg(sf.min("time").alias("logged"), sf.max(is_kind(Kind.LEADER_STARTS)).alias("leads"))
+    )
+    delay = sf.unix_millis(sf.col("logged").cast("timestamp")) - sf.unix_millis(
+        sf.col("decided").cast("timestamp")
+    )
+    return (
+        logged.join(decided, list(_DECISION))
+        .where("controller != broker")
+        .withColumn("delay_ms", delay)
+        .groupBy("controller", "broker")
+        .agg(
+            sf.count("*").alias("decisions"),
+            sf.min("delay_ms").alias("least_ms"),
+            sf.median("delay_ms").cast("bigint").alias("median_ms"),
+            sf.min(sf.when(sf.col("leads"), sf.col("delay_ms"))).alias("led_ms"),
+        )
+    )

@@ -1,0 +1,150 @@
+"""Clocks of brokers that differ, as far as lines show it, and what of the story depends on two of them.
+
+No broker logs a decision before its controller makes it. A broker whose line says otherwise has a clock that
+is behind. How far is not known exactly, as nobody knows how long the request took, so no bound that is
+computed from the lines of both is true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import NamedTuple
+
+from barnabas.analysis.story.brokers import Absence
+from barnabas.analysis.story.certainty import Bound, Duration, Instant, Lines, Unknown, between
+from barnabas.analysis.story.observed import Delay, Observed
+from barnabas.analysis.story.partitions import History, IsrStep, Life, Outage
+
+BEHIND = timedelta(milliseconds=20)
+"""The most by which a line may be before its cause among clocks that count as equal."""
+
+LATE = timedelta(seconds=1)
+"""The least delay of a leader's lines from which its clock may be ahead: requests are faster."""
+
+
+class Difference(NamedTuple):
+    """Two brokers whose clocks differ.
+
+    Attributes:
+        broker: The broker whose clock is compared with its controller's.
+        controller: The controller.
+        least: The least time by which the clocks differ, if ``broker`` is behind; else the least delay of
+            its lines.
+        is_ahead: Whether the clock of ``broker`` seems to be ahead; that is not proven, as lines may be
+            missing.
+    """
+
+    broker: int
+    controller: int
+    least: timedelta
+    is_ahead: bool
+
+
+def differences_of(delays: Iterable[Delay]) -> list[Difference]:
+    """Return whose clocks differ, by controller and broker."""
+    found: list[Difference] = []
+    for each in sorted(delays):
+        if each.least < -BEHIND:
+            found.append(Difference(each.broker, each.controller, -each.least, is_ahead=False))
+        elif each.led is not None and each.led >= LATE:
+            found.append(Difference(each.broker, each.controller, each.led, is_ahead=True))
+    return found
+
+
+class Clocks:
+    """The brokers whose lines may be subtracted from each other.
+
+    Clocks agree unless lines show that they do not. A broker whose clock differs from one agrees only with
+    those that it was compared with and did not differ from, and with those that agree with them.
+
+    Args:
+        delays: The delays of brokers' lines.
+    """
+
+    def __init__(self, delays: Sequence[Delay]) -> None:
+        self.differences = differences_of(delays)
+        self._apart = {frozenset((each.broker, each.controller)) for each in self.differences}
+        self._group: dict[int, int] = {}
+        for each in delays:
+            if frozenset((each.broker, each.controller)) not in self._apart:
+                self._join(each.broker, each.controller)
+        self._suspect = {self._of(broker) for pair in self._apart for broker in pair}
+
+    def _of(self, broker: int) -> int:
+        return self._group.get(broker, broker)
+
+    def _join(self, one: int, other: int) -> None:
+        former, group = self._of(one), self._of(other)
+        for broker in (one, other, *self._group):
+            if self._of(broker) in (former, group):
+                self._group[broker] = group
+
+    def agree(self, brokers: Iterable[int | None]) -> bool:
+        """Return whether no line shows that the clocks of some brokers differ; None is nobody."""
+        known = {broker for broker in brokers if broker is not None and broker >= 0}
+        if any(pair <= known for pair in self._apart):
+            return False
+        groups = {self._of(broker) for broker in known}
+        return len(groups) < 2 or groups.isdisjoint(self._suspect)
+
+
+def writers(lines: Lines) -> set[int | None]:
+    """Return the brokers that wrote some lines."""
+    return {line.broker for line in lines}
+
+
+def mixed_lives(observed: Observed, clocks: Clocks) -> set[Life]:
+    """Return the partitions whose lines, or whose replicas' lines, are by clocks that differ."""
+    if not clocks.differences:
+        return set()
+    brokers: dict[Life, set[int | None]] = {}
+    for state in observed.states:
+        known = brokers.setdefault((state.topic, state.partition, state.life), set())
+        known.update((state.leader, state.line.broker, *(state.isr or ()), *(state.replicas or ())))
+    for each in observed.marks:
+        brokers.setdefault((each.topic, each.partition, each.life), set()).add(each.line.broker)
+    return {life for life, known in brokers.items() if not clocks.agree(known)}
+
+
+def by_one_clock(story: History, mixed: Collection[Life]) -> History:
+    """Take from the times without a leader and from the ISRs of a partition what clocks that differ prove."""
+    if story.life not in mixed:
+        return story
+    outages = [replace(each, is_mixed=True) for each in story.outages]
+    return replace(story, outages=outages, isr=[_undated(step) for step in story.isr])
+
+
+def outage_by_one_clock(outage: Outage, clocks: Clocks) -> Outage:
+    """Mark an outage that is bounded by the lines of brokers whose clocks differ."""
+    lines = (*outage.lines, *outage.begin.lines, *outage.end.lines)
+    is_one = clocks.agree({outage.leader_before, outage.leader_after, *writers(lines)})
+    return outage if is_one else replace(outage, is_mixed=True)
+
+
+def duration_of(outage: Outage) -> Duration:
+    """Return how long a partition had no leader; moments of clocks that differ give no duration."""
+    if outage.is_mixed:
+        return Unknown("the clocks of brokers differ", (*outage.begin.lines, *outage.end.lines))
+    return between(outage.begin, outage.end)
+
+
+def _undated(step: IsrStep) -> IsrStep:
+    return step._replace(is_certain=False, is_begun=False)
+
+
+def absence_by_one_clock(absence: Absence, clocks: Clocks) -> Absence:
+    """Keep of a departure and a return between the moments of two clocks that differ only the later one.
+
+    The later one is of a witness, and the broker's own last line is on its own clock.
+    """
+
+    def kept(moment: Instant) -> Instant:
+        if not isinstance(moment, Bound) or moment.at_most is None:
+            return moment
+        if clocks.agree((absence.broker, *writers(moment.lines))):
+            return moment
+        return Bound(None, moment.at_most, moment.lines)
+
+    return replace(absence, gone=kept(absence.gone), returned=kept(absence.returned))
