@@ -72,7 +72,7 @@ _EXPECTED = "expected state-change.log, controller.log or server.log of a broker
 
 _EXPECTED_OUT = "a folder that is writable, or can be made"
 
-_BROKER_MAX = 2**31 - 1
+_INT_MAX = 2**31 - 1
 
 _NAMED = 3
 """The number of files that a message names; it counts the rest."""
@@ -199,7 +199,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument(
         "--min-insync-replicas",
-        type=int,
+        type=_replicas,
         metavar="N",
         help="min.insync.replicas of the topics, if no server.log contains it",
     )
@@ -230,9 +230,15 @@ def _form(name: str) -> Format:
 
 
 def _broker(name: str) -> int:
-    if name.isascii() and name.isdigit() and len(name) <= len(str(_BROKER_MAX)) and int(name) <= _BROKER_MAX:
+    if name.isascii() and name.isdigit() and len(name) <= len(str(_INT_MAX)) and int(name) <= _INT_MAX:
         return int(name)
-    raise argparse.ArgumentTypeError(f"no broker {name!r}: expected its id, 0 to {_BROKER_MAX}")
+    raise argparse.ArgumentTypeError(f"no broker {name!r}: expected its id, 0 to {_INT_MAX}")
+
+
+def _replicas(name: str) -> int:
+    if name.isascii() and name.isdigit() and len(name) <= len(str(_INT_MAX)) and 1 <= int(name) <= _INT_MAX:
+        return int(name)
+    raise argparse.ArgumentTypeError(f"no number of replicas {name!r}: expected 1 to {_INT_MAX}")
 
 
 def _zone(name: str) -> ZoneInfo:

@@ -199,6 +199,16 @@ def test_a_broker_that_cannot_be_is_refused(capsys: pytest.CaptureFixture[str], 
     assert f"no broker {name!r}: expected its id, 0 to 2147483647" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("number", ["0", "-1", "two", "\N{SUPERSCRIPT TWO}", ""])
+def test_a_minimum_of_replicas_in_sync_is_one_or_more(
+    number: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        job.main(["logs", f"--min-insync-replicas={number}"])
+    expected = f"argument --min-insync-replicas: no number of replicas {number!r}: expected 1 to 2147483647"
+    assert expected in capsys.readouterr().err
+
+
 def test_only_local_logs_can_be_followed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert job.run(["s3a://bucket/logs"], tmp_path, is_followed=True) == 2
     assert "cannot follow 's3a://bucket/logs'" in capsys.readouterr().err
