@@ -219,10 +219,12 @@ def _happened(incident: Incident, day: date | None) -> str:
         case IncidentKind.CONTROLLER | IncidentKind.NO_CONTROLLER:
             return _about_controllers(incident, day)
     changes, partitions = sum(gap.changes for gap in incident.gaps), {gap.life[:2] for gap in incident.gaps}
+    when = f"Between {since} and {'the end' if until is None else clock(until, day)}"
+    if until is not None and until < incident.since:
+        when = "At an unknown time (times and leader epochs contradict each other)"
     return (
-        f"Between {since} and {'the end' if until is None else clock(until, day)} the leader epochs of "
-        f"{count(len(partitions), 'partition')} jump: at least {count(changes, 'state')} without a line "
-        "in these logs"
+        f"{when} the leader epochs of {count(len(partitions), 'partition')} jump: "
+        f"at least {count(changes, 'state')} without a line in these logs"
     )
 
 

@@ -13,6 +13,7 @@ from barnabas.analysis.story.costs import Cost, Ending
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.observed import Controller, Observed
+from barnabas.analysis.story.partitions import Gap
 from barnabas.analysis.story.sentences import headline
 from barnabas.analysis.story.shortages import minimums_of
 from tests.unit.analysis.story.rows import at, broker_line, line
@@ -126,3 +127,17 @@ def test_a_setting_of_a_topic_counts_before_that_of_the_brokers_and_others_do_no
         )
     )
     assert (found.default, found.of("own"), found.of("other")) == (2, 3, 2)
+
+
+@pytest.mark.parametrize(
+    ("until", "when"),
+    [
+        (4, "Between 10:00:01.000 and 10:00:04.000 the"),
+        (1, "At an unknown time (times and leader epochs contradict each other) the"),
+    ],
+)
+def test_leader_epochs_never_jump_between_a_moment_and_an_earlier_one(until: int, when: str) -> None:
+    since = at(1) if until == 4 else at(4)
+    gap = Gap(("t", 0, 0), since, at(until), 2, (line("before"), line("after")))
+    unseen = Incident(IncidentKind.UNSEEN, since, at(until), gaps=(gap,))
+    assert headline(unseen, DAY).text.startswith(f"{when} leader epochs of 1 partition jump")
