@@ -19,8 +19,9 @@ from barnabas.analysis.story.brokers import absences, begin_of
 from barnabas.analysis.story.certainty import Bound, Instant, Line, Lines, Unknown, by, latest
 from barnabas.analysis.story.clocks import Clocks, by_one_clock, duration_of, mixed_lives
 from barnabas.analysis.story.elections import consecutive, unclean_elections
+from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.observed import Controller, Observed, State
-from barnabas.analysis.story.partitions import History, IsrStep, Life, Outage, histories
+from barnabas.analysis.story.partitions import History, Life, Outage, histories
 from barnabas.analysis.story.shortages import Minimums, minimums_of
 from barnabas.analysis.story.words import Rounding, at, count, duration, lasted
 

@@ -1,4 +1,4 @@
-"""Each partition's leaderships, times without a leader, unseen changes, and ISR, step by step.
+"""Each partition's leaderships, times without a leader, unseen changes, and ISR steps together.
 
 The leader epoch rises by one with each change of the leader, also to none. Two states with consecutive epochs
 therefore have nothing between them; where epochs jump, what happened is unknown, and no outage is claimed.
@@ -9,21 +9,19 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import pairwise, zip_longest
 from typing import NamedTuple, TypeVar
 
 from barnabas.analysis.story.certainty import (
-    Bound,
-    Duration,
     Fact,
     Instant,
-    Line,
     Lines,
     Unknown,
     latest,
     moment,
 )
+from barnabas.analysis.story.isr import IsrStep, isr_steps
 from barnabas.analysis.story.leaderships import Leadership, is_of_another_cluster, leaderships, led
 from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, LedAgain, Mark, Observed, Refusal, State
 
@@ -31,8 +29,6 @@ M = TypeVar("M", Mark, LedAgain)
 
 Life = tuple[str, int, int]
 """A partition's incarnation: topic, partition, and how often its topic was created before."""
-
-_NEW = ("NewPartition", "New")
 
 _UNSEEN = "the states in between are missing"
 
@@ -96,37 +92,6 @@ class Gap(NamedTuple):
     until: datetime
     changes: int
     lines: Lines
-
-
-class IsrStep(NamedTuple):
-    """An ISR and the time in which it held.
-
-    Attributes:
-        since: When it was decided or first logged.
-        until: When the next one was; None if it is the last.
-        size: The number of replicas in sync.
-        is_certain: Whether it held from ``since`` to ``until``: versions show that there was no other ISR
-            between this one and the next, and a line shows when that was decided.
-        line: The line that shows it.
-        is_begun: Whether it did not hold before ``since``: a line shows the change to it.
-    """
-
-    since: datetime
-    until: datetime | None
-    size: int
-    is_certain: bool
-    line: Line
-    is_begun: bool = True
-
-    @property
-    def held(self) -> Duration:
-        """Return how long it held; two lines of one moment give no duration."""
-        span = timedelta(0) if self.until is None else self.until - self.since
-        if not span or not (self.is_certain or self.is_begun):
-            return Unknown("no lines show when it began and ended", (self.line,))
-        if self.is_certain and self.is_begun:
-            return Fact(span, (self.line,))
-        return Bound(span if self.is_certain else None, span if self.is_begun else None, (self.line,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +179,7 @@ def _history(
     sizes = [len(each) for state in states for each in (state.replicas, state.isr) if each]
     replicas = [len(state.replicas) for state in states if state.replicas]
     return History(
-        life, found, outages, gaps, _isr(states), max(replicas) if replicas else max(sizes, default=None)
+        life, found, outages, gaps, isr_steps(states), max(replicas) if replicas else max(sizes, default=None)
     )
 
 
@@ -338,8 +303,10 @@ def _without(
         # The leader that was elected could not lead.
         for mark in _within(marks, before.since, none.since)[:1]:
             begin, lines = moment(None, mark.time, (mark.line,), ""), (*lines, mark.line)
-    refusal = none.refusal if _is_moved(before, none) else None
-    if refusal is not None:
+    refusal = none.refusal if _is_moved(before, none) or _is_same(before, none) else None
+    if refusal is not None and _is_same(before, none):
+        begin = moment(None, max(none.since, refusal.time), (refusal.line,), "")
+    elif refusal is not None:
         # The leader before was there, and led until it learned that another broker was elected.
         lost, next_at = refusal.broker, found[index + 1].since if index + 1 < len(found) else none.since
         begin = moment(none.decided, max(next_at, none.since), (none.line,), "")
@@ -363,6 +330,17 @@ def _is_moved(before: Leadership | None, after: Leadership) -> bool:
     if after.decided is not None:
         return after.was_online and not after.was_offline
     return before is not None and _jump(before, after) == 1 and before.leader in (after.isr or ())
+
+
+def _is_same(before: Leadership | None, none: Leadership) -> bool:
+    """Return whether the leader before refused to lead on in the next leader epoch."""
+    refusal = none.refusal
+    return (
+        refusal is not None
+        and before is not None
+        and before.leader == refusal.broker
+        and _jump(before, none) == 1
+    )
 
 
 def _elected(found: Sequence[Leadership], index: int) -> datetime | None:
@@ -443,57 +421,3 @@ def _until_deleted(outage: Outage, deleted: datetime) -> Outage:
 def _is_of_deletion(outage: Outage, deleted: datetime) -> bool:
     begin = latest(outage.begin)
     return begin is not None and begin >= deleted - CLOCKS
-
-
-def _since(state: State) -> datetime:
-    """Return when a state was written: at the decision, or before the first line about it.
-
-    A controller that makes a replica offline says the present state again if it need not change it.
-    """
-    if state.decided is None or state.first_logged < state.decided - CLOCKS:
-        return state.first_logged
-    return state.decided
-
-
-def _is_dated(state: State, before: State | None) -> bool:
-    """Return whether a line is of the moment at which a state was written, and not of a later one."""
-    since = _since(state)
-    if since != state.decided:
-        return since == state.changed
-    is_said_again = state.removed is not None and state.was is None and before is not None
-    return not is_said_again or before is None or (before.leader_epoch or 0) < (state.leader_epoch or 0)
-
-
-def _isr(states: Sequence[State]) -> list[IsrStep]:
-    """Return the ISRs by version; lines without a version count only where no line of the epoch has one."""
-    versioned = {each.leader_epoch for each in states if each.version is not None and each.isr is not None}
-    known = sorted(
-        (
-            each
-            for each in states
-            if each.isr is not None and (each.version is not None or each.leader_epoch not in versioned)
-        ),
-        key=lambda each: (each.leader_epoch or 0, each.version or 0, each.first_logged),
-    )
-    steps: list[IsrStep] = []
-    before: State | None = None
-    is_sure = True
-    for each in known:
-        since, last = _since(each), None if before is None else before.version
-        is_next = last is not None and each.version is not None and each.version - last <= 1
-        is_dated = _is_dated(each, before)
-        before = each
-        if steps and steps[-1].size == len(each.isr or ()):
-            is_sure = is_sure and is_next
-            continue
-        if steps:
-            is_certain = is_sure and is_next and is_dated
-            steps[-1] = steps[-1]._replace(until=max(since, steps[-1].since), is_certain=is_certain)
-        # A leader changes the ISR's size; before a partition was new it had none.
-        is_first = each.changed == since or each.version == 0 or each.was in _NEW
-        is_begun = is_dated and (is_next or is_first)
-        steps.append(
-            IsrStep(since, None, len(each.isr or ()), is_certain=False, line=each.line, is_begun=is_begun)
-        )
-        is_sure = True
-    return steps

@@ -15,8 +15,8 @@ from barnabas.analysis.story.controllers import ControllerChange, Vacancy
 from barnabas.analysis.story.costs import Cost, Ending
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import Incident, IncidentKind
+from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.observed import BrokerLine, Refusal
-from barnabas.analysis.story.partitions import IsrStep
 from barnabas.analysis.story.shortages import Shortage
 from barnabas.analysis.story.together import several, whole_cluster
 from barnabas.analysis.story.troubles import Trouble

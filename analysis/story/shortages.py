@@ -9,8 +9,9 @@ from datetime import datetime, timedelta
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.certainty import Line, Lines
+from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
-from barnabas.analysis.story.partitions import History, IsrStep
+from barnabas.analysis.story.partitions import History
 
 Period = tuple[History, list[IsrStep]]
 """A partition's ISRs from the first that is short of a replica to the last, and its history."""

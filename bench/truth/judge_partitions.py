@@ -8,8 +8,9 @@ from itertools import zip_longest
 
 from barnabas.analysis.story.costs import Cost, Ending
 from barnabas.analysis.story.incident import Incident, IncidentKind
+from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.observed import BrokerLine, Refusal
-from barnabas.analysis.story.partitions import Gap, IsrStep
+from barnabas.analysis.story.partitions import Gap
 from barnabas.analysis.story.shortages import Shortage
 from barnabas.bench.truth.bounds import ROUNDING, WRITTEN, holds, is_within, lasted, late, said
 from barnabas.bench.truth.truths import InSync, Leaderless, Truth

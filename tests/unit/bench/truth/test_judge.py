@@ -15,8 +15,9 @@ from barnabas.analysis.story.controllers import ControllerChange
 from barnabas.analysis.story.costs import Cost, Ending
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import Incident, IncidentKind
+from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.observed import BrokerLine, Controller, Refusal
-from barnabas.analysis.story.partitions import Gap, IsrStep
+from barnabas.analysis.story.partitions import Gap
 from barnabas.analysis.story.shortages import Shortage
 from barnabas.bench.truth.bounds import contains, holds
 from barnabas.bench.truth.judge import falsehoods
