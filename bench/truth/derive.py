@@ -173,21 +173,23 @@ def _leaderless(
 
 
 def _is_noticed(departure: Departure, epoch: int, name: str, measured: Measured) -> bool:
-    """Return whether anybody took a paused leader for gone before another one was elected, or it led on.
+    """Return whether anybody took a silent leader for gone before another one was elected, or it led on.
 
-    A controller may move a leader away from a broker that was paused a moment before, of which it does not
-    know; and if all brokers are paused, nobody takes a partition from its leader. Then no line tells that the
-    partition had no leader meanwhile.
+    A controller may move a leader away from a broker that was paused or killed a moment before, of which it
+    does not know; and if all brokers are paused, nobody takes a partition from its leader. Then no line tells
+    that the partition had no leader meanwhile.
     """
     moved = next((each for each in measured.znodes.states[name] if each.epoch > epoch), None)
-    if departure.action is not Action.PAUSE or moved is None:
+    if departure.action not in (Action.PAUSE, Action.KILL) or moved is None:
         return True
     ended = (
         each.until
         for each in measured.znodes.registrations
         if each.broker == departure.broker and each.until is not None and each.until >= departure.gone.low
     )
-    return moved.leader != departure.broker and min(ended, default=moved.time) <= moved.time
+    if moved.leader == departure.broker:
+        return departure.action is Action.KILL
+    return min(ended, default=moved.time) <= moved.time
 
 
 def _without_disk(
@@ -231,14 +233,16 @@ def _taken(
             zip(states, states[1:], states[2:], strict=False), start=2
         ):
             is_one = before.leader != NO_LEADER == none.leader != after.leader
-            if not is_one or any(each.partition == name and _spans(each, none.time) for each in lost):
+            during = [each for each in lost if each.partition == name and _spans(each, none.time)]
+            if not is_one or any(each.end is None or none.time < each.end.low for each in during):
                 continue
             if is_dark(before, name, measured):
                 continue  # it had never led
             begin = Span(none.time, max(none.time, after.time))
             found = next_leaders(states[index:], name, departures, measured)
             if found[0].since is not None:
-                yield from outages(name, before.leader, begin, found)
+                # Where the leader may have led again by then, this may be a part of the longer time.
+                yield from outages(name, before.leader, begin, found, is_due=not during)
 
 
 def _elected_in_vain(

@@ -132,6 +132,15 @@ def test_a_leader_that_is_taken_from_a_broker_that_is_there_is_an_outage_too() -
     assert found == (Leaderless("a-0", 1, span(40, 40.1), 2, span(40.1, 40.3)),)
 
 
+def test_a_leader_that_is_taken_as_it_may_lead_again_may_be_told_as_an_outage_of_its_own() -> None:
+    pause = Deed(1, Action.PAUSE, span(10, 10.1), span(20, 20.1))
+    again = ((20.5, 1, 2, (1,)), (23, -1, 3, (2,)), (23.1, 2, 4, (2,)))
+    known = znodes((1, 1, 0, (1, 2)), (13, -1, 1, (1,)), *again, ends=(13.0,))
+    late = {"b1": Answer(23.04, 23.05, led=True), "b2": Answer(23.2, 23.3, led=True)}
+    _, taken = truth_of(measured(pause, known, **late)).leaderless
+    assert taken == Leaderless("a-0", 1, span(23, 23.1), 2, span(23.1, 23.3), is_due=False)
+
+
 def test_the_election_of_a_broker_that_is_gone_begins_an_outage() -> None:
     known = znodes((1, 2, 0, (2, 1)), (11, 1, 1, (2, 1)), (12.5, 2, 2, (2,)), ends=(12.4,))
     found = truth_of(measured(KILL, known, b2=Answer(12.6, 12.7, led=True))).leaderless
@@ -166,6 +175,18 @@ def test_a_leader_that_was_moved_from_a_paused_broker_before_anybody_noticed_nee
     known = znodes((1, 1, 0, (1, 2)), (12, 2, 1, (1, 2)), ends=(13.0,))
     (outage,) = truth_of(measured(pause, known, b2=Answer(12.1, 12.2, led=True))).leaderless
     assert (outage.leader_after, outage.is_due) == (2, False)
+
+
+def test_a_leader_that_was_moved_from_a_killed_broker_before_anybody_noticed_need_not_be_told() -> None:
+    known = znodes((1, 1, 0, (1, 2)), (12, 2, 1, (1, 2)), ends=(13.0,))
+    (outage,) = truth_of(measured(KILL, known, b2=Answer(12.1, 12.2, led=True))).leaderless
+    assert (outage.leader_after, outage.is_due) == (2, False)
+
+
+def test_a_killed_leader_that_leads_again_at_once_must_be_told() -> None:
+    known = znodes((1, 1, 0, (1, 2)), (20.5, 1, 1, (1, 2)), ends=(13.0,))
+    (outage,) = truth_of(measured(KILL, known, b1=Answer(20.6, 20.7, led=True))).leaderless
+    assert (outage.leader_after, outage.is_due) == (1, True)
 
 
 def test_a_paused_leader_that_nobody_replaced_need_not_be_told() -> None:
