@@ -39,6 +39,7 @@ from barnabas.analysis.reading.files.parts import PartWriter, commit, prepare
 from barnabas.analysis.reading.metadata.segments import is_segment
 from barnabas.analysis.reading.splits import Split, plan
 from barnabas.analysis.reading.times import Clock
+from barnabas.analysis.runtime.memory import give_back
 from barnabas.analysis.sources import Sources, broker_of
 
 SPLIT_BYTES_MAX = 64 * 1024 * 1024
@@ -176,6 +177,7 @@ def _writing(folder: Path, name: str, reading: Reading) -> Work:
                     tallies.append(tally)
                 else:
                     part.write(rows)
+        give_back()
         yield pa.RecordBatch.from_pylist(
             [tally.row() | {"part": part.name} for tally in tallies], _FILES_ARROW.append(_PART)
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame
 
-from barnabas.analysis.derived.lives import DELETING, LIFE, is_kind, with_life
+from barnabas.analysis.derived.lives import DELETING, LIFE, PARTITION, is_kind, with_life
 from barnabas.analysis.reading.events.kinds import CompanionKind, OtherKind
 from barnabas.analysis.runtime.engine import Window, sf
 from barnabas.cluster.model.statechange import Kind
@@ -49,17 +49,14 @@ def states(events: DataFrame, lives: DataFrame) -> DataFrame:
     changed to this one, by the line of its leader, or of a metadata log), ``raw`` (the most informative
     line), ``source``, ``block`` and ``line`` (its place), ``broker`` (which wrote it).
     """
-    lines = with_life(events.where(is_kind(*_TELLING) & sf.col("topic").isNotNull()), lives)
-    lines = lines.withColumns(
-        {
-            "leader": sf.when(is_kind(Kind.LEADER_STARTS), sf.col("broker")).otherwise(sf.col("leader")),
-            "members": sf.array_sort("isr"),
-            # Without a leader epoch, only the time separates one decision from the next.
-            "moment": sf.when(sf.col("leader_epoch").isNull(), sf.col("time")),
-        }
-    ).where((sf.col("leader") > DELETING) & _epochless_only_as_decision())
+    telling = events.where(is_kind(*_TELLING) & sf.col("topic").isNotNull())
+    has_epoch = sf.col("leader_epoch").isNotNull()
+    # Lines of few partitions lack the leader epoch; to sort those of all for it would need much memory.
+    lacking = telling.where(~has_epoch).select(*PARTITION).distinct()
+    few = telling.join(lacking, list(PARTITION), "left_semi")
+    lines = _deduplicated(_lines(telling.where(has_epoch), lives))
     return (
-        _merged(_with_versions(_with_epochs(_deduplicated(lines))))
+        _merged(_with_versions(lines.unionByName(_given_epochs(_deduplicated(_lines(few, lives))))))
         # Only now the text of the best line: with it, the rows above would fill the memory.
         .join(events.select(*PLACE, "isr", "raw", "broker"), list(PLACE))
         .select(
@@ -68,6 +65,21 @@ def states(events: DataFrame, lives: DataFrame) -> DataFrame:
             "changed", "raw", *PLACE, "broker",
         )
     )  # fmt: skip
+
+
+def _lines(telling: DataFrame, lives: DataFrame) -> DataFrame:
+    return (
+        with_life(telling, lives)
+        .withColumns(
+            {
+                "leader": sf.when(is_kind(Kind.LEADER_STARTS), sf.col("broker")).otherwise(sf.col("leader")),
+                "members": sf.array_sort("isr"),
+                # Without a leader epoch, only the time separates one decision from the next.
+                "moment": sf.when(sf.col("leader_epoch").isNull(), sf.col("time")),
+            }
+        )
+        .where((sf.col("leader") > DELETING) & _epochless_only_as_decision())
+    )
 
 
 def _epochless_only_as_decision() -> Column:
@@ -97,17 +109,16 @@ def _deduplicated(lines: DataFrame) -> DataFrame:
     return _with_best(merged, "rank", *PLACE)
 
 
-def _with_epochs(lines: DataFrame) -> DataFrame:
-    """Add the leader epoch to the ISR changes in server.log, whose lines lack it.
+def _given_epochs(lines: DataFrame) -> DataFrame:
+    """Select the lines that lack the leader epoch, and add it to the ISR changes in server.log.
 
     A leader changes the ISR in the leader epoch of the state before, and in that in which it last said that
     it leads. If lines are missing, the later one of these is right. If no line gives it, it stays unknown.
+    If a partition's leader epochs are known, other lines without one add nothing.
     """
     by_version = Window.partitionBy(*LIFE).orderBy(sf.col("version").asc_nulls_first(), "first_logged")
     by_time = Window.partitionBy(*LIFE).orderBy("first_logged")
-    # If a partition's leader epochs are known, lines without one add nothing.
     whole = by_version.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
-    any_epoch = sf.max("leader_epoch").over(whole).isNotNull()
     state = sf.struct("leader_epoch", "leader")
     known = sf.when(sf.col("leader_epoch").isNotNull() & sf.col("version").isNotNull(), state)
     started = sf.when(sf.col("led_at").isNotNull(), state)
@@ -121,13 +132,12 @@ def _with_epochs(lines: DataFrame) -> DataFrame:
         lines.withColumns(
             {
                 "before": sf.last(known, ignorenulls=True).over(by_version),
-                "any_epoch": any_epoch,
+                "any_epoch": sf.max("leader_epoch").over(whole).isNotNull(),
                 "started": sf.last(started, ignorenulls=True).over(by_time),
             }
         )
-        .withColumn(
-            "leader_epoch", sf.coalesce("leader_epoch", sf.when(sf.col("changed").isNotNull(), epoch))
-        )
+        .where("leader_epoch is null")
+        .withColumn("leader_epoch", sf.when(sf.col("changed").isNotNull(), epoch))
         .where("leader_epoch is not null or not (changed is not null or any_epoch)")
         .withColumn("moment", sf.when(sf.col("leader_epoch").isNull(), sf.col("moment")))
         .drop("before", "started", "any_epoch")

@@ -22,7 +22,7 @@ import pyarrow as pa
 from barnabas.analysis.local.queries import Query, reads_files, written
 from barnabas.analysis.reading.files.parts import write_batches
 
-_MEMORY = "512MB"
+_MEMORY = "384MB"
 """The memory for the rows of a process's queries; more goes to files, which is slower but ends no run."""
 
 
@@ -95,7 +95,9 @@ def _first(sql: str, given: Mapping[str, pa.Table], count: int) -> tuple[pa.Tabl
             if number < count:
                 kept.append(batch.slice(0, count - number))
             number += batch.num_rows
-        return pa.Table.from_batches(kept, batches.schema), number
+        found = pa.Table.from_batches(kept, batches.schema)
+        # A copy: of a slice, all rows of its batch would travel to the process that asked.
+        return found.take(pa.array(range(found.num_rows), pa.int64())), number
 
 
 def _keep(sql: str, given: Mapping[str, pa.Table], folder: Path, schema: pa.Schema) -> None:
@@ -172,6 +174,8 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     # Nothing is loaded from elsewhere.
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
+    # Memory that a query needs no longer is given back to the system some seconds later.
+    "allocator_background_threads": True,
     # By default a folder below the working directory.
     "temp_directory": f"{tempfile.gettempdir()}/barnabas-duckdb-{os.getuid()}",
 }

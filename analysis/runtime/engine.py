@@ -19,6 +19,7 @@ from barnabas.analysis.local import functions as local_functions
 from barnabas.analysis.local.database import running
 from barnabas.analysis.local.frames import Frame
 from barnabas.analysis.local.windows import Window as LocalWindow
+from barnabas.analysis.runtime.memory import give_back
 from barnabas.analysis.runtime.passing import received, sent
 
 if TYPE_CHECKING:
@@ -74,8 +75,12 @@ def in_tasks(spark: SparkSession, aside: Path) -> Iterator[None]:
     aside.mkdir(parents=True, exist_ok=True)
 
     def run(function: Callable[..., Any], *arguments: Any) -> Any:
-        task = spark.sparkContext.parallelize([0], 1).map(lambda _: sent(function(*arguments), aside))
-        return received(task.collect()[0])
+        def task(_: int) -> Any:
+            done = sent(function(*arguments), aside)
+            give_back()
+            return done
+
+        return received(spark.sparkContext.parallelize([0], 1).map(task).collect()[0])
 
     try:
         with in_this_process(), running(run):

@@ -82,7 +82,9 @@ logger.gateway.level = error
 _JAVA = {
     # Code that runs once is not worth optimizing: a run over 100 lines would take 40 s of CPU, not 18.
     Amount.SMALL: (
-        "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xms256m", "-Xmn128m", "-XX:-UsePerfData",
+        "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
+        # It shares the memory with Python's processes, which need more.
+        "-XX:+UseSerialGC", "-Xms160m", "-Xmn64m", "-XX:MinHeapFreeRatio=10", "-XX:MaxHeapFreeRatio=30",
     ),
     Amount.LARGE: (),
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -31,6 +32,11 @@ def test_rows_are_fetched() -> None:
 def test_first_rows_come_with_the_number_of_all(rows: pa.Table, most: int) -> None:
     found, count = first(Query("FROM ", Given(rows), " ORDER BY a"), most)
     assert (found["a"].to_pylist(), count) == (sorted(rows["a"].to_pylist())[:most], rows.num_rows)
+
+
+def test_first_rows_do_not_carry_the_rest_of_their_batch() -> None:
+    found, _ = first(Query("SELECT repeat('a', 100) AS a FROM range(50000)"), 2)
+    assert len(pickle.dumps(found)) < 10_000
 
 
 def test_rows_are_kept_with_the_given_columns_and_types(tmp_path: Path) -> None:
