@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 from barnabas.analysis.story.brokers import Absence
 from barnabas.analysis.story.certainty import Bound, Duration, Instant, Lines, Unknown, between
+from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.observed import Delay, Observed
-from barnabas.analysis.story.partitions import History, IsrStep, Life, Outage
+from barnabas.analysis.story.partitions import History, Life, Outage
 
 BEHIND = timedelta(milliseconds=20)
 """The most by which a line may be before its cause among clocks that count as equal."""

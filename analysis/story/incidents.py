@@ -16,7 +16,7 @@ from barnabas.analysis.story.additions import (
     with_unclean,
     with_vacancies,
 )
-from barnabas.analysis.story.brokers import absences, failed_directory
+from barnabas.analysis.story.brokers import Absence, absences, failed_directory
 from barnabas.analysis.story.causes import ORDERLY
 from barnabas.analysis.story.certainty import latest
 from barnabas.analysis.story.charges import Charging, bounded_notices, refined, shown_by
@@ -45,10 +45,7 @@ from barnabas.analysis.story.troubles import troubles_of
 def incidents(observed: Observed) -> list[Incident]:
     """Return the incidents, those that are proven and worst first."""
     stories = histories(observed)
-    lost = [outage for story in stories for outage in story.outages]
-    shown = [line for outage in lost for line in shown_by(outage, observed)]
-    seen = replace(observed, brokers=(*observed.brokers, *shown))
-    found = with_controllers(bounded_notices(absences(seen), lost), observed.controllers)
+    found = with_controllers(_absences(stories, observed), observed.controllers)
     gone = departed(found)
     clocks = Clocks(observed.delays)
     mixed = mixed_lives(observed, clocks)
@@ -91,6 +88,14 @@ def incidents(observed: Observed) -> list[Incident]:
         for each in made
     )
     return sorted(whole, key=_rank)
+
+
+def _absences(stories: Iterable[History], observed: Observed) -> list[Absence]:
+    """Return the absences of brokers that their lines and the times without a leader show."""
+    lost = [outage for story in stories for outage in story.outages]
+    shown = [line for outage in lost for line in shown_by(outage, observed)]
+    seen = replace(observed, brokers=(*observed.brokers, *shown))
+    return bounded_notices(absences(seen), lost)
 
 
 def _rank(incident: Incident) -> tuple[int, timedelta, int, datetime]:
