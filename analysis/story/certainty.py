@@ -121,14 +121,19 @@ def moment(at_least: datetime | None, at_most: datetime | None, lines: Lines, wh
 
 
 def between(begin: Instant, end: Instant) -> Duration:
-    """Return the span from one moment to another, which is not before it."""
+    """Return the span from one moment to another; unknown if the end is surely before the begin.
+
+    Lines by which it is prove that clocks differ, or that one of them is misread.
+    """
     lines = (*begin.lines, *end.lines)
-    if isinstance(begin, Fact) and isinstance(end, Fact):
-        return Fact(max(end.value - begin.value, timedelta(0)), lines)
     least_end, most_begin = earliest(end), latest(begin)
     most_end, least_begin = latest(end), earliest(begin)
+    if most_end is not None and least_begin is not None and most_end < least_begin:
+        return Unknown("by the logs it ended before it began", lines)
+    if isinstance(begin, Fact) and isinstance(end, Fact):
+        return Fact(end.value - begin.value, lines)
     at_least = None if least_end is None or most_begin is None else max(least_end - most_begin, timedelta(0))
-    at_most = None if most_end is None or least_begin is None else max(most_end - least_begin, timedelta(0))
+    at_most = None if most_end is None or least_begin is None else most_end - least_begin
     if not at_least and at_most is None:
         return Unknown("the logs show neither when it began nor when it ended", lines)
     return Bound(at_least or None, at_most, lines)

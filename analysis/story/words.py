@@ -70,6 +70,9 @@ def at(instant: Instant, day: date | None = None) -> str:
 def lasted(span: Duration) -> str:
     """Format a duration with its preposition; each certainty has its own words."""
     match span:
+        case Fact(value=value) | Bound(at_least=None, at_most=value) if value == timedelta(0):
+            # Lines have whole milliseconds, so two of one moment prove no more.
+            return "for less than 1 ms"
         case Fact(value=value):
             return f"for {duration(value)}"
         case Bound(at_least=None, at_most=value) if value is not None:

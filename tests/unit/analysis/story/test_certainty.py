@@ -8,7 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.analysis.story.certainty import Bound, Duration, Fact, Instant, Unknown, between, by, moment
+from barnabas.analysis.story.certainty import (
+    Bound,
+    Duration,
+    Fact,
+    Instant,
+    Unknown,
+    between,
+    by,
+    earliest,
+    latest,
+    moment,
+)
 from barnabas.analysis.story.words import Rounding, at, duration, lasted
 
 TEN = datetime(2026, 11, 21, 10)  # noqa: DTZ001  (the logs' times have no zone)
@@ -31,6 +42,34 @@ def test_a_span_between_two_moments_holds_the_true_one(data: st.DataObject, true
         case Bound(at_least=low, at_most=high):
             assert (low or timedelta(0)) <= true
             assert high is None or true <= high
+
+
+def any_instants() -> st.SearchStrategy[Instant]:
+    """Any moments, each from lines of some clock."""
+    times = st.none() | st.timedeltas(timedelta(0), timedelta(seconds=3)).map(lambda by: TEN + by)
+    return st.builds(lambda low, high: moment(low, high, (), "unknown"), times, times)
+
+
+@given(any_instants(), any_instants())
+def test_no_bounds_of_any_clocks_contradict_each_other(begin: Instant, end: Instant) -> None:
+    for instant in (begin, end):
+        low, high = earliest(instant), latest(instant)
+        assert low is None or high is None or low <= high
+    span = between(begin, end)
+    last, first = latest(end), earliest(begin)
+    if last is not None and first is not None and last < first:
+        assert isinstance(span, Unknown)
+    match span:
+        case Fact(value=value):
+            assert value >= timedelta(0)
+        case Bound(at_least=least, at_most=most):
+            assert timedelta(0) <= (least or timedelta(0)) <= (timedelta.max if most is None else most)
+
+
+def test_an_end_before_its_begin_gives_no_span() -> None:
+    late, early = TEN + SECOND, TEN
+    for begin, end in [(Fact(late), Fact(early)), (Bound(late, None), Fact(early))]:
+        assert isinstance(between(begin, end), Unknown)
 
 
 def test_clocks_that_contradict_each_other_leave_the_later_end() -> None:
@@ -56,6 +95,8 @@ def test_each_certainty_of_a_moment_has_its_words(instant: Instant, said: str) -
     ("span", "said"),
     [
         (Fact(SECOND), "for 1.0 s"),
+        (Fact(0 * SECOND), "for less than 1 ms"),
+        (Bound(None, 0 * SECOND), "for less than 1 ms"),
         (Bound(None, SECOND), "for at most 1.0 s"),
         (Bound(SECOND, None), "for at least 1.0 s"),
         (Bound(SECOND, 2 * SECOND), "for at least 1.0 s and at most 2.0 s"),
