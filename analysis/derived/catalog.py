@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.broker_events import broker_events
 from barnabas.analysis.derived.controllers import controllers
+from barnabas.analysis.derived.delays import delays
 from barnabas.analysis.derived.isr import isr
 from barnabas.analysis.derived.leaders import leaders
 from barnabas.analysis.derived.lives import lives
@@ -52,6 +53,7 @@ DERIVED: tuple[Table, ...] = (
     Table("lives", ("events",), lives),
     Table("states", ("events", "lives"), states, is_by_partition=True),
     Table("broker_events", ("events", "lives"), broker_events),
+    Table("delays", ("events",), delays),
     Table("requests", ("events", "controllers"), requests),
     Table("leaders", ("states", "lives"), leaders),
     Table("isr", ("states", "lives"), isr),

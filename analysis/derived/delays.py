@@ -1,4 +1,4 @@
-"""The delays from controllers' decisions to brokers' lines about them, which show whose clocks differ."""
+"""The table ``delays``: from decisions to brokers' lines about them, which show whose clocks differ."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def delays(events: DataFrame) -> DataFrame:
     """
     decided = (
         events.where(is_kind(Kind.PARTITION_ONLINE) & (sf.col("role") == "controller"))
-        .where("leader_epoch is not null and controller is not null and time is not null")
+        .where("leader_epoch is not null and controller is not null")
         .groupBy(*_DECISION)
         .agg(
             sf.min("time").alias("decided"),
@@ -34,7 +34,7 @@ def delays(events: DataFrame) -> DataFrame:
     )
     logged = (
         events.where(is_kind(Kind.LEADER_STARTS, Kind.FOLLOWER_STARTS))
-        .where("leader_epoch is not null and broker is not null and time is not null")
+        .where("leader_epoch is not null and broker is not null")
         .groupBy(*_DECISION, "broker")
         .agg(sf.min("time").alias("logged"), sf.max(is_kind(Kind.LEADER_STARTS)).alias("leads"))
     )

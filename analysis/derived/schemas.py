@@ -32,6 +32,10 @@ DERIVED_ARROW: dict[str, pa.Schema] = {
         ("topic", _TEXT), ("partition", _INT), ("count", _INT), ("minimum", _INT), ("duration_ms", _LONG),
         ("settings", _TEXTS), ("source", _TEXT), ("block", _LONG), ("line", _LONG), ("raw", _TEXT),
     ]),
+    "delays": pa.schema([
+        ("controller", _INT), ("broker", _INT), ("decisions", _LONG), ("least_ms", _LONG),
+        ("median_ms", _LONG), ("led_ms", _LONG),
+    ]),
     "requests": pa.schema([
         ("api", _TEXT), ("broker", _INT), ("controller", _INT), ("controller_epoch", _INT),
         ("correlation_id", _INT), ("partitions", _INT), ("sent", _TIME), ("received", _TIME),

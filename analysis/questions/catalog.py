@@ -18,7 +18,7 @@ QUESTIONS: tuple[Table, ...] = (
     Table("not_understood", ("events",), not_understood, is_of_all_lines=True),
     Table("read_logs", ("events",), read_logs, is_of_all_lines=True),
     Table("brokers", ("events",), brokers, is_of_all_lines=True),
-    Table("clock_skew", ("events",), clock_skew),
+    Table("clock_skew", ("delays",), clock_skew),
     Table("controller_epochs", ("controllers",), controller_epochs),
     Table("departures", ("events", "unavailability", "lives"), departures),
     Table("failovers", ("events", "lives", "unavailability", "controllers", "requests"), failovers),

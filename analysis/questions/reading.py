@@ -6,7 +6,6 @@ from datetime import timedelta
 
 from pyspark.sql import DataFrame
 
-from barnabas.analysis.derived.delays import delays
 from barnabas.analysis.runtime.engine import sf
 from barnabas.analysis.story.clocks import LATE
 
@@ -90,7 +89,7 @@ def brokers(events: DataFrame) -> DataFrame:
     )
 
 
-def clock_skew(events: DataFrame) -> DataFrame:
+def clock_skew(delays: DataFrame) -> DataFrame:
     """Estimate how far brokers' clocks are behind their controllers', or ahead.
 
     No broker leads or follows before the decision. If its log says otherwise, its clock is behind the
@@ -103,8 +102,7 @@ def clock_skew(events: DataFrame) -> DataFrame:
     """
     late = int(LATE / timedelta(milliseconds=1))
     return (
-        delays(events)
-        .withColumns(
+        delays.withColumns(
             {
                 "behind_ms": sf.greatest(-sf.col("least_ms"), sf.lit(0)),
                 "ahead_ms": sf.coalesce(sf.when(sf.col("led_ms") >= late, sf.col("led_ms")), sf.lit(0)),

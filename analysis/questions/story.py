@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from barnabas.analysis.derived.delays import delays
 from barnabas.analysis.derived.lives import LIFE, NO_LEADER, PARTITION, is_kind, with_life
 from barnabas.analysis.derived.states import PLACE
 from barnabas.analysis.questions.spoken import moments_of, spoken, spoken_near
@@ -75,7 +74,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         lambda: _told(led, events, marked),
         lambda: spoken(events),
         lambda: _controllers(tables["controllers"], events),
-        lambda: delays(events),
+        lambda: tables["delays"],
         lambda: lives.where("deleted is not null").select(*LIFE, "deleted"),
         lambda: tables["events"].where(is_kind(BrokerKind.DESCRIBED)).select(*_SAID, "settings"),
         lambda: tables["broker_events"].orderBy(*_BY_TIME),

@@ -20,7 +20,7 @@ from barnabas.analysis.story.observed import Observed
 
 Row = dict[str, Any]
 
-NEEDED = frozenset(("controllers", "lives", "broker_events", "states"))
+NEEDED = frozenset(("controllers", "lives", "broker_events", "delays", "states"))
 """The derived tables that the story is made from."""
 
 _OWNER = re.compile(r"broker-(\d+)/")

@@ -31,7 +31,7 @@ def test_each_log_is_named(story: Mapping[str, DataFrame]) -> None:
 
 
 def test_a_leader_before_its_election_gives_its_clock_away(story: Mapping[str, DataFrame]) -> None:
-    worst, *rest = clock_skew(story["events"]).collect()
+    worst, *rest = clock_skew(story["delays"]).collect()
     assert (worst["controller"], worst["broker"], worst["behind_ms"], worst["least_ms"]) == (1, 3, 20, -20)
     # A follower logged one decision 1 ms before its controller did.
     assert {row["behind_ms"] for row in rest} == {0, 1}
