@@ -50,8 +50,7 @@ def lives(events: DataFrame) -> DataFrame:
     Where no line says that a partition was created, another topic id begins an incarnation, also after a
     creation in the logs: that of another cluster is not in them. So does a leader in epoch 0 long after a
     leader in a higher one, where the logs have no creation. So does, also after a creation in the logs, a
-    controller's decision with a lower leader epoch than a decision long before, or than the one before in
-    the same log: the logs lack a creation.
+    controller's decision with a lower leader epoch than its decision long before: the logs lack a creation.
     """
     created = (
         events.where(is_kind(Kind.PARTITION_NEW) & sf.col("from").isin(*_NONEXISTENT))
@@ -109,37 +108,23 @@ def _unnamed(found: DataFrame, created: DataFrame, since: Column, until: Column)
     return found.join(named, list(PARTITION), "left").where(~sf.coalesce(is_named, sf.lit(col=False)))
 
 
-_PLACE = ("source", "block", "line")
-
-
 def _fallen(events: DataFrame, created: DataFrame) -> DataFrame:
     """Find decisions of controllers whose leader epoch is lower than that of the decision before.
 
     ZooKeeper never lets the leader epoch of a partition fall, so the partition was made in between. Where
-    a line says when, that line begins the incarnation. The lines of one log are in order, those of several
-    only if they are far apart.
+    a line says when, that line begins the incarnation.
     """
     by_time = Window.partitionBy(*PARTITION).orderBy("time", "leader_epoch")
     fallen = (
         events.where((sf.col("role") == "controller") & is_kind(Kind.PARTITION_ONLINE, Kind.ISR_REMOVAL))
         .where("leader_epoch is not null and topic is not null")
-        .select(*PARTITION, "time", "leader_epoch", *_PLACE)
+        .select(*PARTITION, "time", "leader_epoch")
         .withColumns({"epoch": sf.lag("leader_epoch").over(by_time), "before": sf.lag("time").over(by_time)})
-        .withColumns({f"{name}_before": sf.lag(name).over(by_time) for name in _PLACE})
         .where("leader_epoch < epoch")
-        .where((sf.col("time") > sf.col("before") + sf.lit(_LATEST)) | _follows())
+        .where(sf.col("time") > sf.col("before") + sf.lit(_LATEST))
     )
     unnamed = _unnamed(fallen, created, sf.col("before"), sf.col("time"))
     return unnamed.select(*PARTITION, sf.col("time").alias("born"))
-
-
-def _follows() -> Column:
-    """Return a condition: the row is later in the same log than the row whose place is in ``*_before``.
-
-    A clock that is set back swaps the times of lines, not their places.
-    """
-    is_same = (sf.col("source") == sf.col("source_before")) & (sf.col("block") == sf.col("block_before"))
-    return is_same & (sf.col("line") > sf.col("line_before"))
 
 
 _ENDING = (*PARTITION, "time", "role", "leader_epoch")

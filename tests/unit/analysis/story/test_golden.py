@@ -78,7 +78,6 @@ def test_the_line_of_a_broker_that_refuses_to_lead_proves_the_sentence(
 
 THROUGH_SPARK = (
     "0.9-failover-at-trace",
-    "2.8-epochs-fall-within-seconds",
     "2.8-epochs-fall-without-their-first",
     "2.8-three-partitions-two-endings",
 )
