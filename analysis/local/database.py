@@ -22,7 +22,7 @@ import pyarrow as pa
 from barnabas.analysis.local.queries import Query, reads_files, written
 from barnabas.analysis.reading.files.parts import write_batches
 
-_MEMORY = "320MB"
+_MEMORY = "400MB"
 """The memory for the rows of a process's queries; more goes to files, which is slower but ends no run."""
 
 
@@ -174,8 +174,6 @@ _SETTINGS: dict[str, str | bool | int | float | list[str]] = {
     # Nothing is loaded from elsewhere.
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
-    # Memory that a query needs no longer is given back to the system some seconds later.
-    "allocator_background_threads": True,
     # By default a folder below the working directory.
     "temp_directory": f"{tempfile.gettempdir()}/barnabas-duckdb-{os.getuid()}",
 }
