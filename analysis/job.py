@@ -230,15 +230,21 @@ def _form(name: str) -> Format:
 
 
 def _broker(name: str) -> int:
-    if name.isascii() and name.isdigit() and len(name) <= len(str(_INT_MAX)) and int(name) <= _INT_MAX:
+    if _is_int(name):
         return int(name)
     raise argparse.ArgumentTypeError(f"no broker {name!r}: expected its id, 0 to {_INT_MAX}")
 
 
 def _replicas(name: str) -> int:
-    if name.isascii() and name.isdigit() and len(name) <= len(str(_INT_MAX)) and 1 <= int(name) <= _INT_MAX:
+    if _is_int(name) and int(name) > 0:
         return int(name)
     raise argparse.ArgumentTypeError(f"no number of replicas {name!r}: expected 1 to {_INT_MAX}")
+
+
+def _is_int(name: str) -> bool:
+    """Return whether a text is a number from 0 to the largest of Kafka's type INT32."""
+    is_short = len(name) <= len(str(_INT_MAX))
+    return name.isascii() and name.isdigit() and is_short and int(name) <= _INT_MAX
 
 
 def _zone(name: str) -> ZoneInfo:

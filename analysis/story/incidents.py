@@ -51,9 +51,9 @@ def incidents(observed: Observed) -> list[Incident]:
     mixed = mixed_lives(observed, clocks)
     stories = [
         # Only the order of lines of different brokers proves an outage that no line shows.
-        by_one_clock(without_dead_leaders(story, gone), mixed)
-        if story.life in mixed
-        else without_dead_leaders(with_restarts(story, gone), gone)
+        by_one_clock(
+            without_dead_leaders(story if story.life in mixed else with_restarts(story, gone), gone), mixed
+        )
         for story in stories
     ]
     charging = Charging(found)

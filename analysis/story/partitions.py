@@ -50,7 +50,7 @@ class Outage:
         lines: The lines that prove it.
         unseen: The last state before it, after which changes of the leader are missing; None if none are.
         refusal: The line of ``leader_before`` that it does not lead, if the outage began when its leader was
-            moved there; None otherwise.
+            moved there, or when it should have led on; None otherwise.
         led_at: When the lost leader logged that it leads in its last leader epoch; None if no line shows it.
         elected: When a controller logged that it elected the lost leader; None if no line shows it. Until
             then another one led, or nobody.
@@ -303,8 +303,9 @@ def _without(
         # The leader that was elected could not lead.
         for mark in _within(marks, before.since, none.since)[:1]:
             begin, lines = moment(None, mark.time, (mark.line,), ""), (*lines, mark.line)
-    refusal = none.refusal if _is_moved(before, none) or _is_same(before, none) else None
-    if refusal is not None and _is_same(before, none):
+    is_same = _is_same(before, none)
+    refusal = none.refusal if is_same or _is_moved(before, none) else None
+    if refusal is not None and is_same:
         begin = moment(None, max(none.since, refusal.time), (refusal.line,), "")
     elif refusal is not None:
         # The leader before was there, and led until it learned that another broker was elected.
