@@ -63,24 +63,33 @@ def with_confluent_kafka(
         "log_level": 2,
     }
     consumer = confluent_kafka.Consumer(settings | ({"group.instance.id": instance} if instance else {}))
+    owed = {}
+
+    def revoked(_, partitions):
+        tell("revoked", *(each.partition for each in partitions))
+        for each in partitions:
+            owed.pop(each.partition, None)  # whoever gets the partition reads its records again
+
     consumer.subscribe(
         [topic],
         on_assign=lambda _, partitions: tell("assigned", *(each.partition for each in partitions)),
-        on_revoke=lambda _, partitions: tell("revoked", *(each.partition for each in partitions)),
+        on_revoke=revoked,
     )
     try:
         while not STOPPING.is_set():
             message = consumer.poll(0.1)
-            if message is None or message.error():
-                continue
-            tell("read", message.partition(), message.offset())
-            if commit == "auto":
-                continue
-            try:
-                consumer.commit(message, asynchronous=False)
-            except confluent_kafka.KafkaException:
-                continue  # the group rebalances; whoever gets the partition reads the record again
-            tell("committed", message.partition(), message.offset() + 1)
+            if message is not None and not message.error():
+                tell("read", message.partition(), message.offset())
+                if commit != "auto":
+                    owed[message.partition()] = message.offset() + 1
+            for partition, offset in tuple(owed.items()):
+                position = confluent_kafka.TopicPartition(topic, partition, offset)
+                try:
+                    consumer.commit(offsets=[position], asynchronous=False)
+                except confluent_kafka.KafkaException:
+                    break  # the group rebalances, and this member may keep the partition: again after a poll
+                tell("committed", partition, offset)
+                owed.pop(partition, None)
     finally:
         consumer.close()
 

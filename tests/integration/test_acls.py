@@ -33,6 +33,7 @@ from kio.static.primitive import i32Timedelta
 from barnabas.broker.wire.schemas import RESPONSE, load_schema
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.local.waiting import wait_until
+from tests.logged import logged
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "kafka-acls.sh"
 OVERRIDES = {
@@ -182,9 +183,9 @@ def fetched(answer):
 
 
 def test_brokers_without_tls_are_anonymous_to_each_other_and_it_is_told(owner, cluster):
-    log = (cluster.brokers[BrokerId(1)].directory / "logs" / "server.log").read_text()
+    log = logged(cluster.brokers[BrokerId(1)].directory / "logs" / "server.log")
     assert "between brokers has no TLS, and User:ANONYMOUS has ClusterAction" in log
-    audited = (cluster.brokers[BrokerId(1)].directory / "logs" / "kafka-authorizer.log").read_text()
+    audited = logged(cluster.brokers[BrokerId(1)].directory / "logs" / "kafka-authorizer.log")
     assert "Principal = User:ANONYMOUS is Allowed Operation = ClusterAction from host = 127.0.0.1" in audited
 
 
@@ -368,7 +369,7 @@ def test_kafkas_tool_adds_lists_and_removes(owner, cluster, stranger):
 
 def test_decisions_are_in_the_log(owner, cluster, stranger):
     metadata_of(stranger[1], "orders")
-    text = (cluster.brokers[1].directory / "logs" / "kafka-authorizer.log").read_text()
+    text = logged(cluster.brokers[1].directory / "logs" / "kafka-authorizer.log")
     assert (
         "INFO Principal = User:ANONYMOUS is Denied Operation = Describe from host = 127.0.0.2 on resource = "
         "Topic:LITERAL:orders for request = Metadata with resourceRefCount = 1 (kafka.authorizer.logger)\n"

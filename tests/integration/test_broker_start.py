@@ -14,6 +14,7 @@ import pytest
 from barnabas.cluster.model.properties import parse_properties, render_properties
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.ports import any_free
+from tests.logged import logged
 
 
 @pytest.fixture
@@ -160,7 +161,7 @@ def test_one_bad_log_directory_of_two_is_named_and_the_broker_serves_without_it(
     overrides = {"log.dirs": f"{tmp_path / 'good'},{bad}"}
     with LocalCluster(tmp_path / "c", brokers=1, zookeeper=zk_connect, overrides=overrides) as cluster:
         broker = cluster.brokers[1]
-        log = (broker.directory / "logs" / "server.log").read_text()
+        log = logged(broker.directory / "logs" / "server.log")
         assert f"The log directory {bad} cannot be used" in log
         assert broker.gauge("kafka_log_LogManager_OfflineLogDirectoryCount") == 1
 
@@ -193,4 +194,4 @@ def test_without_anybody_who_reads_its_output_it_serves_and_a_hangup_stops_it_cl
 
 
 def _read(file):
-    return file.read_text() if file.exists() else ""
+    return logged(file) if file.exists() else ""

@@ -10,6 +10,7 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from barnabas.broker.disk.names import files_with
 from barnabas.local.waiting import wait_until
+from tests.logged import logged
 from tests.metadata import partitions_of
 
 OVERRIDES = {
@@ -86,7 +87,7 @@ def test_the_last_value_of_each_key_is_left_on_every_replica(cluster, admin):
     assert count < 3_000
     for broker in cluster.brokers.values():
         assert broker.gauge("kafka_log_LogCleaner_cleaner_recopy_percent") < 50
-        assert "Log cleaner thread 0 cleaned log kept-0" in (broker.dir / "logs" / "server.log").read_text()
+        assert "Log cleaner thread 0 cleaned log kept-0" in logged(broker.dir / "logs" / "server.log")
 
 
 def test_a_topic_may_be_compacted_later_and_wants_keys_then(cluster, admin):

@@ -12,6 +12,7 @@ import pytest
 from barnabas.broker.disk.names import files_with
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.waiting import wait_until
+from tests.logged import logged
 from tests.metadata import partitions_of
 
 OVERRIDES = {"log.scrub.interval.ms": "300", "log.retention.check.interval.ms": "300000"}
@@ -60,7 +61,7 @@ def damage(path):
 
 def errors_of(broker, topic):
     """What server.log says of the topic at ERROR."""
-    lines = (broker.dir / "logs" / "server.log").read_text().splitlines()
+    lines = logged(broker.dir / "logs" / "server.log").splitlines()
     return [line for line in lines if f"partition={topic}-0" in line and "ERROR" in line]
 
 

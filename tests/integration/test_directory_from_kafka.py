@@ -14,6 +14,7 @@ from kafka.record.memory_records import MemoryRecords
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.waiting import wait_until
 from tests.batches import keyed_batch, whole_batches
+from tests.logged import logged
 from tests.metadata import partitions_of
 
 FROM_KAFKA = Path(__file__).parents[1] / "data" / "kafka-3.9.1"
@@ -162,7 +163,7 @@ def test_groups_have_their_offsets_and_members(cluster, admin):
 
 
 def test_damaged_records_of_groups_are_skipped_and_reported(cluster):
-    lines = (cluster.brokers[1].dir / "logs" / "server.log").read_text().splitlines()
+    lines = logged(cluster.brokers[1].dir / "logs" / "server.log").splitlines()
     for partition in range(2):
         _, end = end_of(partition)
         for offset in range(end, end + len(DAMAGED)):

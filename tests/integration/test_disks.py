@@ -19,6 +19,7 @@ import pytest
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.waiting import wait_until
 from tests.integration.reading import read_partition
+from tests.logged import logged
 from tests.metadata import isrs_of, metadata_of, partitions_of
 
 FULL, READ_ONLY = 1, 2
@@ -209,7 +210,7 @@ def test_a_disk_that_turns_read_only_is_answered_and_left_to_others(cluster, adm
     command("mount", "-o", "remount,abort", disk)
     writing.write()
     assert writing.errors == [confluent_kafka.KafkaError.KAFKA_STORAGE_ERROR]
-    assert os.strerror(errno.EROFS) in (broker.dir / "logs" / "server.log").read_text(encoding="utf-8")
+    assert os.strerror(errno.EROFS) in logged(broker.dir / "logs" / "server.log")
 
     expect_it_was_left_to_others(cluster, admin, broker, topic, failed=failed, kept=kept)
     wait_until(lambda: writing.write() or writing.written > 1, "a new leader", last=lambda: writing.errors)

@@ -8,6 +8,7 @@ import psutil
 
 from barnabas.local.waiting import wait_until
 from tests.integration.reading import read_partition
+from tests.logged import logged
 from tests.metadata import isrs_of, metadata_of, partitions_of
 from tests.trial import Trial
 
@@ -215,7 +216,7 @@ def test_a_broker_without_a_log_directory_stops_and_others_lead(cluster):
             directory.rename(broker.dir / directory.name)
         wait_until(lambda: broker.exit_status is not None, f"the end of broker {broker.id}")
         assert broker.exit_status == 1
-        log = (broker.directory / "logs" / "server.log").read_text()
+        log = logged(broker.directory / "logs" / "server.log")
         paths = ", ".join(map(str, directories))
         line = f"FATAL Shutdown broker because all log dirs in {paths} have failed (kafka.log.LogManager)"
         assert line in log

@@ -22,6 +22,7 @@ from barnabas.cluster.rpc.control_requests import CALLS
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.waiting import wait_until
 from tests.certificates import Authority
+from tests.logged import logged
 from tests.metadata import metadata_of
 
 HERE = ("127.0.0.1",)
@@ -153,7 +154,7 @@ async def test_a_clients_certificate_is_refused_before_a_message_is_read(secured
     log = secured.cluster.brokers[BrokerId(2)].directory / "logs" / "kafka-authorizer.log"
     line = "Principal = User:CN=mallory,O=us is Denied Operation = ClusterAction from host = 127.0.0.1"
     wait_until(
-        lambda: f"{line} on resource = Cluster:LITERAL:kafka-cluster for request = Fetch" in log.read_text(),
+        lambda: f"{line} on resource = Cluster:LITERAL:kafka-cluster for request = Fetch" in logged(log),
         "the line of the refusal",
     )
 

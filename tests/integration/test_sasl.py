@@ -31,6 +31,7 @@ from barnabas.local.ports import any_free
 from barnabas.local.waiting import wait_until
 from tests.integration.hostile_requests import LAST_API_VERSIONS
 from tests.integration.refusals import refused_by_aiokafka, refused_by_kafka_python
+from tests.logged import logged
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 MODULES = "org.apache.kafka.common.security"
@@ -290,7 +291,7 @@ async def test_a_session_is_renewed(secured):
         producer.flush(60)
         await asyncio.sleep(0.1)
     assert set(outcome) == {None}
-    assert "the session has expired" not in log.read_text()
+    assert "the session has expired" not in logged(log)
 
 
 def run_tool(name, bootstrap, *arguments):

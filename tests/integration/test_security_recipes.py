@@ -18,6 +18,7 @@ from kazoo.handlers.threading import KazooTimeoutError
 from barnabas.cluster.model.properties import parse_properties
 from barnabas.local.ports import any_free
 from barnabas.local.waiting import wait_until
+from tests.logged import logged
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
@@ -96,7 +97,7 @@ class Reader:
 
         def serves():
             assert self.running[name].poll() is None, (self.folder / f"{name}.out").read_text()
-            return (self.folder / log).exists() and said in (self.folder / log).read_text()
+            return (self.folder / log).exists() and said in logged(self.folder / log)
 
         wait_until(serves, f"{name} serves")
 

@@ -6,6 +6,7 @@ import pytest
 
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.waiting import wait_until
+from tests.logged import logged
 
 
 @pytest.fixture
@@ -16,7 +17,7 @@ def cluster(tmp_path, zk_connect):
 
 def registered_epochs(broker):
     """The epochs under which a broker has registered, oldest first, as its server.log has them."""
-    log = (broker.directory / "logs" / "server.log").read_text()
+    log = logged(broker.directory / "logs" / "server.log")
     return [
         int(line.split("(broker epoch): ")[1].split()[0])
         for line in log.splitlines()
@@ -38,7 +39,4 @@ def test_a_controller_held_past_its_session_resigns_and_comes_back_as_another_li
     before, after = registered_epochs(cluster.brokers[former])
     assert after > before
     assert cluster.controller_id() != former
-    assert (
-        "resigned as the controller"
-        in (cluster.brokers[former].directory / "logs" / "server.log").read_text()
-    )
+    assert "resigned as the controller" in logged(cluster.brokers[former].directory / "logs" / "server.log")

@@ -36,6 +36,7 @@ from barnabas.local.ports import any_free
 from barnabas.local.waiting import wait_until
 from tests.certificates import Authority
 from tests.integration.refusals import refused_by_aiokafka, refused_by_kafka_python
+from tests.logged import logged
 
 PLAIN = "org.apache.kafka.common.security.plain.PlainLoginModule"
 SCRAM = "org.apache.kafka.common.security.scram.ScramLoginModule"
@@ -116,7 +117,7 @@ class Secured:
         }
 
     def log(self):
-        return (self.broker.directory / "logs" / "server.log").read_text()
+        return logged(self.broker.directory / "logs" / "server.log")
 
     def for_librdkafka(self, listener, identity=None, *, trusted=None, mechanism=None, password="secret"):
         settings = {
@@ -295,7 +296,7 @@ def test_acls_name_the_subject_of_a_certificate(secured):
     assert "authorization failed" in sent(secured.for_librdkafka("MUTUAL", "bob")).lower()
     denied = "Principal = User:Robert,OU=people,O=example is Denied Operation = Write from host = 127.0.0.1"
     log = secured.broker.directory / "logs" / "kafka-authorizer.log"
-    wait_until(lambda: denied in log.read_text(), "the denial in kafka-authorizer.log")
+    wait_until(lambda: denied in logged(log), "the denial in kafka-authorizer.log")
 
 
 def test_a_client_without_tls_is_closed(secured):

@@ -14,6 +14,7 @@ from kafka.protocol import admin as protocol
 
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.local.waiting import wait_until
+from tests.logged import logged
 from tests.metadata import metadata_of
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "kafka-topics.sh"
@@ -38,7 +39,7 @@ class Tool:
 
 def has_heard(broker):
     """Whether the broker has taken over what UpdateMetadata says of all partitions of the topic."""
-    told = [line for line in broker.state_change_log.read_text().splitlines() if "Cached leader info" in line]
+    told = [line for line in logged(broker.state_change_log).splitlines() if "Cached leader info" in line]
     return all(any(f"for partition {TOPIC}-{number} " in line for line in told) for number in range(3))
 
 

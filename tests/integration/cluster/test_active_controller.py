@@ -14,6 +14,7 @@ from kazoo.client import KazooClient
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.observe import Observer
 from barnabas.local.waiting import wait_until
+from tests.logged import logged
 from tests.metadata import metadata_of
 from tests.trial import Trial
 
@@ -72,7 +73,7 @@ def states(zk, trial):
 
 def log_lines(broker, words):
     """The lines of a broker's server.log that match ``words``."""
-    log = (broker.directory / "logs" / "server.log").read_text()
+    log = logged(broker.directory / "logs" / "server.log")
     return [line for line in log.splitlines() if re.search(words, line)]
 
 
@@ -84,7 +85,7 @@ def last_written(zk):
 
 def requests_of(controller, broker, since):
     """The requests of a controller that a broker's state-change.log has since then, and those refused."""
-    lines = broker.state_change_log.read_text()[since:].splitlines()
+    lines = logged(broker.state_change_log)[since:].splitlines()
     lines = [line for line in lines if re.search(rf"controller {controller}\b", line)]
     received, refused = (
         {re.search(r"correlation ?[Ii]d (\d+)", line).group(1) for line in some}
@@ -156,7 +157,7 @@ def test_a_paused_controller_changes_nothing_when_it_wakes(cluster, trial, zk):
     trial.wait_for(
         lambda view: all(p.leader not in (None, former) for p in view.partitions.values()), "new leaders"
     )
-    marks = {broker.id: len(broker.state_change_log.read_text()) for broker in cluster.brokers.values()}
+    marks = {broker.id: len(logged(broker.state_change_log)) for broker in cluster.brokers.values()}
     written = last_written(zk)
     trial.nemesis.resume(former)
     with pytest.raises(KafkaException) as refusal:
@@ -202,7 +203,7 @@ def test_a_broker_asked_to_stop_hands_its_leaders_over_first(cluster, trial, zk,
         led = [tp for tp, (state, _) in states(zk, trial).items() if state["leader"] == leaving]
     offline = re.compile(f"Changed partition ({'|'.join(map(str, led))}) state from .* to OfflinePartition")
     logs = [broker.state_change_log for broker in cluster.brokers.values()]
-    seen = sum(len(offline.findall(log.read_text())) for log in logs)
+    seen = sum(len(offline.findall(logged(log))) for log in logs)
     before = epoch_of(zk)
     trial.history.fault(f"SIGTERM broker {leaving}")
     cluster.terminate(leaving)
@@ -210,7 +211,7 @@ def test_a_broker_asked_to_stop_hands_its_leaders_over_first(cluster, trial, zk,
     assert log_lines(cluster.brokers[leaving], "Controlled shutdown succeeded")
     for state, _ in states(zk, trial).values():
         assert leaving not in [state["leader"], *state["isr"]]
-    assert sum(len(offline.findall(log.read_text())) for log in logs) == seen, "nothing was offline meanwhile"
+    assert sum(len(offline.findall(logged(log))) for log in logs) == seen, "nothing was offline meanwhile"
     if leaving == controller:
         wait_until(lambda: epoch_of(zk) > before, "another controller")
         assert cluster.controller_id() != leaving

@@ -9,6 +9,7 @@ from kazoo.client import KazooClient
 
 from barnabas.local.observe import Observer
 from barnabas.local.waiting import wait_until
+from tests.logged import logged
 
 ANSWER_S = 60.0
 BROKER_ALONE = {"reconnect.backoff.ms": 10, "reconnect.backoff.max.ms": 50, "log_level": 0}
@@ -66,5 +67,4 @@ def test_a_start_does_not_wait_for_topics_that_no_controller_announces(with_topi
         cluster.kill(broker_id)
         cluster.restart(broker_id)
     for broker in cluster.brokers.values():
-        (server_log,) = broker.directory.rglob("server.log")
-        assert "Serving clients, though" not in server_log.read_text()
+        assert "Serving clients, though" not in logged(broker.state_change_log.with_name("server.log"))

@@ -7,6 +7,7 @@ from kazoo.client import KazooClient
 
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.waiting import wait_until
+from tests.logged import logged
 from tests.metadata import isrs_of, partitions_of
 
 OVERRIDES = {
@@ -32,7 +33,7 @@ def test_a_controlled_shutdown_leaves_no_isr_of_replicas_without_logs(tmp_path):
         admin.create_topics([NewTopic(TOPIC, 2, replica_assignment=assignment)])
         log = cluster.brokers[leaving].state_change_log
         wait_until(
-            lambda: f"{TOPIC}-1 from NewPartition to OnlinePartition" in log.read_text(), f"{TOPIC} created"
+            lambda: f"{TOPIC}-1 from NewPartition to OnlinePartition" in logged(log), f"{TOPIC} created"
         )
         cluster.terminate(leaving)
         zk = KazooClient(cluster.zookeeper_connect)

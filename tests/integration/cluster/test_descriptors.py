@@ -13,6 +13,7 @@ from barnabas.local.cluster import LocalCluster
 from barnabas.local.observe import Observer
 from barnabas.local.place import HERE, Place
 from barnabas.local.waiting import wait_until
+from tests.logged import logged
 
 LIMIT = 256
 DEADLINE_S = 60.0
@@ -56,7 +57,7 @@ def test_idle_connections_take_no_descriptor_that_logs_need(cluster):
         assert broker.gauge("kafka_server_socket_server_metrics_connection_count") < LIMIT
     late = confluent_kafka.Producer({"bootstrap.servers": cluster.bootstrap})
     write(late, "t", 1)
-    log = broker.state_change_log.with_name("server.log").read_text()
+    log = logged(broker.state_change_log.with_name("server.log"))
     assert "connections wait to be accepted" in log
     assert broker.exit_status is None
     segments = list((broker.directory / "data" / "t-0").glob("*.log"))
@@ -70,9 +71,9 @@ def test_logs_leave_descriptors_to_clients_zookeeper_and_the_controller(cluster)
     log = broker.state_change_log.with_name("server.log")
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
     admin.create_topics([NewTopic("many", num_partitions=LIMIT, replication_factor=1)])["many"].result(60)
-    wait_until(lambda: "Too many open files" in log.read_text(), "the logs to have all that they may")
+    wait_until(lambda: "Too many open files" in logged(log), "the logs to have all that they may")
     cluster.zookeeper.kill()
-    wait_until(lambda: "The connection to ZooKeeper" in log.read_text(), "the end of the connection")
+    wait_until(lambda: "The connection to ZooKeeper" in logged(log), "the end of the connection")
     cluster.zookeeper.start()
     late = confluent_kafka.Producer({"bootstrap.servers": cluster.bootstrap})
     write(late, "t", 1)

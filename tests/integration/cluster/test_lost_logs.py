@@ -18,6 +18,7 @@ from barnabas.local.observe import Observer, PartitionView
 from barnabas.local.waiting import wait_until
 from barnabas.tools.reassignment.reassignment_files import render
 from tests.integration.reading import read_partition
+from tests.logged import logged
 from tests.metadata import metadata_of
 
 REASSIGN = Path(__file__).parents[3] / "scripts" / "kafka-reassign-partitions.sh"
@@ -62,7 +63,7 @@ def values(cluster, name):
 
 
 def log_lines(broker, words):
-    log = (broker.directory / "logs" / "server.log").read_text()
+    log = logged(broker.directory / "logs" / "server.log")
     return [line for line in log.splitlines() if words in line]
 
 

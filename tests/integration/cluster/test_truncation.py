@@ -19,6 +19,7 @@ from barnabas.local.cluster import LocalCluster
 from barnabas.local.observe import Observer
 from barnabas.local.waiting import wait_until
 from tests.batches import whole_batches
+from tests.logged import logged
 
 A, B = 1, 2
 """The replicas of each topic; the third broker looks on."""
@@ -91,14 +92,14 @@ def test_story_a_the_follower_restarts_before_it_learns_the_high_watermark_then_
     story.write(b"first", acks="all")
     story.write(b"second", acks="all")
     cluster.kill(B)
-    heard = len(b.state_change_log.read_text())
+    heard = len(logged(b.state_change_log))
     settings = b.properties.read_text()
     b.properties.write_text(f"{settings}\nfailpoints={FETCHING}=pause\n")
     cluster.restart(B)
     b.properties.write_text(settings)
     follows = re.compile(r"Follower story-a-0 starts .* from offset (\d+) with high watermark (\d+)")
-    wait_until(lambda: follows.search(b.state_change_log.read_text(), heard), "B as a follower again")
-    end, high_watermark = map(int, follows.search(b.state_change_log.read_text(), heard).groups())
+    wait_until(lambda: follows.search(logged(b.state_change_log), heard), "B as a follower again")
+    end, high_watermark = map(int, follows.search(logged(b.state_change_log), heard).groups())
     assert end == 2 > high_watermark
     cluster.kill(A)
     story.wait_for(B, {B})

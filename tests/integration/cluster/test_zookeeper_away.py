@@ -12,6 +12,7 @@ from kazoo.client import KazooClient
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.observe import ControllerEpochs, Observer
 from barnabas.local.waiting import wait_until
+from tests.logged import logged
 from tests.trial import Trial
 
 SESSION_MS = 4_000
@@ -21,7 +22,7 @@ LOST, BACK = "The connection to ZooKeeper at .* was lost", "Connected to ZooKeep
 def log_lines(broker, words):
     """The lines of a broker's server.log that match ``words``."""
     log = broker.directory / "logs" / "server.log"
-    return [line for line in log.read_text().splitlines() if re.search(words, line)]
+    return [line for line in logged(log).splitlines() if re.search(words, line)]
 
 
 def epoch(cluster):

@@ -15,7 +15,7 @@ from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import Assignment
-from barnabas.cluster.model.requests import LeaderAndIsrRequest, UpdateMetadataRequest
+from barnabas.cluster.model.requests import ControlRequest, LeaderAndIsrRequest, UpdateMetadataRequest
 from barnabas.cluster.model.statechange import StateChange
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.supervisor import Supervisor
@@ -248,9 +248,13 @@ async def test_an_isr_change_is_sent_to_all_brokers_and_its_notification_deleted
     shrunk = replace(state.leader_and_isr, isr=(BrokerId(2),))
     await second.store.partitions.update_as_leader(T0, shrunk, state.controller_epoch)
     await second.store.isr_changes.add([T0])
-    await first.stub.until(
-        lambda _: last_received(first.stub, UpdateMetadataRequest)[T0].state.leader_and_isr.isr == (2,)
-    )
+
+    def is_sent(_: list[ControlRequest]) -> bool:
+        # The creation's UpdateMetadata may come after its LeaderAndIsr, so there may be none yet.
+        last = last_received(first.stub, UpdateMetadataRequest).get(T0)
+        return last is not None and last.state.leader_and_isr.isr == (2,)
+
+    await first.stub.until(is_sent)
 
     async def no_note_is_left() -> bool:
         return not await second.store.isr_changes.pending(watch=True)

@@ -150,3 +150,16 @@ def test_a_line_that_is_still_being_written_counts_once_it_is_whole(tmp_path):
     with log.open("a") as file:
         file.write("2] Sending …\n")
     assert epochs.highest() == 12
+
+
+def test_a_rolled_log_is_read_to_its_end_and_the_new_one_from_its_begin(tmp_path):
+    log = tmp_path / "state-change.log"
+    epochs = ControllerEpochs([log])
+    log.write_text("[Controller id=1 epoch=1] Sending …\n")
+    assert epochs.highest() == 1
+    with log.open("a") as file:
+        file.write("[Controller id=1 epoch=2] Sending …\n")
+    log.rename(tmp_path / "state-change.log.2026-11-21-10")
+    assert epochs.highest() == 2
+    log.write_text("[Controller id=1 epoch=3] …\n")
+    assert epochs.highest() == 3
