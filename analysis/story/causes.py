@@ -129,7 +129,10 @@ def when_gone(
     # A line of the broker after a lost contact shows that it lived on.
     since = max((each for each in (last, present) if each is not None), default=None)
     contacts = _contacts(broker, since, first, observed) if observed.knows_until(first) else []
-    contacts = [line for line in contacts if not _may_be_earlier(line, present, observed)]
+    contacts = [
+        line for line in contacts
+        if not _may_be_earlier(line, present, observed) and not _may_be_idle(line, observed)
+    ]  # fmt: skip
     # A broker that logs the loss of its own leaders is still there.
     others = [
         line
@@ -210,6 +213,15 @@ def _may_be_earlier(contact: BrokerLine, present: datetime | None, observed: Obs
     """Return whether a contact may have been lost with an earlier process, as its writer stood still."""
     is_recent = present is not None and present >= contact.time - CONTACT_WINDOW
     return is_recent and _stood_still(contact, observed)
+
+
+def _may_be_idle(contact: BrokerLine, observed: Observed) -> bool:
+    """Return whether a connection may have ended because nothing was sent over it (connections.max.idle.ms).
+
+    A request in flight shows that it was in use. Where the broker is gone, the next attempt to connect fails,
+    which has a line of its own.
+    """
+    return contact.contact == Contact.CLOSED and not _was_open(contact, observed)
 
 
 def _was_open(contact: BrokerLine, observed: Observed) -> bool:

@@ -166,9 +166,10 @@ def _fenced(story: History, before: Leadership, after: Leadership, found: Depart
     """Return the time without a leader, at most, of a partition that a KRaft controller took from a broker.
 
     The broker led it at its last own line at the earliest until the controller fenced it. When it ceased to
-    serve in between no line shows.
+    serve in between no line shows. Only the election, or the next leader's own line, shows that the
+    leadership did not move before: others may learn of it later.
     """
-    if before.leader == after.leader:
+    if before.leader == after.leader or after.elected is None is after.led_at:
         return []
     for each in found.fenced.get(before.leader, ()):
         noticed, back = latest(each.noticed), known_end(each)

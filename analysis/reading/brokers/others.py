@@ -98,10 +98,11 @@ _CONTACTS = (
         r"\(.*elapsed time since send: (?P<duration_ms>\d+)ms.*",
         is_own=False,
     ),
-    # Each attempt to connect again that fails has the same line as the end of an open connection.
+    # Each attempt to connect again that fails has the same line as the end of an open connection. That of a
+    # fetcher is never idle.
     rule(
         _LOST, r"Node (?P<subject>\d+) disconnected\.", is_own=False,
-        read=lambda *_: _by(Contact.UNKNOWN),
+        read=lambda by, *_: _by(Contact.CLOSED if by.peer is None else Contact.UNKNOWN),
     ),
     rule(
         BrokerKind.CONTACT_MADE,

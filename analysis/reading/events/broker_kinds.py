@@ -159,6 +159,8 @@ class Contact(StrEnum):
     """There was no answer: the host is down, the network is cut, or the process stands still."""
     DISCONNECTED = "disconnected"
     """A connection that was open ended; that happens when a process dies, and when one stops."""
+    CLOSED = "closed"
+    """A connection that was open ended, perhaps because it was idle; the broker may live on."""
     UNREACHABLE = "unreachable"
     """There is no route, or no address for the name."""
     UNKNOWN = "unknown"
