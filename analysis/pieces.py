@@ -32,7 +32,7 @@ Pieces = Iterator[tuple[str, int, Iterator[Block]]]
 _HEAD_SEPARATOR = "\n["
 """The separator at which Spark's text source cuts a log, and which it removes."""
 
-COMPRESSED = (".gz", ".gzip", ".zst", ".zstd")
+COMPRESSED = (".gz", ".gzip", ".zst", ".zstd", ".bz2")
 """The endings of names by which Spark's text source would decompress files."""
 
 _CODECS = "io.compression.codecs"

@@ -6,10 +6,12 @@ its encoding, never its name.
 
 from __future__ import annotations
 
+import bz2
 import lzma
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
@@ -19,7 +21,7 @@ import pyarrow as pa
 FIRST_BYTES = 64
 """The number of bytes that decide whether a file is encoded."""
 
-_GZIP, _ZSTD, _XZ = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0"
+_GZIP, _ZSTD, _XZ, _BZIP2 = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0", b"BZh"
 _GZIP_WINDOW = 31
 
 _JOURNAL = re.compile(rb"__(?:CURSOR|REALTIME_TIMESTAMP|SEQNUM)=")
@@ -51,7 +53,7 @@ def is_encoded(path: str) -> bool:
 
 def encoding_of(first: bytes) -> str | None:
     """Return the name of the encoding of a file by its first bytes; None if it is plain lines."""
-    names = {_GZIP: "gzip", _ZSTD: "zstd", _XZ: "xz"}
+    names = {_GZIP: "gzip", _ZSTD: "zstd", _XZ: "xz", _BZIP2: "bzip2"}
     found = next((name for magic, name in names.items() if first.startswith(magic)), None)
     if found is None and _JOURNAL.match(first):
         return "an export of journald"
@@ -85,7 +87,10 @@ def decompressed(file: BinaryIO, chunk_bytes: int) -> Iterator[bytes]:
     """
     first = file.read(FIRST_BYTES)
     file.seek(0)
-    for magic, opened in ((_GZIP, _gunzipped), (_ZSTD, _unzstandard), (_XZ, _unxz)):
+    for magic, opened in (
+        (_GZIP, _gunzipped), (_ZSTD, _unzstandard),
+        (_XZ, partial(_in_streams, _xz_reader)), (_BZIP2, partial(_in_streams, bz2.BZ2Decompressor)),
+    ):  # fmt: skip
         if first.startswith(magic):
             return _gathered(opened(file), chunk_bytes)
     return iter(lambda: file.read(chunk_bytes), b"")
@@ -127,16 +132,23 @@ def _gunzipped(file: BinaryIO) -> Iterator[bytes]:
         raise DamagedError("the compressed text ends early")
 
 
-def _unxz(file: BinaryIO) -> Iterator[bytes]:
+def _xz_reader() -> lzma.LZMADecompressor:
+    return lzma.LZMADecompressor(lzma.FORMAT_XZ)
+
+
+def _in_streams(
+    new_reader: Callable[[], lzma.LZMADecompressor | bz2.BZ2Decompressor], file: BinaryIO
+) -> Iterator[bytes]:
+    """Read a file of one or several streams, with zero bytes as padding in between."""
     reader = None
     while data := file.read(_FED_BYTES):
         while data := data if reader else data.lstrip(b"\0"):
-            reader = reader or lzma.LZMADecompressor(lzma.FORMAT_XZ)
+            reader = reader or new_reader()
             try:
                 yield reader.decompress(data, _TEXT_BYTES)
                 while not (reader.needs_input or reader.eof):
                     yield reader.decompress(b"", _TEXT_BYTES)
-            except lzma.LZMAError as error:
+            except (lzma.LZMAError, OSError) as error:
                 raise DamagedError(f"the compressed text is damaged: {error}") from error
             data = reader.unused_data
             if reader.eof:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import lzma
 import shutil
@@ -104,6 +105,7 @@ def test_encoded_files_are_read_as_local_ones(spark: SparkSession, tmp_path: Pat
         server_log_8_gz=flipped(gzip.compress(LONG)), server_log_9_zst=zstd(LONG)[:-2_000],
         server_log_10_gz=plain, server_log_11_zst=gzip.compress(plain), journal=JOURNAL,
         server_log_12_gzip=gzip.compress(LONG)[:-2_000], server_log_13_zstd=zstd(LONG)[:-2_000],
+        server_log_14_bz2=bz2.compress(plain), server_log_15_bz2=bz2.compress(LONG, 1)[:-2_000],
         json=JSON, journal_zst=zstd(JOURNAL),
     )  # fmt: skip
     found = looked_up(spark, find([tmp_path.as_uri()]))
@@ -120,12 +122,18 @@ def test_encoded_files_are_read_as_local_ones(spark: SparkSession, tmp_path: Pat
         ("server.log.8.gz", "the compressed text is damaged: "),
         ("server.log.9.zst", "the compressed text is damaged or ends early: "),
         ("server.log.12.gzip", "the compressed text ends early; nothing was read after line "),
+        ("server.log.15.bz2", "the compressed text ends early; nothing was read after line "),
         ("server.log.13.zstd", "the compressed text is damaged or ends early: "),
     ):
         _, entries, _, said = counted[name]
         assert said.startswith(error)
         assert entries > 400, name
-    assert counted["server.log.10.gz"] == counted["server.log.11.zst"] == (2, 1, 1, None)
+    assert (
+        counted["server.log.10.gz"]
+        == counted["server.log.14.bz2"]
+        == counted["server.log.11.zst"]
+        == (2, 1, 1, None)
+    )
     assert [counted[name][1] for name in ("json", "journal", "server.log.3.gz")] == [2, 1, 2]
     assert counted == {
         row["source"].rpartition("/")[2]: (row["broker"], row["entries"], row["understood"], row["error"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
 import json
@@ -22,6 +23,7 @@ BLOCK = 128 * 1024
 """The most text in a block of zstd, of which nothing can be read if it is not whole."""
 
 COMPRESSED: dict[str, Callable[[bytes], bytes]] = {
+    "bzip2": lambda text: bz2.compress(text, 1),
     "gzip": gzip.compress,
     "xz": lzma.compress,
     "zstd": lambda text: bytes(cramjam.zstd.compress(text)),
@@ -50,7 +52,7 @@ def test_of_a_torn_compressed_file_the_readable_part_is_read(name: str, chunk: i
     assert len(read) >= len(NOISE) - BLOCK
 
 
-@pytest.mark.parametrize("name", ["gzip", "xz"])
+@pytest.mark.parametrize("name", ["bzip2", "gzip", "xz"])
 def test_of_a_damaged_compressed_file_what_is_before_the_damage_is_read(name: str) -> None:
     data = bytearray(COMPRESSED[name](NOISE))
     data[len(data) // 2 : len(data) // 2 + 64] = bytes(64)
@@ -61,7 +63,9 @@ def test_of_a_damaged_compressed_file_what_is_before_the_damage_is_read(name: st
     assert b"".join(found)[:sure] == NOISE[:sure]
 
 
-@pytest.mark.parametrize("first", [b"\x1f\x8bnonsense", b"\xfd7zXZ\0nonsense", b"\x28\xb5\x2f\xfdnonsense"])
+@pytest.mark.parametrize(
+    "first", [b"\x1f\x8bnonsense", b"BZh1nonsense", b"\xfd7zXZ\0nonsense", b"\x28\xb5\x2f\xfdnonsense"]
+)
 def test_a_damaged_compressed_file_is_reported(first: bytes) -> None:
     with pytest.raises(DamagedError, match="damaged"):
         read(first)
