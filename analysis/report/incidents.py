@@ -25,6 +25,9 @@ TOPICS = 50
 
 _PLANNED = (Cause.PLANNED, Cause.STOPPED, Cause.NOT_GRANTED)
 
+_OF_LOGS = (["log"], ["logs"])
+"""The names of folders that every broker has."""
+
 _EVIDENCE = 12
 """The most lines that a sentence links to."""
 
@@ -145,7 +148,11 @@ def _line(line: Line) -> Row:
 
 
 def place(line: Line) -> str:
-    """Format where a line is: the last two parts of its path, and its number in the file or the split."""
+    """Format where a line is: the last parts of its path, and its number in the file or the split.
+
+    The folder of a file says whose it is, unless it only says that it has logs; then the one above does.
+    """
     path = unquote(urlsplit(line.source).path) or line.source
-    name = "/".join(path.rstrip("/").split("/")[-2:])
+    parts = path.strip("/").split("/")
+    name = "/".join(parts[-3:] if parts[-2:-1] in _OF_LOGS else parts[-2:])
     return f"{name}:{line.number}" if not line.block else f"{name}:{line.number} after byte {line.block}"
