@@ -53,16 +53,11 @@ def test_the_story_is_the_one_that_a_person_reads_from_the_lines(
     path: Path, observe: Callable[..., Observed]
 ) -> None:
     expected, logs, min_insync = parted(path.read_text(encoding="utf-8"))
-    assert_told(told(observe(logs, min_insync)), expected)
-
-
-@pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
-def test_every_sentence_has_lines_that_prove_it(path: Path, observe: Callable[..., Observed]) -> None:
-    _, logs, min_insync = parted(path.read_text(encoding="utf-8"))
-    for incident in incidents(observe(logs, min_insync)):
-        for sentence in (headline(incident), *details(incident)):
-            assert sentence.lines, sentence.text
-            assert all(line.text for line in sentence.lines)
+    seen = observe(logs, min_insync)
+    assert_told(told(seen), expected)
+    for sentence in (each for one in incidents(seen) for each in (headline(one), *details(one))):
+        assert sentence.lines, f"no line proves: {sentence.text}"
+        assert all(line.text for line in sentence.lines)
 
 
 def test_the_line_of_a_broker_that_refuses_to_lead_proves_the_sentence(
