@@ -7,6 +7,7 @@ connection.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import dropwhile, takewhile
@@ -53,6 +54,11 @@ _NO_EPOCH = -1
 
 CONTACT_WINDOW = timedelta(seconds=60)
 """The longest time before the notice in which a lost contact counts; earlier ones were recovered from."""
+
+_RETRY = timedelta(seconds=20)
+"""The longest time between attempts to connect again, and from the last one to the notice: a session's 18 s."""
+
+_CLOSED_PORT = (Contact.REFUSED, Contact.UNREACHABLE)
 
 _CONNECTION_DELAY = timedelta(seconds=1)
 """A process that ends closes its connections within this time, so it lived until then."""
@@ -271,11 +277,35 @@ def _last_contact(line: BrokerLine) -> datetime:
 def _contacts(broker: int, last: datetime | None, first: datetime, observed: Observed) -> list[BrokerLine]:
     """Return the survivors' lost contacts from the last sign of the broker to the first one of its loss."""
     since = first - CONTACT_WINDOW if last is None else max(last, first - CONTACT_WINDOW)
-    return [
+    lost = [
         line
         for line in observed.about_within(broker, BrokerKind.CONTACT_LOST, since, first)
         if line.broker != broker and since < line.time and not _is_between_lives(line, observed)
     ]
+    answers = observed.about_within(broker, BrokerKind.CONTACT_MADE, since, first)
+    return _not_recovered([line for line in lost if not _has_answered(line, answers)], first)
+
+
+def _has_answered(lost: BrokerLine, answers: Sequence[BrokerLine]) -> bool:
+    """Return whether a broker answered after a contact with it was lost, by its writer's clock or another."""
+    return any(
+        _last_contact(each) > lost.time + (timedelta(0) if each.broker == lost.broker else CLOCKS)
+        for each in answers
+    )
+
+
+def _not_recovered(lost: list[BrokerLine], first: datetime) -> list[BrokerLine]:
+    """Return the last of the lost contacts between which nobody can have been in contact again.
+
+    Who cannot connect tries again, and logs it. An open connection that ended may have been opened again at
+    once, without a line.
+    """
+    until = first
+    for index in range(len(lost) - 1, -1, -1):
+        if until - lost[index].time > _RETRY and (until < first or lost[index].contact not in _CLOSED_PORT):
+            return lost[index + 1 :]
+        until = lost[index].time
+    return lost
 
 
 def why_gone(
