@@ -56,9 +56,16 @@ CONTACT_WINDOW = timedelta(seconds=60)
 """The longest time before the notice in which a lost contact counts; earlier ones were recovered from."""
 
 _RETRY = timedelta(seconds=20)
-"""The longest time between attempts to connect again, and from the last one to the notice: a session's 18 s."""
+"""The longest time between attempts to connect again, and from the last to the notice: a session's 18 s."""
 
 _CLOSED_PORT = (Contact.REFUSED, Contact.UNREACHABLE)
+
+_BEFORE_AN_ANSWER = "was disconnected before the response was read"
+
+_REQUEST_TIMEOUT = timedelta(seconds=30)
+"""The time after which Kafka gives up a request (replica.socket.timeout.ms, controller.socket.timeout.ms)."""
+
+_SESSION_TIMEOUT = "zookeeper.session.timeout.ms="
 
 _CONNECTION_DELAY = timedelta(seconds=1)
 """A process that ends closes its connections within this time, so it lived until then."""
@@ -152,11 +159,10 @@ def when_gone(
         said = () if silence is None else (silence.line,)
         lines = (*lines, *said)
         return moment(contact, first, lines, "no line shows when it lost contact"), (*lines, is_alive)
-    before = contacts[0].time if contacts else None
     at_most = min((each.time for each in (*contacts[:1], *others[:1])), default=None)
     is_witnessed = bool(contacts) and not _stood_still(contacts[0], observed)
-    if before is not None and is_witnessed and _was_open(contacts[0], observed):
-        still = before - _CONNECTION_DELAY
+    still = _open_until(contacts[0], observed) if is_witnessed else None
+    if still is not None:
         last = still if last is None else max(last, still)
     if at_most is None:
         return moment(last, None, lines, "no line shows when it ended"), lines
@@ -227,20 +233,38 @@ def _may_be_idle(contact: BrokerLine, observed: Observed) -> bool:
     A request in flight shows that it was in use. Where the broker is gone, the next attempt to connect fails,
     which has a line of its own.
     """
-    return contact.contact == Contact.CLOSED and not _was_open(contact, observed)
+    return contact.contact == Contact.CLOSED and _open_until(contact, observed) is None
 
 
-def _was_open(contact: BrokerLine, observed: Observed) -> bool:
-    """Return whether a lost connection had been open shortly before, so that the broker still lived.
+def _open_until(contact: BrokerLine, observed: Observed) -> datetime | None:
+    """Return until when a lost connection surely was open, so that the broker lived; None if that is unknown.
 
     Kafka logs each failure to connect again in the same words as the end of an open connection. A request
-    that was cancelled in flight shows that the connection was open when it was sent.
+    that was cancelled in flight shows that the connection was open when it was sent. Up to 3.0 a request that
+    got no answer in time is logged as one whose connection ended (``NetworkClient.handleTimedOutRequests``).
     """
-    if contact.contact == Contact.DISCONNECTED:
-        return True
     since, until = contact.time - _CONNECTION_DELAY, contact.time + _CONNECTION_DELAY
     made = observed.about_within(contact.subject, BrokerKind.CONTACT_MADE, since, until)
-    return any(line.broker == contact.broker and _last_contact(line) >= since for line in made)
+    if any(line.broker == contact.broker and _last_contact(line) >= since for line in made):
+        return since
+    if contact.contact != Contact.DISCONNECTED:
+        return None
+    may_be_timeout = _BEFORE_AN_ANSWER in (contact.error or "") and _has_long_sessions(observed)
+    return since - _REQUEST_TIMEOUT if may_be_timeout else since
+
+
+def _has_long_sessions(observed: Observed) -> bool:
+    """Return whether a broker's session may outlive a request, so that its loss is noticed after a timeout.
+
+    The default is 18 s, and was 6 s up to 2.4; only settings that a broker logs show another.
+    """
+    timeouts = (
+        setting.removeprefix(_SESSION_TIMEOUT)
+        for broker in (None, *observed.spoken)
+        for line in observed.about(broker, BrokerKind.CONFIGURED)
+        for setting in line.settings if setting.startswith(_SESSION_TIMEOUT)
+    )  # fmt: skip
+    return any(each.isdigit() and timedelta(milliseconds=int(each)) >= _REQUEST_TIMEOUT for each in timeouts)
 
 
 def _is_between_lives(contact: BrokerLine, observed: Observed) -> bool:
