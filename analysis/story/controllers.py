@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
-from barnabas.analysis.story.certainty import Lines
+from barnabas.analysis.story.brokers import Absence, begin_of
+from barnabas.analysis.story.causes import CONTACT_WINDOW
+from barnabas.analysis.story.certainty import Lines, earliest, latest
 from barnabas.analysis.story.observed import BrokerLine, Controller, Observed
 
 _ELECTION = timedelta(seconds=5)
 """The longest time without an active controller that counts as a plain election of KRaft."""
 
 _ACTIVE = (BrokerKind.CONTROLLER_ACTIVE, BrokerKind.CONTROLLER_KNOWN)
+
+_AT_WORK = (
+    BrokerKind.BROKER_FENCED,
+    BrokerKind.BROKER_UNFENCED,
+    BrokerKind.BROKER_REGISTERED,
+    BrokerKind.BROKER_UNREGISTERED,
+    BrokerKind.BROKER_STOP_ASKED,
+    BrokerKind.BROKER_STOP_GRANTED,
+)
+"""The acts that only an active controller does, and logs; a voter that replays them has other lines."""
 
 
 class ControllerChange(NamedTuple):
@@ -35,19 +47,21 @@ class ControllerChange(NamedTuple):
 
 
 class Vacancy(NamedTuple):
-    """A time in which no line shows an active controller of KRaft, though lines show that there was none.
+    """A time in which no line shows an active controller of KRaft, though lines say that there was none.
 
     Attributes:
         since: The first line which says that there is none.
         until: The next line about an active controller; None if there is none.
         lost_majority: The controller that had lost the majority of the voters; None if no line says so.
         lines: The lines that show it.
+        known_to: The voters that knew of none, if no line shows that there was none; empty if one does.
     """
 
     since: datetime
     until: datetime | None
     lost_majority: int | None
     lines: Lines
+    known_to: tuple[int, ...] = ()
 
 
 def changes_of(observed: Observed) -> Iterator[tuple[Controller, ControllerChange]]:
@@ -67,31 +81,100 @@ def _resigned(before: Controller, after: Controller, observed: Observed) -> Brok
     return max(own, key=lambda line: line.time, default=None)
 
 
-def vacancies(lines: Sequence[BrokerLine]) -> Iterator[Vacancy]:
-    """Yield the times longer than an election in which KRaft's voters had no leader, by their own lines."""
-    first: BrokerLine | None = None
-    lost: BrokerLine | None = None
-    has_been = False
-    own = (each for each in lines if each.kind in (BrokerKind.NO_CONTROLLER, *_ACTIVE))
+class _Doubts:
+    """The lines since an active controller was last shown which say that there is none.
+
+    Args:
+        known: The controller shown last; None if no line names it.
+        at: The time of that line.
+        has_been: Whether any line has shown a controller.
+    """
+
+    def __init__(self, known: int | None, at: datetime, *, has_been: bool = True) -> None:
+        self.known, self.at, self.has_been = known, at, has_been
+        self.first: dict[int | None, BrokerLine] = {}
+        self.ceased: BrokerLine | None = None
+        self.lost: BrokerLine | None = None
+        self.is_refuted = False
+
+    def add(self, line: BrokerLine) -> None:
+        """Take a line that there is no controller, or that one resigned."""
+        if line.kind == BrokerKind.NO_CONTROLLER:
+            self.first.setdefault(line.broker, line)
+            if line.controller_epoch is None:
+                # Only the line about a lost majority lacks the epoch; the controller itself writes it.
+                self.lost = line
+        is_own = line.broker == self.known or line.kind == BrokerKind.CONTROLLER_RESIGNED
+        if is_own or line.controller_epoch is None:
+            self.ceased = self.ceased or line
+
+    def vacancy(self, last: BrokerLine | None, absences: Iterable[Absence]) -> Vacancy | None:
+        """Return the time without a controller until the line ``last``; None if that is not proven."""
+        firsts = sorted(self.first.values(), key=lambda each: each.time)
+        if not firsts or (last is None and self.lost is None):
+            return None
+        nodes: tuple[int, ...] = ()
+        if self.ceased is not None:
+            begin = max(firsts[0], self.ceased, key=lambda each: each.time)
+        elif self._is_gone(firsts[0], last, absences):
+            begin = firsts[0]
+        else:
+            own = [each for each in firsts if last is not None and last.time - each.time > _ELECTION]
+            if self.is_refuted or not own:
+                return None
+            begin = own[-1]
+            nodes = tuple(sorted(each.broker for each in own if each.broker is not None))
+        if last is not None and last.time - begin.time <= _ELECTION:
+            return None
+        found = (each.line for each in (begin, self.lost, last) if each is not None)
+        return Vacancy(
+            begin.time,
+            None if last is None else last.time,
+            None if self.lost is None else self.lost.broker,
+            tuple(dict.fromkeys(found)),
+            nodes,
+        )
+
+    def _is_gone(self, first: BrokerLine, last: BrokerLine | None, absences: Iterable[Absence]) -> bool:
+        """Return whether the controller known last was absent, so that it was none any more."""
+        return any(
+            each.broker == self.known
+            and begin_of(each) >= self.at
+            and (last is None or (earliest(each.gone) or begin_of(each) - CONTACT_WINDOW) <= last.time)
+            and ((back := latest(each.returned)) is None or back >= first.time)
+            for each in absences
+        )
+
+
+def vacancies(lines: Sequence[BrokerLine], absences: Sequence[Absence] = ()) -> Iterator[Vacancy]:
+    """Yield the times longer than an election in which KRaft's voters had no leader, by their own lines.
+
+    A voter that is cut off, or starts, knows of none although there is one, and a network that is divided has
+    one on the side of the majority. So there was none only if the controller known last had ceased: its own
+    line says so, or it was absent. Otherwise it is only what voters knew, and nothing if another line shows
+    a controller at work meanwhile.
+
+    Args:
+        lines: The lines about brokers.
+        absences: The absences of brokers and controllers.
+    """
+    doubts = _Doubts(None, datetime.min, has_been=False)  # noqa: DTZ901
+    kinds = (BrokerKind.NO_CONTROLLER, BrokerKind.CONTROLLER_RESIGNED, *_ACTIVE, *_AT_WORK)
+    own = (each for each in lines if each.kind in kinds)
     for line in sorted(own, key=lambda each: (each.time, each.line)):
-        if line.kind == BrokerKind.NO_CONTROLLER and has_been:
-            first = first or line
-            # The line about a lost majority is the one without an epoch: it is not about an election.
-            lost = line if line.controller_epoch is None else lost
-        elif line.kind in _ACTIVE:
-            has_been = True
-            if first is not None and line.time - first.time > _ELECTION:
-                yield _vacancy(first, lost, line)
-            first = lost = None
-    if lost is not None and first is not None:
-        yield _vacancy(first, lost, None)
-
-
-def _vacancy(first: BrokerLine, lost: BrokerLine | None, last: BrokerLine | None) -> Vacancy:
-    found = (each.line for each in (first, lost, last) if each is not None)
-    return Vacancy(
-        first.time,
-        None if last is None else last.time,
-        None if lost is None else lost.broker,
-        tuple(dict.fromkeys(found)),
-    )
+        if line.kind in _ACTIVE:
+            if (found := doubts.vacancy(line, absences)) is not None:
+                yield found
+            doubts = _Doubts(line.subject, line.time)
+        elif line.kind in _AT_WORK:
+            if doubts.ceased is None:
+                doubts.is_refuted = bool(doubts.first)
+            else:
+                if (found := doubts.vacancy(line, absences)) is not None:
+                    yield found
+                at_work = doubts.known if line.broker is None else line.broker
+                doubts = _Doubts(at_work, line.time)
+        elif doubts.has_been:
+            doubts.add(line)
+    if (found := doubts.vacancy(None, absences)) is not None:
+        yield found

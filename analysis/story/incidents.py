@@ -73,7 +73,7 @@ def incidents(observed: Observed) -> list[Incident]:
     made = [departure(group, found, charged, members) for group in groups]
     made.extend(leaderless(free, observed))
     made = with_new_controllers(made, observed)
-    made = with_vacancies(made, vacancies(observed.brokers))
+    made = with_vacancies(made, vacancies(observed.brokers, found))
     made = with_shortages(made, stories, minimums_of(observed))
     made = with_unclean(made, list(unclean_elections(observed.states)))
     made.extend(_unseen(stories))

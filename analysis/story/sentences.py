@@ -163,10 +163,11 @@ def _vacancy(vacancy: Vacancy, day: date | None, only: Collection[int]) -> str:
         why = f": {node(vacancy.lost_majority, only).lower()} had lost the majority of the voters"
     if vacancy.until is None:
         return f"From {clock(vacancy.since, day)} on no line shows an active controller{why}"
-    return (
-        f"No line shows an active controller between {clock(vacancy.since, day)} and "
-        f"{clock(vacancy.until, day)}{why}"
-    )
+    when = f"between {clock(vacancy.since, day)} and {clock(vacancy.until, day)}"
+    if vacancy.known_to:
+        who = nodes(vacancy.known_to, only)
+        return f"{who[0].upper()}{who[1:]} knew of no active controller {when}"
+    return f"No line shows an active controller {when}{why}"
 
 
 def _is_before_its_end(absence: Absence) -> bool:
@@ -351,6 +352,8 @@ def _costs(incident: Incident, day: date | None) -> str:
             return "whether partitions had no leader meanwhile is unknown"
         case IncidentKind.CONTROLLER:
             return "nothing shows that it cost anything"
+        case IncidentKind.NO_CONTROLLER if incident.vacancies[0].known_to:
+            return "whether the cluster had one is unknown"
         case IncidentKind.NO_CONTROLLER:
             return "without one no partition gets another leader"
         case IncidentKind.WHOLE_CLUSTER:
