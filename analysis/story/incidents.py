@@ -45,7 +45,7 @@ from barnabas.analysis.story.troubles import troubles_of
 def incidents(observed: Observed) -> list[Incident]:
     """Return the incidents, those that are proven and worst first."""
     stories = histories(observed)
-    found = with_controllers(_absences(stories, observed), observed.controllers)
+    found = with_controllers(_absences(stories, observed), observed.controllers, observed.brokers)
     gone = departed(found)
     clocks = Clocks(observed.delays)
     mixed = mixed_lives(observed, clocks)
