@@ -62,11 +62,16 @@ def unclean_elections(states: Iterable[State]) -> Iterator[UncleanElection]:
 
 
 def _follows(before: State, after: State) -> bool:
-    """Return whether two states with consecutive versions may be of one cluster.
+    """Return whether two states with consecutive versions may be of one partition of one cluster.
 
-    Controller epochs only rise there, and so do leader epochs, by at most one from one state to the next.
+    Controller epochs only rise there, and so do leader epochs, by at most one from one state to the next. A
+    leader from outside the ISR is alone in its ISR (``PartitionStateMachine``), so a larger one is that of a
+    partition that was made again.
     """
     if is_of_another_cluster(before.controller_epoch, after.controller_epoch):
+        return False
+    was_in_sync = after.leader == NO_LEADER or not before.isr or after.leader in before.isr
+    if not was_in_sync and after.isr != (after.leader,):
         return False
     if before.leader_epoch is None or after.leader_epoch is None:
         return True
