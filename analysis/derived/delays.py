@@ -36,14 +36,18 @@ def delays(events: DataFrame) -> DataFrame:
         events.where(is_kind(Kind.LEADER_STARTS, Kind.FOLLOWER_STARTS))
         .where("leader_epoch is not null and broker is not null")
         .groupBy(*_DECISION, "broker")
-        .agg(sf.min("time").alias("logged"), sf.max(is_kind(Kind.LEADER_STARTS)).alias("leads"))
+        .agg(
+            sf.min("time").alias("logged"),
+            sf.max("time").alias("last"),
+            sf.max(is_kind(Kind.LEADER_STARTS)).alias("leads"),
+        )
     )
     delay = sf.unix_millis(sf.col("logged").cast("timestamp")) - sf.unix_millis(
         sf.col("decided").cast("timestamp")
     )
     return (
         logged.join(decided, list(_DECISION))
-        .where("controller != broker")
+        .where("controller != broker and (logged >= decided or last <= decided)")
         .withColumn("delay_ms", delay)
         .groupBy("controller", "broker")
         .agg(
