@@ -94,7 +94,7 @@ def absences(observed: Observed) -> list[Absence]:
     for each in beginnings(observed.brokers):
         begins.setdefault(each.broker, []).append(each.start)
     found = [
-        _absence(broker, run, _last_present(present, run), observed)
+        _absence(broker, run, _last_present(present, run), observed, begins.get(broker, ()))
         for broker, lines in lines_about(observed.brokers).items()
         for since, part in parts_of(lines, begins.get(broker, ()))
         for present in [_presences(part)]
@@ -132,7 +132,9 @@ def _last_present(presences: Sequence[datetime], run: Run) -> datetime | None:
     return presences[index - 1] if index else None
 
 
-def _absence(broker: int, run: Run, present: datetime | None, observed: Observed) -> Absence:
+def _absence(
+    broker: int, run: Run, present: datetime | None, observed: Observed, begins: Sequence[datetime]
+) -> Absence:
     start = run.first(What.START)
     gone_lines = [line for what, line in run.marks if what is What.GONE and line.broker != broker]
     noticed = gone_lines[0] if gone_lines else None
@@ -158,7 +160,7 @@ def _absence(broker: int, run: Run, present: datetime | None, observed: Observed
         if noticed is None
         else Fact(noticed.time, (noticed.line,)),
         started=None if next_start is None else next_start.time,
-        returned=_returned(back, next_start, unseen),
+        returned=_returned(back, next_start, unseen, _served_again(broker, run, observed, begins)),
         stopping=None if stop is None else stop.time,
         spoke=None if fenced is None else observed.last_spoken(broker, fenced.time),
         unseen=None if unseen is None else max(unseen, run.marks[0][1].time),
@@ -288,13 +290,27 @@ def _last_before(missing: BrokerLine) -> datetime:
     return missing.time - timedelta(milliseconds=missing.duration_ms)
 
 
-def _returned(back: BrokerLine | None, start: BrokerLine | None, unseen: datetime | None) -> Instant:
+def _served_again(broker: int, run: Run, observed: Observed, begins: Sequence[datetime]) -> datetime | None:
+    """Return when a broker whose process had ended served again, by its own line; None if none shows it.
+
+    Where it belonged to another cluster from one of ``begins`` on, it did not return to this one.
+    """
+    ends = [line.time for line in run.kinds(*ENDS) if line.broker == broker]
+    served = observed.first_served(broker, ends[-1] + STARTUP) if ends else None
+    if served is None or any(ends[-1] <= begin <= served for begin in begins):
+        return None
+    return served
+
+
+def _returned(
+    back: BrokerLine | None, start: BrokerLine | None, unseen: datetime | None, served: datetime | None
+) -> Instant:
     if unseen is None and back is not None and back.kind in (*SERVES, BrokerKind.BROKER_UNFENCED):
         return Fact(back.time, (back.line,))
     lines: Lines = tuple(each.line for each in (start, back) if each is not None)
     return moment(
         None if start is None else start.time,
-        None if back is None else back.time,
+        served if back is None else back.time,
         lines,
         "no line shows that it returned"
         if unseen is None

@@ -84,7 +84,7 @@ def lives_on(
         return None
     for line in run.kinds(BrokerKind.SESSION_EXPIRED):
         return line.line
-    if start is not None:
+    if start is not None or run.kinds(*SERVES):
         return None
     own_again = [line for line in run.kinds(BrokerKind.REGISTERED) if line.broker == broker]
     fenced, unfenced = run.kinds(BrokerKind.BROKER_FENCED), run.kinds(BrokerKind.BROKER_UNFENCED)

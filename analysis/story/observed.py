@@ -244,6 +244,12 @@ class Observed:
         times = self.spoken.get(broker, ())
         return len(times) > 0 and times[-1] >= time
 
+    def first_served(self, broker: int, since: datetime) -> datetime | None:
+        """Return the time of the first known line after ``since`` that the broker wrote after a start."""
+        times = self.served.get(broker, ())
+        index = bisect_right(times, since)
+        return times[index] if index < len(times) else None
+
     def last_served(self, broker: int, until: datetime) -> datetime | None:
         """Return the time of the last line before ``until`` that the broker wrote after a start."""
         return _last_before(self.served.get(broker, ()), until)

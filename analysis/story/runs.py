@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import zip_longest
 
-from barnabas.analysis.reading.events.broker_kinds import BrokerKind
+from barnabas.analysis.reading.events.broker_kinds import OF_AUTHORIZER, BrokerKind
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine
 from barnabas.cluster.model.statechange import Kind
 
@@ -36,6 +36,8 @@ ASKED = (BrokerKind.BROKER_STOP_ASKED, BrokerKind.BROKER_STOP_GRANTED)
 OFFLINE = (Kind.ISR_REMOVAL, Kind.REPLICAS_OFFLINE, Kind.REPLICA_CHANGE)
 
 SENT = (Kind.LEADER_AND_ISR_BATCH, Kind.LEADER_AND_ISR_SENDING)
+
+_NO_CLIENT = "Unable to reconnect to ZooKeeper service"
 
 _RESTART = timedelta(seconds=1)
 """The shortest time that a broker needs to restart; requests sent to it earlier do not show a return."""
@@ -108,12 +110,43 @@ class Run:
 def lines_about(lines: Iterable[BrokerLine]) -> dict[int, list[tuple[What, BrokerLine]]]:
     """Return the lines about each broker with the fact that each states, by time."""
     about: dict[int, list[tuple[What, BrokerLine]]] = {}
-    for line in sorted(lines, key=lambda each: (each.time, each.line)):
+    ordered = sorted(lines, key=lambda each: (each.time, each.line))
+    of_authorizer = {
+        (line.broker, line.time) for line in ordered
+        if line.kind == BrokerKind.SESSION_EXPIRED and line.error == OF_AUTHORIZER
+    }  # fmt: skip
+    for line in ordered:
+        if line.kind == BrokerKind.SESSION_EXPIRED and _is_of_authorizer(line, of_authorizer):
+            continue
         for broker, what in _said(line):
             marks = about.setdefault(broker, [])
             is_same = what is What.START and line.kind == BrokerKind.BROKERS_CHANGED and _lives_on(marks)
             marks.append((What.BACK if is_same else what, line))
+        for broker in line.live if line.kind == BrokerKind.BROKERS_CHANGED else ():
+            if _is_listed_again(about.get(broker, ())):
+                about[broker].append((What.BACK, line))
     return about
+
+
+def _is_listed_again(marks: Sequence[tuple[What, BrokerLine]]) -> bool:
+    """Return whether a live broker is one that a controller had removed, and of whose return no line is left.
+
+    A controller lists a dead broker, too, until its session has expired.
+    """
+    last = next(((what, line.kind) for what, line in reversed(marks) if what is not What.START), None)
+    return last == (What.GONE, BrokerKind.BROKERS_CHANGED)
+
+
+def _is_of_authorizer(line: BrokerLine, known: Collection[tuple[int | None, datetime]]) -> bool:
+    """Return whether the session that ended is not the broker's, but its authorizer's.
+
+    The authorizer has a client of its own, and ZooKeeper's line of that moment names no client.
+    """
+    if line.error == OF_AUTHORIZER:
+        return True
+    return _NO_CLIENT in line.line.text and any(
+        broker == line.broker and line.time <= time <= line.time + _RESTART for broker, time in known
+    )
 
 
 def _lives_on(marks: Sequence[tuple[What, BrokerLine]]) -> bool:

@@ -321,7 +321,10 @@ def _left(absence: Absence, day: date | None, only: Collection[int]) -> str:
             return f"{who} died {when} ({absence.reason or 'no shutdown logged'})"
         case Cause.LOST_SESSION:
             why = f" ({absence.reason})" if absence.reason else ""
-            return f"{who} was given up by the cluster {when}{why}, although its process lived on"
+            lived = "lived on"
+            if absence.started is not None:
+                lived = f"still lived (a new one started at {clock(absence.started, day)})"
+            return f"{who} was given up by the cluster {when}{why}, although its process {lived}"
     why = "no shutdown logged" if absence.has_own_log else "why is unknown without its server.log"
     return f"{who} was lost {when} ({why})"
 

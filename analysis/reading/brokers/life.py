@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from barnabas.analysis.reading.brokers.rule import Rule, Speaker, innermost_cause, rule, with_cause
-from barnabas.analysis.reading.events.broker_kinds import SETTINGS_READ, BrokerKind
+from barnabas.analysis.reading.events.broker_kinds import OF_AUTHORIZER, SETTINGS_READ, BrokerKind
 from barnabas.analysis.reading.events.entries import Row
 
 _SETTING = re.compile(r"^\s+(?P<name>[\w.]+) = (?P<value>.*?)\s*$", re.MULTILINE)
@@ -210,6 +210,11 @@ _STOP = (
     rule(BrokerKind.DIED, r"Encountered fatal fault: (?P<error>.*)"),
 )  # fmt: skip
 
+
+def _expired(speaker: Speaker, _: re.Match[str], __: str) -> Row:
+    return {"error": OF_AUTHORIZER} if speaker.is_authorizer else {}
+
+
 _TROUBLE = (
     rule(BrokerKind.DIRECTORY_FAILED, r"Stopping serving (?:replicas|logs) in dir (?P<error>\S+).*"),
     rule(BrokerKind.DIRECTORY_FAILED, r"log directory taken offline directory=(?P<error>\S+).*"),
@@ -236,7 +241,7 @@ _TROUBLE = (
         r"Unable to reconnect to ZooKeeper service, session 0x\w+ has expired.*",
     ),
     rule(BrokerKind.SESSION_EXPIRED, r"zookeeper state changed \(Expired\)"),
-    rule(BrokerKind.SESSION_EXPIRED, r"Session expired\.", "ZooKeeperClient"),
+    rule(BrokerKind.SESSION_EXPIRED, r"Session expired\.", "ZooKeeperClient", read=_expired),
     rule(BrokerKind.SESSION_EXPIRED, r"ZK expired; shut down all controller components and try to re-elect"),
     rule(BrokerKind.SESSION_EXPIRED, r"re-registering broker info in ZK for broker (?P<subject>\d+)"),
     rule(BrokerKind.SESSION_EXPIRED, r"The session with ZooKeeper at \S+ is over; opening a new one"),

@@ -27,6 +27,8 @@ _PEER_ID = re.compile(
     r"leaderId=(\d+)|^ReplicaFetcherThread-\d+-(\d+)$|-to-broker-(\d+)-send-thread", re.ASCII
 )
 
+_AUTHORIZER = "ZooKeeperClient ACL authorizer"
+
 # The first one that matches counts: a ConnectException is also thrown when a connection times out.
 _CONTACTS = (
     (Contact.TIMED_OUT, re.compile(r"tim(?:ed|e) ?-?out|TimeoutException|DEADLINE_EXCEEDED", re.IGNORECASE)),
@@ -51,10 +53,12 @@ class Speaker:
     Attributes:
         broker: The id of the process; None if the prefix does not name it.
         peer: The id of the broker to which a fetcher or sender thread talks; None for other writers.
+        is_authorizer: Whether it is the authorizer's own client of ZooKeeper, which has a session of its own.
     """
 
     broker: int | None = None
     peer: int | None = None
+    is_authorizer: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +135,7 @@ def split_prefix(message: str) -> tuple[str, int]:
 @functools.lru_cache(maxsize=4096)
 def speaker(who: str) -> Speaker:
     """Return the writer whom the text in a message's brackets names."""
-    return Speaker(_id(_OWN_ID, who), _id(_PEER_ID, who))
+    return Speaker(_id(_OWN_ID, who), _id(_PEER_ID, who), who == _AUTHORIZER)
 
 
 def first_word(text: str, start: int = 0) -> str:

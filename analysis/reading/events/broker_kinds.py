@@ -102,7 +102,7 @@ class BrokerKind(StrEnum):
     SESSION_SILENT = "broker-session-silent"
     """ZooKeeper was silent for ``duration_ms``, or the controller was not reached."""
     SESSION_EXPIRED = "broker-session-expired"
-    """ZooKeeper ended the session while the process lived on."""
+    """ZooKeeper ended the session while the process lived on; its authorizer's where ``error`` says so."""
     WRITES_REFUSED = "broker-writes-refused"
     """NotEnoughReplicas for ``topic`` and ``partition``: ``count`` in sync; required ones in ``minimum``."""
 
@@ -166,6 +166,9 @@ class Contact(StrEnum):
     UNKNOWN = "unknown"
     """The line does not say how, or not whether a connection was open."""
 
+
+OF_AUTHORIZER = "ACL authorizer"
+"""The column ``error`` of the end of a session that is not the broker's own, but its authorizer's."""
 
 SETTINGS_READ = frozenset(
     (
