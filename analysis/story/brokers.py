@@ -6,11 +6,12 @@ A controller proves only when the cluster noticed; ``causes`` says when and why 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import pairwise
+from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.causes import (
@@ -23,10 +24,11 @@ from barnabas.analysis.story.causes import (
     when_gone,
     why_gone,
 )
-from barnabas.analysis.story.certainty import Fact, Instant, Lines, Unknown, earliest, latest, moment
+from barnabas.analysis.story.certainty import Bound, Fact, Instant, Lines, Unknown, earliest, latest, moment
 from barnabas.analysis.story.clusters import beginnings
-from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
+from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, BrokerLine, Observed, State
 from barnabas.analysis.story.runs import (
+    ASKED,
     ENDS,
     HANDOVER,
     OFFLINE,
@@ -93,8 +95,15 @@ def absences(observed: Observed) -> list[Absence]:
     begins: dict[int, list[datetime]] = {}
     for each in beginnings(observed.brokers):
         begins.setdefault(each.broker, []).append(each.start)
+    moved = _moved(observed.states)
     found = [
-        _absence(broker, run, _last_present(present, run), observed, begins.get(broker, ()))
+        _absence(
+            broker,
+            run,
+            _last_present(present, run),
+            observed,
+            _Changes(begins.get(broker, ()), moved.get(broker, ())),
+        )
         for broker, lines in lines_about(observed.brokers).items()
         for since, part in parts_of(lines, begins.get(broker, ()))
         for present in [_presences(part)]
@@ -132,8 +141,57 @@ def _last_present(presences: Sequence[datetime], run: Run) -> datetime | None:
     return presences[index - 1] if index else None
 
 
+class _Changes(NamedTuple):
+    """Changes beside the lines about a broker.
+
+    Attributes:
+        begins: When other clusters began on its host.
+        moved: The states that moved a leadership away from it.
+    """
+
+    begins: Sequence[datetime]
+    moved: Sequence[State]
+
+
+def _moved(states: Iterable[State]) -> dict[int, list[State]]:
+    """Return the states that moved a leadership away from each broker and left it out of the ISR, by time."""
+    lives: dict[tuple[str, int, int], list[State]] = {}
+    for state in states:
+        if state.leader_epoch is not None and state.leader != NO_LEADER:
+            lives.setdefault((state.topic, state.partition, state.life), []).append(state)
+    moved: dict[int, list[State]] = {}
+    for known in lives.values():
+        known.sort(key=lambda state: (state.leader_epoch or 0, state.first_logged))
+        for before, after in pairwise(known):
+            if before.leader != after.leader and after.isr and before.leader not in after.isr:
+                moved.setdefault(before.leader, []).append(after)
+    for found in moved.values():
+        found.sort(key=lambda state: state.first_logged)
+    return moved
+
+
+def _noticed(run: Run, line: BrokerLine | None, alive: datetime | None, moved: Sequence[State]) -> Instant:
+    """Return when a controller first treated a broker as gone; its line ``line`` is the first about that.
+
+    Each new controller takes the replicas of all absent brokers offline again. So that line bounds the time
+    only from above if a leadership of a broker that did not stop had been moved before, after ``alive``, its
+    last sign of life.
+    """
+    if line is None:
+        return Unknown("no controller's line shows it")
+    if line.kind in OFFLINE and not run.kinds(*STOP, *HANDOVER, *ASKED):
+        last = bisect_left(moved, line.time - CLOCKS, key=lambda state: state.first_logged)
+        if last and (alive is None or moved[last - 1].first_logged > alive):
+            return Bound(None, line.time, (line.line, moved[last - 1].line))
+    return Fact(line.time, (line.line,))
+
+
 def _absence(
-    broker: int, run: Run, present: datetime | None, observed: Observed, begins: Sequence[datetime]
+    broker: int,
+    run: Run,
+    present: datetime | None,
+    observed: Observed,
+    changes: _Changes,
 ) -> Absence:
     start = run.first(What.START)
     gone_lines = [line for what, line in run.marks if what is What.GONE and line.broker != broker]
@@ -156,11 +214,9 @@ def _absence(
         cause=cause,
         reason=reason,
         has_own_log=has_own_log,
-        noticed=Unknown("no controller's line shows it")
-        if noticed is None
-        else Fact(noticed.time, (noticed.line,)),
+        noticed=_noticed(run, noticed, earliest(gone) or present, changes.moved),
         started=None if next_start is None else next_start.time,
-        returned=_returned(back, next_start, unseen, _served_again(broker, run, observed, begins)),
+        returned=_returned(back, next_start, unseen, _served_again(broker, run, observed, changes.begins)),
         stopping=None if stop is None else stop.time,
         spoke=None if fenced is None else observed.last_spoken(broker, fenced.time),
         unseen=None if unseen is None else max(unseen, run.marks[0][1].time),
