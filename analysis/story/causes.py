@@ -368,11 +368,22 @@ def why_gone(
     refused = [
         line for line in _contacts(broker, present, first, observed) if line.contact == Contact.REFUSED
     ]
-    if refused and start is not None:
+    if refused and start is not None and _has_logged_life(broker, refused[0].time, observed):
         # Nobody listened on the port any more, and a later process started: the one before ended without a
         # line.
         return Cause.DIED, None, (refused[0].line, start.line)
     return Cause.UNKNOWN, None, ()
+
+
+def _has_logged_life(broker: int, until: datetime, observed: Observed) -> bool:
+    """Return whether the log with a broker's starts and stops goes back to before a moment.
+
+    Older files may have been removed, and a shutdown with them.
+    """
+    kinds = (*STARTS, *SERVES, *STOP, *ENDS, BrokerKind.REGISTERED, BrokerKind.CONFIGURED)
+    return any(
+        line.broker == broker for kind in kinds for line in observed.about_within(broker, kind, None, until)
+    )
 
 
 def _found_by_next(run: Run) -> list[BrokerLine]:
