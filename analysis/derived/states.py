@@ -27,6 +27,8 @@ _TELLING = (
     Kind.METADATA_CACHED,
     Kind.LEADER_STARTS,
     Kind.FOLLOWER_STARTS,
+    Kind.BECOME_LEADER_SKIPPED,
+    Kind.BECOME_FOLLOWER_SKIPPED,
     CompanionKind.ISR_UPDATED,
 )
 PLACE = ("source", "block", "line")
