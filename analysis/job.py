@@ -111,7 +111,11 @@ def run(
     if is_followed and STDIN in map(str, paths):
         return _fail(2, "cannot follow the standard input: expected files or folders of this machine")
     with tempfile.TemporaryDirectory(prefix="barnabas-stdin-") as scratch:
-        local = spooled(paths, sys.stdin.buffer, Path(scratch))
+        try:
+            # Python has no ``stdin`` if the process was started with it closed.
+            local = spooled(paths, None if sys.stdin is None else sys.stdin.buffer, Path(scratch))
+        except NothingToReadError as error:
+            return _fail(2, str(error))
         return _run(local, out, spark, form, reading=reading, is_followed=is_followed, alerting=alerting)
 
 

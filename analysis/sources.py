@@ -301,19 +301,24 @@ def _look_up(path: str, closed: list[str]) -> list[Path]:
     return logs
 
 
-def spooled(paths: Sequence[str | Path], stdin: BinaryIO, folder: Path) -> list[str | Path]:
+def spooled(paths: Sequence[str | Path], stdin: BinaryIO | None, folder: Path) -> list[str | Path]:
     """Copy the standard input to a file, if a path stands for it, because tasks read files.
 
     Args:
         paths: The given paths; ``-`` stands for the standard input.
-        stdin: The standard input.
+        stdin: The standard input; None if it is closed.
         folder: The folder for the file, which is named ``stdin``.
 
     Returns:
         The paths, with the file's for each ``-``.
+
+    Raises:
+        NothingToReadError: A path stands for the standard input, which is closed.
     """
     if STDIN not in map(str, paths):
         return list(paths)
+    if stdin is None:
+        raise NothingToReadError("cannot read the standard input: it is closed; expected the lines of a log")
     copy = folder / "stdin"
     with copy.open("wb") as file:
         shutil.copyfileobj(stdin, file)

@@ -219,6 +219,19 @@ def test_the_standard_input_cannot_be_followed(tmp_path: Path, capsys: pytest.Ca
     assert "cannot follow the standard input" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("path", ["-", "gone.log"])
+def test_a_closed_standard_input_concerns_only_who_reads_it(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Python has no stdin at all then, as in a process that a service starts.
+    monkeypatch.setattr("sys.stdin", None)
+    assert job.run([path], tmp_path / "out") == 2
+    told = capsys.readouterr().err
+    named = "cannot read the standard input: it is closed; expected the lines of a log"
+    assert (named if path == "-" else "nothing to read at 'gone.log'") in told
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.spark
 def test_the_standard_input_is_read_too(
     spark: SparkSession, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

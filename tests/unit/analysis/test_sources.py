@@ -184,7 +184,12 @@ def test_the_standard_input_is_copied_because_tasks_read_files(tmp_path: Path) -
     paths = spooled(["a", STDIN], io.BytesIO(ENTRY), tmp_path)
     assert paths == ["a", tmp_path / "stdin"]
     assert (tmp_path / "stdin").read_bytes() == ENTRY
-    assert spooled(["a"], io.BytesIO(ENTRY), tmp_path / "gone") == ["a"]
+    assert spooled(["a"], None, tmp_path / "gone") == ["a"]
+
+
+def test_a_standard_input_that_is_closed_is_an_error_that_says_so(tmp_path: Path) -> None:
+    with pytest.raises(NothingToReadError, match="cannot read the standard input: it is closed"):
+        spooled([STDIN], None, tmp_path)
 
 
 def test_of_a_remote_folder_all_logs_are_chosen_whatever_their_names() -> None:
