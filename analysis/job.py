@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -49,7 +50,15 @@ from barnabas.analysis.runtime.progress import BELOW_SPARK_SUBMIT, progress, tel
 from barnabas.analysis.runtime.session import Amount, SparkStartError, spark_session
 from barnabas.analysis.runtime.threads import threads
 from barnabas.analysis.scan import AS_WRITTEN, SPLIT_BYTES_MIN, Reading
-from barnabas.analysis.sources import STDIN, NothingToReadError, Sources, find, nothing_of, spooled
+from barnabas.analysis.sources import (
+    STDIN,
+    STDIN_COPY,
+    NothingToReadError,
+    Sources,
+    find,
+    nothing_of,
+    spooled,
+)
 from barnabas.analysis.story.episodes import episodes
 
 DEFAULT_OUT = "barnabas-report"
@@ -116,6 +125,7 @@ def run(
             local = spooled(paths, None if sys.stdin is None else sys.stdin.buffer, Path(scratch))
         except NothingToReadError as error:
             return _fail(2, str(error))
+        reading = replace(reading, stdin=Path(scratch) / STDIN_COPY)
         return _run(local, out, spark, form, reading=reading, is_followed=is_followed, alerting=alerting)
 
 
@@ -281,7 +291,10 @@ def _analyze(
                     return gather(derive_here(out.folder), troubles, str(reading.zone), reading.min_insync)
             return gather(derive(spark, str(out.folder)), troubles, str(reading.zone), reading.min_insync)
 
-    return _report(sources, out, tallies, find, lambda document: out.write_report(spark, document, form))
+    def write(document: Document) -> Callable[[], None]:
+        return out.write_report(spark, document, form)
+
+    return _report(sources, out, tallies, find, write, reading=reading)
 
 
 def _analyze_here(sources: Sources, out: Output, form: Format, reading: Reading) -> int | None:
@@ -297,7 +310,10 @@ def _analyze_here(sources: Sources, out: Output, form: Format, reading: Reading)
         with in_this_process():
             return gather(derive_here(out.folder), troubles, str(reading.zone), reading.min_insync)
 
-    return _report(sources, out, tallies, find, lambda document: out.save_report(document, form))
+    def write(document: Document) -> Callable[[], None]:
+        return out.save_report(document, form)
+
+    return _report(sources, out, tallies, find, write, reading=reading)
 
 
 def _report(
@@ -306,6 +322,8 @@ def _report(
     tallies: Sequence[Mapping[str, Any]],
     find: Callable[[Sequence[str]], Document],
     write: Callable[[Document], Callable[[], None]],
+    *,
+    reading: Reading,
 ) -> int:
     """Write and print the report of the logs that were read, and return the exit code.
 
@@ -315,6 +333,7 @@ def _report(
         tallies: The rows of the table ``files``.
         find: Computes the tables and the report from sentences about what could not be read.
         write: Writes the report, and returns a function that prints it.
+        reading: The settings for reading the logs.
     """
     troubles = [*sources.closed, *_troubles(tallies)]
     for trouble in troubles:
@@ -322,7 +341,7 @@ def _report(
     understood = any(tally["understood"] for tally in tallies)
     if not understood:
         out.finish()
-        return _fail(1, f"no line was understood of {_names(sources)}: {_EXPECTED}")
+        return _fail(1, f"no line was understood of {_names(sources, reading)}: {_EXPECTED}")
     with without_collection():
         show = write(find(troubles))
     with undisturbed():
@@ -403,8 +422,8 @@ def _not_followed(sources: Sources, target: Output, out: str | Path) -> str | No
     return None
 
 
-def _names(sources: Sources) -> str:
-    files = (*sources.files, *sources.remote)
+def _names(sources: Sources, reading: Reading) -> str:
+    files = [*map(reading.called, sources.files), *sources.remote]
     rest = len(files) - _NAMED
     return f"{', '.join(files[:_NAMED])}{f' and {rest:,} more' if rest > 0 else ''}"
 

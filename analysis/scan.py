@@ -40,7 +40,7 @@ from barnabas.analysis.reading.metadata.segments import is_segment
 from barnabas.analysis.reading.splits import Split, plan
 from barnabas.analysis.reading.times import Clock
 from barnabas.analysis.runtime.memory import give_back
-from barnabas.analysis.sources import Sources, broker_of
+from barnabas.analysis.sources import STDIN_NAME, Sources, broker_of
 
 SPLIT_BYTES_MAX = 64 * 1024 * 1024
 SPLIT_BYTES_MIN = 2 * 1024 * 1024
@@ -59,12 +59,19 @@ class Reading:
         broker: The broker id of lines if neither the line nor the file's path names one.
         split_bytes: The largest size of a split.
         min_insync: min.insync.replicas of the topics; None to take it from the settings in server.log.
+        stdin: The file that holds a copy of the standard input, whose path says nothing; None for none.
     """
 
     zone: tzinfo = UTC
     broker: int | None = None
     split_bytes: int = SPLIT_BYTES_MAX
     min_insync: int | None = None
+    stdin: Path | None = None
+
+    def called(self, source: str) -> str:
+        """Return the name by which a report calls a file, from its path or its URI."""
+        is_stdin = self.stdin is not None and source in {str(self.stdin), self.stdin.as_uri()}
+        return STDIN_NAME if is_stdin else source
 
     def broker_of(self, source: str) -> int | None:
         """Return the broker id in a file's path, else ``broker``."""
@@ -230,7 +237,8 @@ def read(pieces: Pieces, reading: Reading) -> Iterator[tuple[Tally, pa.RecordBat
     split.
     """
     reader = _reader(reading)
-    for source, block, texts in pieces:
+    for file, block, texts in pieces:
+        source = reading.called(file)
         tally = Tally(source, block, reading.broker_of(source))
         try:
             for text in texts:
@@ -243,7 +251,7 @@ def read(pieces: Pieces, reading: Reading) -> Iterator[tuple[Tally, pa.RecordBat
                 yield tally, typed.rows
         except (OSError, DamagedError) as error:
             tally.error = str(error)
-            if isinstance(error, DamagedError) and tally.lines and not is_segment(Path(source)):
+            if isinstance(error, DamagedError) and tally.lines and not is_segment(Path(file)):
                 # An encoded file is one piece, so its lines are counted from its begin.
                 tally.error += f"; nothing was read after line {tally.lines:,}"
         yield tally, None

@@ -23,6 +23,12 @@ LOG_NAMES = ("sta[tg]e-change.log*", "controller.log*", "server.log*")
 STDIN = "-"
 """The path that stands for the standard input."""
 
+STDIN_COPY = "stdin"
+"""The name of the file that holds a copy of the standard input."""
+
+STDIN_NAME = "the standard input"
+"""The name by which a report calls the standard input."""
+
 # Logs of Kafka that say nothing about the cluster.
 _OTHER_NAMES = (
     "kafka-request.log*", "kafka-authorizer.log*", "log-cleaner.log*", "kafkaServer*-gc.log*", "gc.log*",
@@ -291,7 +297,7 @@ def _look_up(path: str, closed: list[str]) -> list[Path]:
         if special is not None:
             raise NothingToReadError(
                 f"cannot read {str(each)!r}: it is {special}, which cannot be read in parts; "
-                f"expected a file, or {STDIN} for the standard input"
+                f"expected a file, or {STDIN} for {STDIN_NAME}"
             )
         refused = len(closed)
         inside = logs_in(each, closed) if each.is_dir() else [each]
@@ -307,19 +313,21 @@ def spooled(paths: Sequence[str | Path], stdin: BinaryIO | None, folder: Path) -
     Args:
         paths: The given paths; ``-`` stands for the standard input.
         stdin: The standard input; None if it is closed.
-        folder: The folder for the file, which is named ``stdin``.
+        folder: The folder for the file, which is named ``STDIN_COPY``.
 
     Returns:
         The paths, with the file's for each ``-``.
 
     Raises:
-        NothingToReadError: A path stands for the standard input, which is closed.
+        NothingToReadError: A path stands for the standard input, which is closed or empty.
     """
     if STDIN not in map(str, paths):
         return list(paths)
     if stdin is None:
-        raise NothingToReadError("cannot read the standard input: it is closed; expected the lines of a log")
-    copy = folder / "stdin"
+        raise NothingToReadError(f"cannot read {STDIN_NAME}: it is closed; expected the lines of a log")
+    copy = folder / STDIN_COPY
     with copy.open("wb") as file:
         shutil.copyfileobj(stdin, file)
+        if not file.tell():
+            raise NothingToReadError(f"{STDIN_NAME} is empty: expected the lines of a log")
     return [copy if str(path) == STDIN else path for path in paths]

@@ -232,6 +232,23 @@ def test_a_closed_standard_input_concerns_only_who_reads_it(
     assert not (tmp_path / "out").exists()
 
 
+def test_no_copy_of_the_standard_input_is_named(
+    logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    # The folder of temporary files is none of the logs' folders, even if its name is a broker's.
+    aside = tmp_path / "broker-9"
+    aside.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(aside))
+    for text, code in ((b"hello\n", 1), ((logs / "broker-2" / "state-change.log").read_bytes(), 0)):
+        monkeypatch.setattr("sys.stdin", TextIOWrapper(BytesIO(text)))
+        assert job.run(["-"], tmp_path / "out", form=job.Format.JSON) == code
+    told = capsys.readouterr()
+    assert "no line was understood of the standard input: expected" in told.err
+    assert "could not read all of the standard input: 1 byte not UTF-8" in told.err
+    assert "the standard input" in told.out
+    assert "broker-9" not in told.err + told.out
+
+
 @pytest.mark.spark
 def test_the_standard_input_is_read_too(
     spark: SparkSession, logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

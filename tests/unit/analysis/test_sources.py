@@ -192,6 +192,11 @@ def test_a_standard_input_that_is_closed_is_an_error_that_says_so(tmp_path: Path
         spooled([STDIN], None, tmp_path)
 
 
+def test_a_standard_input_without_a_byte_is_an_error_that_says_so(tmp_path: Path) -> None:
+    with pytest.raises(NothingToReadError, match="the standard input is empty: expected the lines of a log"):
+        spooled([STDIN], io.BytesIO(), tmp_path)
+
+
 def test_of_a_remote_folder_all_logs_are_chosen_whatever_their_names() -> None:
     entry = b"[2026-11-21 03:12:00,000] INFO started (kafka.server.KafkaServer)\n"
     files = {
