@@ -40,7 +40,7 @@ from barnabas.analysis.questions.reading import cluster_id
 from barnabas.analysis.questions.story import observed
 from barnabas.analysis.remote import looked_up
 from barnabas.analysis.report.document import Document, gather
-from barnabas.analysis.report.files import Format, write_report
+from barnabas.analysis.report.files import Format, NotPrintedError, write_report
 from barnabas.analysis.report.words import count
 from barnabas.analysis.runtime.collection import without_collection
 from barnabas.analysis.runtime.ending import undisturbed, until_signal
@@ -116,6 +116,9 @@ def run(
     Returns:
         The exit code: 0 if any line was understood, 1 if none was, 2 if there was nothing to read or
         nowhere to write, 3 if Spark failed. The reason goes to standard error.
+
+    Raises:
+        BrokenPipeError: The reader of standard output or of standard error has closed the pipe.
     """
     if is_followed and STDIN in map(str, paths):
         return _fail(2, "cannot follow the standard input: expected files or folders of this machine")
@@ -166,23 +169,31 @@ def _run(
                 if is_followed and isinstance(target, LocalOutput):
                     return _follow(active, paths, target, form, reading=reading, alerting=alerting)
                 return _analyze(active, sources, target, form, reading, early=early)
-    except (SparkStartError, NothingToReadError) as error:
+    except (SparkStartError, NothingToReadError, NotPrintedError) as error:
         return _fail(3 if isinstance(error, SparkStartError) else 2, str(error))
+    except BrokenPipeError:
+        # No file of the output is a pipe.
+        raise
     except OSError as error:
         return _fail(2, f"cannot write to {str(error.filename or out)!r}: {error.strerror}")
-    except PySparkException as error:
-        return _fail(3, f"Spark failed: {error.getMessage() or error}")
-    except Py4JJavaError as error:
-        # Errors that Spark does not wrap: a file system that does not answer, or whose client is not
-        # installed.
-        return _fail(3, f"Spark failed: {str(error.java_exception).splitlines()[0]}")
+    except (PySparkException, Py4JJavaError) as error:
+        return _fail(3, f"Spark failed: {_failure(error)}")
     finally:
         outlive()
         target.discard()
 
 
+def _failure(error: PySparkException | Py4JJavaError) -> str:
+    """Return the message of an error of Spark."""
+    if isinstance(error, PySparkException):
+        return error.getMessage() or str(error)
+    # Errors that Spark does not wrap: a file system that does not answer, or whose client is not installed.
+    return str(error.java_exception).splitlines()[0]
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Call ``run`` with the arguments of the command line."""
+    _replace_closed_streams()
     parser = argparse.ArgumentParser(
         prog="barnabas analyze",
         description="Report what happened in a cluster, from its state-change.log files.",
@@ -234,6 +245,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     # An interrupt is how following ends.
     return 0 if given.follow and code == 128 + signal.SIGINT else code
+
+
+def _replace_closed_streams() -> None:
+    """Discard what is written to standard output and standard error if the process has none.
+
+    Otherwise the first files that are opened would get the numbers of these streams, and with them what Java
+    writes there.
+    """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  (until the end)
 
 
 def _form(name: str) -> Format:

@@ -43,6 +43,10 @@ class Format(StrEnum):
     MARKDOWN = "markdown"
 
 
+class NotPrintedError(Exception):
+    """An error for a standard output that takes no more, while the report's files are complete."""
+
+
 def write_report(document: Document, folder: Path, form: Format = Format.HTML) -> None:
     """Write the report's files into ``folder``, and print one of the forms."""
     save_report(document, folder)
@@ -69,17 +73,28 @@ def print_report(document: Document, form: Format, place: str) -> None:
         form: The form to print. ``HTML`` prints the summary and the file's path, the others the report
             itself.
         place: The folder of the report's files, as it is called for the reader.
+
+    Raises:
+        BrokenPipeError: Standard output is a pipe that its reader has closed.
+        NotPrintedError: Standard output takes no more for another reason.
     """
     page, _, words = REPORTS
-    match form:
-        case Format.HTML:
-            _print([*summary(document), f"Open {place}/{page} in a browser."])
-        case Format.TEXT:
-            _print(_cut(text(document), f"{place}/{words}"))
-        case Format.JSON:
-            write_json(sys.stdout, document)
-        case Format.MARKDOWN:
-            _print(markdown(document).splitlines(), is_folded=False)
+    try:
+        match form:
+            case Format.HTML:
+                _print([*summary(document), f"Open {place}/{page} in a browser."])
+            case Format.TEXT:
+                _print(_cut(text(document), f"{place}/{words}"))
+            case Format.JSON:
+                write_json(sys.stdout, document)
+            case Format.MARKDOWN:
+                _print(markdown(document).splitlines(), is_folded=False)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        reason = f"cannot print the report: {error.strerror}; all of it is in {place!r}"
+        raise NotPrintedError(reason) from error
 
 
 def _write_page(document: Document, target: Path) -> None:
@@ -108,7 +123,6 @@ def _print(lines: Iterable[str], *, is_folded: bool = True) -> None:
     # Characters that the terminal's encoding lacks are replaced.
     letters = sys.stdout.encoding or "utf-8"
     sys.stdout.writelines(f"{line}\n".encode(letters, "replace").decode(letters) for line in lines)
-    sys.stdout.flush()
 
 
 def folded(line: str, width: int) -> list[str]:

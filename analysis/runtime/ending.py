@@ -1,4 +1,4 @@
-"""The end of a run by SIGTERM or Ctrl-C: without tracebacks or partial results, with a shell's exit code."""
+"""The end of a run by SIGTERM, Ctrl-C or a closed pipe: without tracebacks, with a shell's exit code."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import TextIO
 
 from barnabas.analysis.runtime.gateway import abandon, is_abandoned
 
@@ -28,6 +29,8 @@ class _Deferral:
 
 def until_signal(work: Callable[[], int]) -> int:
     """Call ``work`` and return its result, or 128 + the number of the signal that ended it.
+
+    A pipe that its reader closed, as ``| head`` does, ends it as SIGPIPE would, which Python ignores.
 
     SIGTERM and SIGINT discard what is written to standard error from then on, kill Java, so that no thread
     waits for its answers, and raise ``Ended`` in the main thread. Only the main thread can do this; in
@@ -65,6 +68,10 @@ def until_signal(work: Callable[[], int]) -> int:
     except KeyboardInterrupt:
         # From a handler of SIGINT that a library has set.
         received.append(signal.SIGINT)
+    except BrokenPipeError:
+        # At its end Python would write the buffered output and fail again.
+        _discard(sys.stdout)
+        received.append(signal.SIGPIPE)
     except BaseException:
         if not received:
             raise
@@ -116,9 +123,15 @@ def _silence() -> None:
     end of the stream and is quiet.
     """
     with suppress(OSError, ValueError, AttributeError):
-        number = sys.stderr.fileno()
         if sys.stderr.isatty():
-            os.write(number, b"\r\033[K")
+            os.write(sys.stderr.fileno(), b"\r\033[K")
+    _discard(sys.stderr)
+
+
+def _discard(stream: TextIO) -> None:
+    """Discard what this process writes to a stream from now on, if it has a file."""
+    with suppress(OSError, ValueError, AttributeError):
+        number = stream.fileno()
         null = os.open(os.devnull, os.O_WRONLY)
         os.dup2(null, number)
         os.close(null)

@@ -288,6 +288,36 @@ def test_a_form_that_does_not_exist_is_refused(capsys: pytest.CaptureFixture[str
     assert "no format 'xml': expected html, json, markdown or text" in told
 
 
+@pytest.mark.parametrize(
+    ("redirected", "code", "told"),
+    [
+        ("--format json | head -c 0; exit ${PIPESTATUS[0]}", 141, []),
+        (
+            "--format json > /dev/full",
+            2,
+            ["barnabas analyze: cannot print the report: No space left on device; all of it is in 'OUT'"],
+        ),
+        (">&- 2>&-", 0, []),
+    ],
+)
+def test_a_standard_output_that_takes_nothing_leaves_the_report(
+    logs: Path, tmp_path: Path, redirected: str, code: int, told: list[str]
+) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f'"$0" -m barnabas.analysis.job "$1" --out out {redirected}', sys.executable, logs],
+        cwd=tmp_path, env=os.environ | {"PYTHONPATH": str(Path(job.__file__).resolve().parents[1])},
+        check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    said = [
+        line.replace(str(tmp_path / "out"), "OUT")
+        for line in done.stderr.splitlines()
+        if line.startswith("barnabas analyze: cannot")
+    ]
+    assert (done.returncode, said) == (code, told)
+    assert "Error" not in done.stderr
+    assert json.loads((tmp_path / "out" / "report.json").read_text())["lines"] == 10
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize("to_all", [False, True])
 def test_sigterm_ends_a_run_quietly_and_leaves_the_former_output(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 from dataclasses import replace
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from barnabas.analysis.report.document import Document
-from barnabas.analysis.report.files import Format, folded, write_report
+from barnabas.analysis.report.files import Format, NotPrintedError, folded, write_report
 
 
 def test_all_forms_are_written_and_one_is_printed(
@@ -44,6 +45,23 @@ def test_letters_that_a_terminal_does_not_know_end_no_report(
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(screen, "ascii"))
     write_report(replace(document, troubles=["zażółć.log: no access"]), tmp_path, Format.TEXT)
     assert b"Could not read all of za????.log: no access." in screen.getvalue()
+
+
+@pytest.mark.parametrize("form", Format)
+def test_a_full_standard_output_is_no_failure_to_write_the_report(
+    document: Document, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: Format
+) -> None:
+    class Full(io.StringIO):
+        def flush(self) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("sys.stdout", Full())
+    with pytest.raises(NotPrintedError) as raised:
+        write_report(document, tmp_path, form)
+    assert str(raised.value) == (
+        f"cannot print the report: No space left on device; all of it is in {str(tmp_path)!r}"
+    )
+    assert (tmp_path / "report.json").stat().st_size
 
 
 def test_lines_are_folded_between_words_below_the_text_of_their_column() -> None:
