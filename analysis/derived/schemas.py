@@ -19,10 +19,10 @@ DERIVED_ARROW: dict[str, pa.Schema] = {
     ]),
     "states": pa.schema([
         ("topic", _TEXT), ("partition", _INT), ("life", _INT), ("leader_epoch", _INT), ("version", _INT),
-        ("leader", _INT), ("isr", _INTS), ("replicas", _INTS), ("controller_epoch", _INT),
-        ("controller", _INT), ("decided", _TIME), ("first_logged", _TIME), ("led_at", _TIME), ("from", _TEXT),
-        ("removed", _INT), ("election", _TEXT), ("changed", _TIME), ("raw", _TEXT), ("source", _TEXT),
-        ("block", _LONG), ("line", _LONG), ("broker", _INT),
+        ("leader", _INT), ("isr", _INTS), ("replicas", _INTS), ("adding", _INTS), ("removing", _INTS),
+        ("controller_epoch", _INT), ("controller", _INT), ("decided", _TIME), ("first_logged", _TIME),
+        ("led_at", _TIME), ("from", _TEXT), ("removed", _INT), ("election", _TEXT), ("changed", _TIME),
+        ("raw", _TEXT), ("source", _TEXT), ("block", _LONG), ("line", _LONG), ("broker", _INT),
     ]),
     "broker_events": pa.schema([
         ("time", _TIME), ("kind", _TEXT), ("role", _TEXT), ("broker", _INT), ("subject", _INT),

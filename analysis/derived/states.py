@@ -34,6 +34,9 @@ _TELLING = (
 PLACE = ("source", "block", "line")
 """The columns that say where a line is."""
 
+_SETS = ("replicas", "adding", "removing")
+"""The columns of a partition's assignment."""
+
 
 _KEY = (*LIFE, "leader_epoch", "version", "leader", "members", "moment")
 
@@ -43,8 +46,9 @@ def states(events: DataFrame, lives: DataFrame) -> DataFrame:
 
     Columns: ``topic``, ``partition``, ``life``, ``leader_epoch`` (null for releases up to 1.0 of which only
     decisions are logged), ``version`` (zkVersion; null if no line gives it), ``leader`` (-1 for none),
-    ``isr`` (null if no line gives it), ``replicas`` (assigned), ``controller_epoch`` and ``controller`` (of
-    the controller that wrote it), ``decided`` (when that controller logged it), ``first_logged`` (the first
+    ``isr`` (null if no line gives it), ``replicas`` (assigned), ``adding`` and ``removing`` (what a
+    reassignment adds and removes; null if no line says so), ``controller_epoch`` and ``controller`` (of the
+    controller that wrote it), ``decided`` (when that controller logged it), ``first_logged`` (the first
     line about it in any log), ``led_at`` (when the leader logged that it leads), ``from`` (the partition's
     state before), ``removed`` (the replica that a controller removed from the ISR), ``election`` (how its
     leader was elected, as a value of ``Election``; null if no line says so), ``changed`` (when the ISR was
@@ -62,9 +66,9 @@ def states(events: DataFrame, lives: DataFrame) -> DataFrame:
         # Only now the text of the best line: with it, the rows above would fill the memory.
         .join(events.select(*PLACE, "isr", "raw", "broker"), list(PLACE))
         .select(
-            *LIFE, "leader_epoch", "version", "leader", "isr", "replicas", "controller_epoch", "controller",
-            "decided", "first_logged", "led_at", "from", "removed", "election",
-            "changed", "raw", *PLACE, "broker",
+            *LIFE, "leader_epoch", "version", "leader", "isr", "replicas", "adding", "removing",
+            "controller_epoch", "controller", "decided", "first_logged", "led_at", "from", "removed",
+            "election", "changed", "raw", *PLACE, "broker",
         )
     )  # fmt: skip
 
@@ -100,7 +104,7 @@ def _deduplicated(lines: DataFrame) -> DataFrame:
         sf.min(sf.when(decision, sf.col("controller_epoch"))).alias("decider_epoch"),
         sf.min("state_controller_epoch").alias("state_epoch"),
         sf.min_by("controller", sf.when(decision, sf.col("time"))).alias("controller"),
-        sf.max("replicas").alias("replicas"),
+        *(sf.max(name).alias(name) for name in _SETS),
         sf.min_by("from", sf.when(is_kind(Kind.PARTITION_ONLINE), sf.col("time"))).alias("from"),
         sf.min_by("replica", sf.when(is_kind(Kind.ISR_REMOVAL), sf.col("time"))).alias("removed"),
         sf.max("election").alias("election"),
@@ -171,7 +175,7 @@ def _merged(lines: DataFrame) -> DataFrame:
         sf.min("led_at").alias("led_at"),
         sf.coalesce(sf.min("decider_epoch"), sf.min("state_epoch")).alias("controller_epoch"),
         sf.min("controller").alias("controller"),
-        sf.max("replicas").alias("replicas"),
+        *(sf.max(name).alias(name) for name in _SETS),
         sf.min("from").alias("from"),
         sf.min("removed").alias("removed"),
         sf.max("election").alias("election"),

@@ -221,8 +221,9 @@ def _epochless(events: DataFrame, lives: DataFrame) -> DataFrame:
             }
         )
         .select(
-            *LIFE, "leader_epoch", "version", "leader", "isr", "replicas", "controller_epoch", "decided",
-            "first_logged", "led_at", "from", "removed", "election", "changed", *_SAID,
+            *LIFE, "leader_epoch", "version", "leader", "isr", "replicas", "adding", "removing",
+            "controller_epoch", "decided", "first_logged", "led_at", "from", "removed", "election", "changed",
+            *_SAID,
         )
         .orderBy("first_logged", "source", "block", "line")
     )  # fmt: skip

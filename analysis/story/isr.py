@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from barnabas.analysis.story.assignments import replica_counts
 from barnabas.analysis.story.certainty import Bound, Duration, Fact, Line, Unknown
 from barnabas.analysis.story.observed import CLOCKS, State
 
@@ -23,6 +24,7 @@ class IsrStep(NamedTuple):
             between this one and the next, and a line shows when that was decided.
         line: The line that shows it.
         is_begun: Whether it did not hold before ``since``: a line shows the change to it.
+        assigned: The least number of replicas that the partition is proven to have then.
     """
 
     since: datetime
@@ -31,6 +33,7 @@ class IsrStep(NamedTuple):
     is_certain: bool
     line: Line
     is_begun: bool = True
+    assigned: int = 0
 
     @property
     def held(self) -> Duration:
@@ -65,23 +68,25 @@ def _is_dated(state: State, before: State | None) -> bool:
 def isr_steps(states: Sequence[State]) -> list[IsrStep]:
     """Return the ISRs by version; lines without a version count only where no line of the epoch has one."""
     versioned = {each.leader_epoch for each in states if each.version is not None and each.isr is not None}
-    known = sorted(
-        (
-            each
-            for each in states
-            if each.isr is not None and (each.version is not None or each.leader_epoch not in versioned)
-        ),
+    ordered = sorted(
+        (each for each in states if each.isr is not None),
         key=lambda each: (each.leader_epoch or 0, each.version or 0, each.first_logged),
+    )
+    known = (
+        (each, assigned)
+        for each, assigned in zip(ordered, replica_counts(ordered), strict=True)
+        if each.version is not None or each.leader_epoch not in versioned
     )
     steps: list[IsrStep] = []
     before: State | None = None
     is_sure = True
-    for each in known:
+    for each, assigned in known:
         since, last = _since(each), None if before is None else before.version
         is_next = last is not None and each.version is not None and each.version - last <= 1
         is_dated = _is_dated(each, before)
         before = each
-        if steps and steps[-1].size == len(each.isr or ()):
+        is_same = bool(steps) and steps[-1].size == len(each.isr or ())
+        if is_same and steps[-1].assigned == assigned:
             is_sure = is_sure and is_next
             continue
         if steps:
@@ -89,9 +94,11 @@ def isr_steps(states: Sequence[State]) -> list[IsrStep]:
             steps[-1] = steps[-1]._replace(until=max(since, steps[-1].since), is_certain=is_certain)
         # A leader changes the ISR's size; before a partition was new it had none.
         is_first = each.changed == since or each.version == 0 or each.was in _NEW
-        is_begun = is_dated and (is_next or is_first)
+        # Of an ISR of the same size only the line that shows its lack of a replica is dated.
+        is_begun = is_dated and (is_next or is_first) and not is_same
+        size = len(each.isr or ())
         steps.append(
-            IsrStep(since, None, len(each.isr or ()), is_certain=False, line=each.line, is_begun=is_begun)
+            IsrStep(since, None, size, is_certain=False, line=each.line, is_begun=is_begun, assigned=assigned)
         )
         is_sure = True
     return steps

@@ -52,6 +52,8 @@ class State(NamedTuple):
         removed: The replica whose removal from the ISR led to the state; None if no line says so.
         election: How its leader was elected, a value of ``Election``; None if no line says so.
         changed: When the ISR was changed to this one, by the line of its leader or of a metadata log.
+        adding: The replicas that a reassignment adds; None if no line says which.
+        removing: Those that it removes; None if no line says which.
     """
 
     topic: str
@@ -71,6 +73,8 @@ class State(NamedTuple):
     line: Line
     election: str | None = None
     changed: datetime | None = None
+    adding: tuple[int, ...] | None = None
+    removing: tuple[int, ...] | None = None
 
 
 class Mark(NamedTuple):
@@ -304,13 +308,15 @@ def broker_line(row: Row) -> BrokerLine:
 
 def state(row: Row) -> State:
     """Convert a row of ``states``."""
-    isr, replicas = row["isr"], row["replicas"]
+    isr, replicas, adding, removing = row["isr"], row["replicas"], row["adding"], row["removing"]
     return State(
         _once(row["topic"]), row["partition"], row["life"], row["leader_epoch"], row["version"],
         row["leader"], None if isr is None else _once(tuple(isr)),
         None if replicas is None else _once(tuple(replicas)), row["controller_epoch"], row["decided"],
         row["first_logged"], row["led_at"], _once(row["from"]),
         row["removed"], line_of(row), row["election"], row["changed"],
+        None if adding is None else _once(tuple(adding)),
+        None if removing is None else _once(tuple(removing)),
     )  # fmt: skip
 
 

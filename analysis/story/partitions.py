@@ -104,7 +104,6 @@ class History:
         outages: Its times without a leader.
         gaps: Its unseen changes.
         isr: Its ISRs, step by step.
-        assigned: The number of its replicas; None if neither an assignment nor an ISR is known.
     """
 
     life: Life
@@ -112,7 +111,6 @@ class History:
     outages: Sequence[Outage]
     gaps: Sequence[Gap]
     isr: Sequence[IsrStep]
-    assigned: int | None
 
 
 def histories(observed: Observed) -> list[History]:
@@ -176,11 +174,7 @@ def _history(
     over = max((each.shown for each in returned if each.shown is not None), default=None)
     outages.extend(returned)
     outages.extend(_lasting(life, found, [mark for mark in marks if over is None or mark.time > over]))
-    sizes = [len(each) for state in states for each in (state.replicas, state.isr) if each]
-    replicas = [len(state.replicas) for state in states if state.replicas]
-    return History(
-        life, found, outages, gaps, isr_steps(states), max(replicas) if replicas else max(sizes, default=None)
-    )
+    return History(life, found, outages, gaps, isr_steps(states))
 
 
 def _without_refused(found: Sequence[Leadership], refusals: Sequence[Refusal]) -> list[Leadership]:
@@ -410,7 +404,11 @@ def _until_deletion(story: History, deleted: datetime | None) -> History:
     if deleted is None:
         return story
     left = [each for each in story.outages if not _is_of_deletion(each, deleted)]
-    return replace(story, outages=[_until_deleted(each, deleted) for each in left])
+    # The controller removes the replicas from the ISR before it deletes them.
+    isr = [step for step in story.isr if step.since < deleted - CLOCKS]
+    if len(isr) < len(story.isr) and isr:
+        isr[-1] = isr[-1]._replace(until=None, is_certain=False)
+    return replace(story, outages=[_until_deleted(each, deleted) for each in left], isr=isr)
 
 
 def _until_deleted(outage: Outage, deleted: datetime) -> Outage:

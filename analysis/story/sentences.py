@@ -403,7 +403,7 @@ def _failed(cost: Cost) -> str:
 
 def _short(shortage: Shortage) -> str:
     steps = ", then ".join(
-        f"{step.size} of {shortage.assigned}{' replicas in sync' if index == 0 else ''} {_held(step)}"
+        f"{step.size} of {step.assigned}{' replicas in sync' if index == 0 else ''} {_held(step)}"
         for index, step in enumerate(shortage.steps[:_STEPS])
     )
     more = "" if len(shortage.steps) <= _STEPS else f", and {len(shortage.steps) - _STEPS} more changes"

@@ -25,7 +25,6 @@ class Shortage:
         partitions: The number of partitions.
         worst: The one with the fewest replicas in sync for the longest time.
         steps: That partition's ISRs, as far as they were short.
-        assigned: The number of its replicas.
         minimum: min.insync.replicas of that partition's topic; None if it is not known.
         is_default: Whether that is the brokers' setting, which the topic may override unseen.
         refusal: The first line of a broker that refused a write to that partition meanwhile; None if none is
@@ -37,7 +36,6 @@ class Shortage:
     partitions: int
     worst: str
     steps: tuple[IsrStep, ...]
-    assigned: int
     minimum: int | None
     is_default: bool = False
     refusal: BrokerLine | None = None
@@ -111,12 +109,10 @@ def _only(values: Collection[str]) -> int | None:
 
 def short_periods(story: History) -> list[Period]:
     """Return the periods in which a partition was under-replicated."""
-    if story.assigned is None:
-        return []
     periods: list[Period] = []
     is_short = False
     for step in story.isr:
-        if step.size >= story.assigned:
+        if step.size >= step.assigned:
             is_short = False
         elif is_short:
             periods[-1][1].append(step)
@@ -137,7 +133,6 @@ def shortage_of(periods: Sequence[Period], minimums: Minimums) -> Shortage:
         len(names),
         f"{topic}-{partition}",
         tuple(steps),
-        story.assigned or 0,
         minimums.of(topic),
         is_default=topic not in minimums.topics,
         refusal=_refusal(steps, minimums.refusals.get((topic, partition), ())),

@@ -49,11 +49,13 @@ class _Partition:
     isr: tuple[int, ...]
     replicas: tuple[int, ...]
     eligible: tuple[int, ...]
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
 
     def columns(self) -> Row:
         return {
             "leader": self.leader, "leader_epoch": self.leader_epoch, "version": self.version,
-            "isr": self.isr, "replicas": self.replicas,
+            "isr": self.isr, "replicas": self.replicas, "adding": self.adding, "removing": self.removing,
         }  # fmt: skip
 
 
@@ -154,6 +156,7 @@ class History:
         state = _Partition(
             fields["leader"], fields["leaderEpoch"], fields["partitionEpoch"], tuple(fields["isr"] or ()),
             tuple(fields["replicas"] or ()), tuple(fields.get("eligibleLeaderReplicas") or ()),
+            tuple(fields.get("addingReplicas") or ()), tuple(fields.get("removingReplicas") or ()),
         )  # fmt: skip
         self._partitions[place] = state
         where = self._where(*place)
@@ -174,6 +177,7 @@ class History:
             return
         isr, replicas = fields.get("isr"), fields.get("replicas")
         eligible = fields.get("eligibleLeaderReplicas")
+        adding, removing = fields.get("addingReplicas"), fields.get("removingReplicas")
         state = replace(
             before,
             leader=fields.get("leader", before.leader),
@@ -182,6 +186,8 @@ class History:
             isr=before.isr if isr is None else tuple(isr),
             replicas=before.replicas if replicas is None else tuple(replicas),
             eligible=before.eligible if eligible is None else tuple(eligible),
+            adding=before.adding if adding is None else tuple(adding),
+            removing=before.removing if removing is None else tuple(removing),
         )
         self._partitions[place] = state
         if "leader" in fields:

@@ -61,7 +61,7 @@ COST = Cost(("a-0",), Bound(seconds(3.9), seconds(4.6)), Ending.MOVED, (2,), 0, 
 STEP = IsrStep(at(14), at(23), 2, is_certain=True, line=LINE)
 FIRST = Incident(
     IncidentKind.DEPARTURE, at(10), at(21.9), (DIED,), (COST,),
-    Shortage(1, "a-0", (STEP,), 3, 2), (ControllerChange(Controller(2, 5, at(13.95)), 1),),
+    Shortage(1, "a-0", (STEP,), 2), (ControllerChange(Controller(2, 5, at(13.95)), 1),),
 )  # fmt: skip
 SECOND = Incident(IncidentKind.DEPARTURE, at(60.9), None, (STOPPED,))
 UNCLEAN = UncleanElection(("a", 0, 0), 2, 1, (1,), Fact(at(14)), (LINE,))
@@ -134,19 +134,19 @@ def test_a_false_claim_about_a_cost_is_found(planted: dict[str, object], words: 
         ({"kind": IncidentKind.WHOLE_CLUSTER}, "whole cluster"),
         ({"kind": IncidentKind.NO_LEADER}, "no cause is named why a-0"),
         ({"kind": IncidentKind.CONTROLLER}, "no cause is named why broker 1 ceased"),
-        ({"shortage": Shortage(1, "a-0", (STEP,), 3, 1)}, "min.insync.replicas=1"),
-        ({"shortage": Shortage(1, "a-0", (STEP._replace(size=1),), 3, 2)}, "had 1 in sync"),
-        ({"shortage": Shortage(1, "a-0", (STEP._replace(since=at(11)),), 3, 2)}, "had 2 in sync from"),
-        ({"shortage": Shortage(1, "a-0", (STEP._replace(until=at(30)),), 3, 2)}, "had 2 in sync until"),
+        ({"shortage": Shortage(1, "a-0", (STEP,), 1)}, "min.insync.replicas=1"),
+        ({"shortage": Shortage(1, "a-0", (STEP._replace(size=1),), 2)}, "had 1 in sync"),
+        ({"shortage": Shortage(1, "a-0", (STEP._replace(since=at(11)),), 2)}, "had 2 in sync from"),
+        ({"shortage": Shortage(1, "a-0", (STEP._replace(until=at(30)),), 2)}, "had 2 in sync until"),
         (
-            {"shortage": Shortage(1, "a-0", (STEP._replace(since=at(11), is_begun=False),), 3, 2)},
+            {"shortage": Shortage(1, "a-0", (STEP._replace(since=at(11), is_begun=False),), 2)},
             "had 2 in sync from",
         ),
         (
-            {"shortage": Shortage(1, "a-0", (STEP._replace(since=at(40), is_begun=False),), 3, 2)},
+            {"shortage": Shortage(1, "a-0", (STEP._replace(since=at(40), is_begun=False),), 2)},
             "had 2 in sync from",
         ),
-        ({"shortage": Shortage(1, "b-0", (STEP,), 3, 2)}, "no such partition"),
+        ({"shortage": Shortage(1, "b-0", (STEP,), 2)}, "no such partition"),
         ({"absences": ()}, "missed: kill of broker 1"),
         ({"costs": ()}, "missed: a-0"),
         ({"absences": (STOPPED, DIED)}, "which went earlier"),
@@ -259,7 +259,7 @@ def test_a_leader_that_was_elected_need_not_have_led() -> None:
 
 def test_an_isr_is_dated_by_a_leader_that_was_paused_when_it_goes_on() -> None:
     pause = Departure(2, Action.PAUSE, span(13.9, 13.91), span(22, 22.1), was_controller=False)
-    late = replace(FIRST, shortage=Shortage(1, "a-0", (STEP._replace(since=at(21)),), 3, 2))
+    late = replace(FIRST, shortage=Shortage(1, "a-0", (STEP._replace(since=at(21)),), 2))
     truth = replace(TRUTH, departures=(*TRUTH.departures, pause))
     wrong = falsehoods(truth, (late, SECOND))
     assert not any("in sync" in each for each in wrong)
@@ -443,9 +443,7 @@ def test_a_leader_may_follow_itself_if_it_is_not_said_who_led_before() -> None:
 
 def test_an_isr_that_no_line_shows_to_have_begun_may_have_held_before() -> None:
     step = STEP._replace(since=at(22), until=at(23))
-    short = replace(FIRST, shortage=Shortage(1, "a-0", (step._replace(is_begun=False),), 3, 2))
+    short = replace(FIRST, shortage=Shortage(1, "a-0", (step._replace(is_begun=False),), 2))
     assert falsehoods(TRUTH, (short, SECOND)) == []
-    whole = replace(
-        FIRST, shortage=Shortage(1, "a-0", (step._replace(size=3, since=at(90), until=None),), 3, 2)
-    )
+    whole = replace(FIRST, shortage=Shortage(1, "a-0", (step._replace(size=3, since=at(90), until=None),), 2))
     assert falsehoods(TRUTH, (whole, SECOND)) != []

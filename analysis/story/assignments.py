@@ -1,0 +1,134 @@
+"""The number of replicas that a partition is proven to have in each state, which a reassignment changes.
+
+A reassignment makes the ISR grow by replicas that it adds, and shrink by those that it removes. Neither
+proves that a replica was out of sync, so only these count as replicas at a time:
+
+- those that a line names, without those that a reassignment adds;
+- those of the ISRs up to then, unless others took their places;
+- those of a later ISR, if nothing can have been assigned in between: the controller of ZooKeeper mode raises
+  the leader epoch first (``KafkaController.updateLeaderEpochAndSendRequest``), that of KRaft the version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from barnabas.analysis.story.observed import State
+
+
+@dataclass(slots=True)
+class _Replicas:
+    """The replicas of a partition, as far as they are known up to a state.
+
+    Attributes:
+        settled: The replicas, without those that a reassignment may be adding.
+        joined: Those in the ISR that a reassignment may be adding.
+        adding: Those that a line says to be added.
+        removing: Those that a line says to be removed.
+    """
+
+    settled: set[int] = field(default_factory=set)
+    joined: set[int] = field(default_factory=set)
+    adding: set[int] = field(default_factory=set)
+    removing: set[int] = field(default_factory=set)
+
+    def learn(self, state: State, adding: tuple[int, ...] | None) -> None:
+        """Take over what a state shows.
+
+        Args:
+            state: The state.
+            adding: What a reassignment adds in that state; None if that is not known.
+        """
+        isr = set(state.isr or ())
+        self.adding |= set(adding or ())
+        self.removing |= set(state.removing or ())
+        named = set(state.replicas or ()) - set(adding or ())
+        if named and (adding is not None or not self.settled or not self.settled < named):
+            self.settled, self.joined = named, set()
+        elif not self.settled:
+            self.settled = isr - set(adding or ()) or isr
+        else:
+            self.joined |= isr - set(adding or ()) - self.settled
+            self._settle(isr, is_over=adding == ())
+        if adding == () and not state.removing:
+            self.settled -= self.removing - isr
+            self.adding, self.removing = set(), set()
+
+    def _settle(self, isr: set[int], *, is_over: bool) -> None:
+        """Decide whether the replicas that joined the ISR took the places of others, or are further ones."""
+        if not self.joined:
+            return
+        if self.joined - isr - self.adding:
+            # A reassignment that goes on keeps what it added: a replica that leaves again was assigned.
+            self.settled |= self.joined
+            self.joined = set()
+        elif len(isr) >= len(self.settled) and (is_over or self.settled - isr):
+            self.settled, self.joined = set(isr), set()
+
+    def count(self, isr: set[int]) -> int:
+        """Return the least number of replicas when the ISR is the given one."""
+        return len(self.settled - (self.removing - isr))
+
+
+def replica_counts(states: Sequence[State]) -> list[int]:
+    """Return for each state the least number of replicas, without those that a reassignment adds.
+
+    Args:
+        states: The states of a partition's incarnation with a known ISR, in their order.
+    """
+    adding = _adding(states)
+    later = _assigned_later(states, adding)
+    known = _Replicas()
+    counts = []
+    for index, (state, added) in enumerate(zip(states, adding, strict=True)):
+        known.learn(state, added)
+        if not index and state.removed is not None and _returns(state.removed, states):
+            known.settled.add(state.removed)
+        known.settled |= later[index]
+        counts.append(known.count(set(state.isr or ())))
+    return counts
+
+
+def _returns(replica: int, states: Sequence[State]) -> bool:
+    return any(replica in (state.isr or ()) for state in states)
+
+
+def _is_next(before: State, after: State) -> bool:
+    return before.version is not None and after.version is not None and after.version - before.version <= 1
+
+
+def _is_same_assignment(before: State, after: State) -> bool:
+    """Return whether nothing can have been assigned between two states without a line in between."""
+    if before.leader_epoch is None or before.leader_epoch != after.leader_epoch:
+        return False
+    # A controller's decision, or a leader's line without a version, is of ZooKeeper mode.
+    return before.decided is not None or before.version is None or _is_next(before, after)
+
+
+def _adding(states: Sequence[State]) -> list[tuple[int, ...] | None]:
+    """Return for each state what a reassignment adds in it; None if that is not known."""
+    found: list[tuple[int, ...] | None] = []
+    source: State | None = None
+    for state in states:
+        if state.adding is not None:
+            source = state
+            found.append(state.adding)
+        elif source is not None and _is_same_assignment(source, state):
+            found.append(found[-1])
+            source = source if source.decided is not None or source.version is None else state
+        else:
+            source = None
+            found.append(None)
+    return found
+
+
+def _assigned_later(states: Sequence[State], adding: Sequence[tuple[int, ...] | None]) -> list[set[int]]:
+    """Return for each state the replicas of later ISRs that were replicas already."""
+    found: list[set[int]] = [set()]
+    for index, (before, after) in reversed(list(enumerate(pairwise(states)))):
+        is_settled = adding[index] == () and adding[index + 1] == ()
+        is_known = is_settled and (_is_same_assignment(before, after) or _is_next(before, after))
+        found.append({*(after.isr or ()), *found[-1]} if is_known else set())
+    return found[::-1]
