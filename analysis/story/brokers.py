@@ -19,12 +19,23 @@ from barnabas.analysis.story.causes import (
     PREVIOUS,
     STARTUP,
     Cause,
+    cut_short,
     last_of_process,
     lives_on,
     when_gone,
     why_gone,
 )
-from barnabas.analysis.story.certainty import Bound, Fact, Instant, Lines, Unknown, earliest, latest, moment
+from barnabas.analysis.story.certainty import (
+    Bound,
+    Fact,
+    Instant,
+    Line,
+    Lines,
+    Unknown,
+    earliest,
+    latest,
+    moment,
+)  # fmt: skip
 from barnabas.analysis.story.clusters import beginnings
 from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, BrokerLine, Observed, State
 from barnabas.analysis.story.runs import (
@@ -64,6 +75,8 @@ class Absence:
         unseen: From when on records are missing that may show its return or a later absence; None if none
             are.
         lines: The lines that prove the absence and its cause.
+        cut_short: The line which proves that the process ended before its shutdown was complete; None if none
+            does.
     """
 
     broker: int
@@ -79,6 +92,7 @@ class Absence:
     spoke: datetime | None = None
     unseen: datetime | None = None
     lines: Lines = ()
+    cut_short: Line | None = None
 
 
 _OWN_LOG = (*STOP, *HANDOVER, *STARTS, *SERVES, *ENDS, BrokerKind.CONFIGURED)
@@ -202,6 +216,8 @@ def _absence(
     gone, proof = when_gone(broker, run, first, observed, present=present, is_alive=alive)
     cause, reason, causal = why_gone(broker, run, start, first, observed, present=present, is_alive=alive)
     stop = next(iter(run.kinds(*STOP)), None)
+    is_cut = cut_short(run)
+    cut = () if is_cut is None else (is_cut,)
     expired = next(iter(run.kinds(BrokerKind.SESSION_EXPIRED)), None)
     fenced = next(iter(run.kinds(BrokerKind.BROKER_FENCED)), None)
     back = _back(run, start or expired or noticed or run.marks[0][1])
@@ -220,7 +236,8 @@ def _absence(
         stopping=None if stop is None else stop.time,
         spoke=None if fenced is None else observed.last_spoken(broker, fenced.time),
         unseen=None if unseen is None else max(unseen, run.marks[0][1].time),
-        lines=tuple(dict.fromkeys((*causal, *proof, *(() if noticed is None else (noticed.line,))))),
+        lines=tuple(dict.fromkeys((*causal, *cut, *proof, *(() if noticed is None else (noticed.line,))))),
+        cut_short=is_cut,
     )
 
 

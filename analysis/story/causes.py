@@ -386,6 +386,18 @@ def _has_logged_life(broker: int, until: datetime, observed: Observed) -> bool:
     )
 
 
+def cut_short(run: Run) -> Line | None:
+    """Return the line of the next start which proves that a logged shutdown did not run to its end.
+
+    A supervisor kills a process that takes too long to stop.
+    """
+    left, found = run.left(), _found_by_next(run)
+    is_whole = any(line.kind == BrokerKind.PREVIOUS_STOP_CLEAN for line in found)
+    if not found or is_whole or left.kinds(*ENDS) or not left.kinds(*STOP, *HANDOVER, *ASKED):
+        return None
+    return found[0].line
+
+
 def _found_by_next(run: Run) -> list[BrokerLine]:
     """Return the lines of the next process which say whether it found clean shutdown files.
 

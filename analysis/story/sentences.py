@@ -18,7 +18,7 @@ from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.observed import BrokerLine, Refusal
 from barnabas.analysis.story.shortages import Shortage
-from barnabas.analysis.story.together import several, whole_cluster
+from barnabas.analysis.story.together import one_by_one, several, whole_cluster
 from barnabas.analysis.story.troubles import Trouble
 from barnabas.analysis.story.words import (
     Rounding,
@@ -197,8 +197,7 @@ def _happened(incident: Incident, day: date | None) -> str:
         case IncidentKind.DEPARTURE:
             return f"{_left(incident.absences[0], day, only)}{_return(incident.absences[0], day)}"
         case IncidentKind.ROLLING_RESTART:
-            end = "" if until is None else f" to {clock(until, day)}"
-            return f"{names} were restarted one after another, {since}{end}"
+            return one_by_one(incident, names, day)
         case IncidentKind.WHOLE_CLUSTER:
             return whole_cluster(incident, names, day)
         case IncidentKind.SEVERAL:
@@ -312,11 +311,11 @@ def _left(absence: Absence, day: date | None, only: Collection[int]) -> str:
     when, reason = at(absence.gone, day), f": {absence.reason}" if absence.reason else ""
     match absence.cause:
         case Cause.PLANNED:
-            return f"{who} was shut down {when} (planned: its controlled shutdown succeeded)"
+            return f"{who} was shut down {when} (planned: its controlled shutdown succeeded{_cut(absence)})"
         case Cause.STOPPED:
-            return f"{who} was stopped {when} (a shutdown is logged{reason})"
+            return f"{who} was stopped {when} (a shutdown is logged{reason}{_cut(absence)})"
         case Cause.NOT_GRANTED:
-            return f"{who} was stopped {when} before all of its leaders were moved{reason}"
+            return f"{who} was stopped {when} before all of its leaders were moved{reason}{_cut(absence)}"
         case Cause.DIED:
             return f"{who} died {when} ({absence.reason or 'no shutdown logged'})"
         case Cause.LOST_SESSION:
@@ -327,6 +326,13 @@ def _left(absence: Absence, day: date | None, only: Collection[int]) -> str:
             return f"{who} was given up by the cluster {when}{why}, although its process {lived}"
     why = "no shutdown logged" if absence.has_own_log else "why is unknown without its server.log"
     return f"{who} was lost {when} ({why})"
+
+
+def _cut(absence: Absence) -> str:
+    """Return that a shutdown did not run to its end, if a line proves it."""
+    if absence.cut_short is None:
+        return ""
+    return ", but its process ended before the shutdown was complete, as its next start found"
 
 
 def _return(absence: Absence, day: date | None) -> str:

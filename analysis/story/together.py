@@ -6,8 +6,9 @@ from collections.abc import Collection, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from barnabas.analysis.story.brokers import Absence
+from barnabas.analysis.story.brokers import Absence, begin_of
 from barnabas.analysis.story.causes import ORDERLY, Cause
+from barnabas.analysis.story.certainty import Fact
 from barnabas.analysis.story.departures import are_overlapping, first_departure
 from barnabas.analysis.story.incident import Incident
 from barnabas.analysis.story.words import at, clock, nodes
@@ -66,6 +67,17 @@ def _stopped(absences: Sequence[Absence], only: Collection[int], *, is_one: bool
         return f"{'was' if is_one else 'were'} stopped ({_how(absences, only)})"
     words = _HOW[absences[0].cause]
     return words.did if is_one else words.all_did
+
+
+def one_by_one(incident: Incident, names: str, day: date | None) -> str:
+    """Return what happened if brokers were restarted in turn, and whose stop did not run to its end."""
+    left, back = first_departure(incident.absences), max(incident.absences, key=begin_of).returned
+    when = f"the first left {at(left, day)} and the last was back {at(back, day)}"
+    if isinstance(left, Fact) and isinstance(back, Fact):
+        when = f"{clock(left.value, day)} to {clock(back.value, day)}"
+    cut = sorted({each.broker for each in incident.absences if each.cut_short is not None})
+    which = "" if not cut else f"; the stop of {nodes(cut, incident.only_controllers)} did not run to its end"
+    return f"{names} were restarted one after another, {when}{which}"
 
 
 def several(incident: Incident, names: str, day: date | None) -> str:
