@@ -15,9 +15,10 @@ from barnabas.analysis.story.controllers import Vacancy, changes_of
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
 from barnabas.analysis.story.intervals import Intervals
+from barnabas.analysis.story.minimums import Minimums
 from barnabas.analysis.story.observed import CLOCKS, Observed
 from barnabas.analysis.story.partitions import History
-from barnabas.analysis.story.shortages import Minimums, Period, short_periods, shortage_of
+from barnabas.analysis.story.shortages import Period, short_periods, shortage_of
 
 
 def with_new_controllers(made: Sequence[Incident], observed: Observed) -> list[Incident]:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from functools import partial
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
@@ -20,9 +19,9 @@ from barnabas.analysis.story.certainty import Bound, Instant, Line, Lines, Unkno
 from barnabas.analysis.story.clocks import Clocks, by_one_clock, duration_of, mixed_lives
 from barnabas.analysis.story.elections import consecutive, unclean_elections
 from barnabas.analysis.story.isr import IsrStep
+from barnabas.analysis.story.minimums import Held, Minimums, minimums_of
 from barnabas.analysis.story.observed import Controller, Observed, State
 from barnabas.analysis.story.partitions import History, Life, Outage, histories
-from barnabas.analysis.story.shortages import Minimums, minimums_of
 from barnabas.analysis.story.words import Rounding, at, count, duration, lasted
 
 
@@ -173,21 +172,39 @@ def _under_min_isr(
     minimums: Minimums,
 ) -> Iterator[Episode]:  # fmt: skip
     for story in stories:
-        minimum = minimums.of(story.life[0])
-        if minimum is None:
-            continue
-        for number, (is_short, group) in enumerate(groupby(story.isr, partial(_is_below, minimum))):
-            if is_short:
+        last: IsrStep | None = None
+        for minimum, group in groupby(_with_minimums(story, minimums), _minimum_above):
+            steps = [step for step, _ in group]
+            if minimum is not None:
                 ended = deleted.get(story.life)
                 # The first ISR known may never have been larger, as with one replica.
                 yield _of_short(
-                    story.life, list(group), minimum, ended,
-                    has_fallen=number > 0, is_newest=_is_newest(story.life, newest),
+                    story.life, steps, minimum, ended,
+                    has_fallen=last is not None and last.size >= minimum,
+                    is_newest=_is_newest(story.life, newest),
                 )  # fmt: skip
+            last = steps[-1]
 
 
-def _is_below(minimum: int, step: IsrStep) -> bool:
-    return step.size < minimum
+def _with_minimums(story: History, minimums: Minimums) -> Iterator[tuple[IsrStep, Held]]:
+    """Yield a partition's ISRs with the minimum that held, an ISR once for each minimum."""
+    if not story.isr:
+        return
+    held = minimums.held(story, story.isr[0].since, None)
+    index = 0
+    for step in story.isr:
+        while (end := held[index].until) is not None and end <= step.since:
+            index += 1
+        yield step, held[index]
+        while (end := held[index].until) is not None and (step.until is None or end < step.until):
+            index += 1
+            yield step._replace(since=end), held[index]
+
+
+def _minimum_above(each: tuple[IsrStep, Held]) -> int | None:
+    """Return the minimum if an ISR is below it; None if it is not, or the minimum is not known."""
+    step, held = each
+    return held.value if held.value is not None and step.size < held.value else None
 
 
 def _of_short(

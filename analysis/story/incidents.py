@@ -33,11 +33,11 @@ from barnabas.analysis.story.costs import costs_of, least
 from barnabas.analysis.story.departures import departure, groups_of, parted
 from barnabas.analysis.story.elections import unclean_elections
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
+from barnabas.analysis.story.minimums import minimums_of
 from barnabas.analysis.story.nodes import members_of
 from barnabas.analysis.story.observed import BrokerLine, Observed, Refusal
 from barnabas.analysis.story.partitions import Gap, History, Outage, histories
 from barnabas.analysis.story.restarts import departed, with_restarts, without_dead_leaders
-from barnabas.analysis.story.shortages import minimums_of
 from barnabas.analysis.story.tenures import with_controllers
 from barnabas.analysis.story.troubles import troubles_of
 

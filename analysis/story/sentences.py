@@ -16,6 +16,7 @@ from barnabas.analysis.story.costs import Cost, Ending
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.isr import IsrStep
+from barnabas.analysis.story.minimums import Lack
 from barnabas.analysis.story.observed import BrokerLine, Refusal
 from barnabas.analysis.story.shortages import Shortage
 from barnabas.analysis.story.together import one_by_one, several, whole_cluster
@@ -428,17 +429,32 @@ def _held(step: IsrStep) -> str:
 
 def _writes(shortage: Shortage) -> str:
     if shortage.minimum is None:
-        why = "no line gives" if shortage.is_default else "the lines differ about"
-        return f"whether it refused acks=all writes is unknown: {why} min.insync.replicas"
-    topic = shortage.worst.rpartition("-")[0]
-    own = f", unless {topic} has its own setting" if shortage.is_default else ""
-    minimum = f"with min.insync.replicas={shortage.minimum}"
-    refused = f"{minimum}, acks=all writes were refused at less than that"
+        what = "min.insync.replicas"
+        why = {
+            Lack.DIFFERENT: f"the lines differ about {what}",
+            Lack.OTHER_TIME: f"no line gives {what} for that time",
+        }.get(shortage.lack or Lack.SILENT, f"no line gives {what}")
+        return f"whether it refused acks=all writes is unknown: {why}"
+    own, minimum = _reservation(shortage), f"with min.insync.replicas={shortage.minimum}"
+    refused = "acks=all writes were refused at less than that"
     if shortage.refusal is not None:
-        return f"{refused}, as the line of {clock(shortage.refusal.time)} shows"
-    if not any(step.size < shortage.minimum for step in shortage.steps):
+        return f"{minimum}, {refused}, as the line of {clock(shortage.refusal.time)} shows"
+    since = shortage.known_since
+    if since is not None:
+        minimum += f" from {clock(since)} on"
+    steps = (step for step in shortage.steps if since is None or step.until is None or step.until > since)
+    if not any(step.size < shortage.minimum for step in steps):
         return f"{minimum} that refuses no write{own}"
-    return f"{refused}{own}"
+    return f"{minimum}, {refused}{own}"
+
+
+def _reservation(shortage: Shortage) -> str:
+    """Return whose settings, which no line shows, may be others than the brokers' one."""
+    topic = shortage.worst.rpartition("-")[0]
+    if shortage.is_of_others:
+        who = f"{topic} or its leader" if shortage.is_default else "its leader"
+        return f", unless {who} has another setting"
+    return f", unless {topic} has its own setting" if shortage.is_default else ""
 
 
 def _names(partitions: Sequence[str]) -> str:

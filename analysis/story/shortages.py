@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from barnabas.analysis.reading.events.broker_kinds import BrokerKind
-from barnabas.analysis.story.certainty import Line, Lines
+from barnabas.analysis.story.certainty import Lines
 from barnabas.analysis.story.isr import IsrStep
-from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
+from barnabas.analysis.story.minimums import Held, Lack, Minimums
+from barnabas.analysis.story.observed import CLOCKS, BrokerLine
 from barnabas.analysis.story.partitions import History
 
 Period = tuple[History, list[IsrStep]]
@@ -31,6 +31,9 @@ class Shortage:
             logged.
         lines: The lines that give ``minimum``.
         is_begun: Whether a line shows of each partition when it lost its first replica.
+        lack: Why ``minimum`` is not known; None if it is.
+        is_of_others: Whether ``minimum`` is that of other brokers than the leader.
+        held: The minimum of that partition's topic, one value after the other.
     """
 
     partitions: int
@@ -41,70 +44,15 @@ class Shortage:
     refusal: BrokerLine | None = None
     lines: Lines = ()
     is_begun: bool = True
+    lack: Lack | None = None
+    is_of_others: bool = False
+    held: tuple[Held, ...] = ()
 
-
-@dataclass(frozen=True, slots=True)
-class Minimums:
-    """The values of min.insync.replicas in the lines.
-
-    Attributes:
-        default: The brokers' setting; None if no line gives it or brokers differ.
-        topics: The topics' own settings; None where lines differ.
-        refusals: The lines of brokers that refused a write, by partition and time.
-        lines: The latest line about the setting of each topic; under None, about the brokers' setting.
-    """
-
-    default: int | None
-    topics: Mapping[str, int | None]
-    refusals: Mapping[tuple[str, int], Sequence[BrokerLine]] = field(default_factory=dict)
-    lines: Mapping[str | None, Line] = field(default_factory=dict)
-
-    def of(self, topic: str) -> int | None:
-        """Return the setting that holds for a topic; None if it is not known."""
-        return self.topics.get(topic, self.default)
-
-
-_NAME = "min.insync.replicas="
-
-
-def minimums_of(observed: Observed) -> Minimums:
-    """Return min.insync.replicas of the brokers and of the topics that lines name.
-
-    A line about a topic lists all settings that the topic overrides; an empty value stands for the brokers'
-    setting. What an operator has printed by a tool counts like a line.
-    """
-    default: set[str] = set()
-    topics: dict[str, set[str]] = {}
-    said: dict[str | None, Line] = {}
-    refusals: dict[tuple[str, int], list[BrokerLine]] = {}
-    for line in observed.brokers:
-        if line.kind == BrokerKind.WRITES_REFUSED and line.topic is not None:
-            if line.partition is not None:
-                refusals.setdefault((line.topic, line.partition), []).append(line)
-            topics.setdefault(line.topic, set()).add(str(line.minimum))
-            said[line.topic] = line.line
-        for setting in line.settings if line.kind == BrokerKind.CONFIGURED else ():
-            if setting.startswith(_NAME):
-                values = default if line.topic is None else topics.setdefault(line.topic, set())
-                values.add(setting.removeprefix(_NAME))
-                said[line.topic] = line.line
-    for own in observed.settings:
-        if f"{own.name}=" == _NAME:
-            topics.setdefault(own.topic, set()).add(own.value)
-            said[own.topic] = own.line
-    common = _only(default) if observed.min_insync is None else observed.min_insync
-    return Minimums(
-        common,
-        {topic: common if values == {""} else _only(values) for topic, values in topics.items()},
-        {partition: sorted(lines, key=_time) for partition, lines in refusals.items()},
-        said,
-    )
-
-
-def _only(values: Collection[str]) -> int | None:
-    """Return the only value; None if there are several, or it is no number."""
-    value = next(iter(values)) if len(values) == 1 else ""
-    return int(value) if value.isdigit() else None
+    @property
+    def known_since(self) -> datetime | None:
+        """Return from when on ``minimum`` is known; None if it is from the begin on."""
+        first = next((index for index, each in enumerate(self.held) if each.value is not None), 0)
+        return self.held[first].since if first else None
 
 
 def short_periods(story: History) -> list[Period]:
@@ -129,15 +77,21 @@ def shortage_of(periods: Sequence[Period], minimums: Minimums) -> Shortage:
     )
     names = {each.life for each, _ in periods}
     topic, partition, _ = story.life
+    held = minimums.held(story, steps[0].since, steps[-1].until)
+    lack = minimums.lack(topic, held)
+    known = [each for each in held if each.value is not None]
     return Shortage(
         len(names),
         f"{topic}-{partition}",
         tuple(steps),
-        minimums.of(topic),
-        is_default=topic not in minimums.topics,
+        known[0].value if lack is None else None,
+        is_default=any(each.is_default for each in known),
         refusal=_refusal(steps, minimums.refusals.get((topic, partition), ())),
-        lines=tuple(line for name in (topic, None) if (line := minimums.lines.get(name)) is not None)[:1],
+        lines=tuple(dict.fromkeys(each.line for each in known if each.line is not None)),
         is_begun=all(own[0].is_begun for _, own in periods),
+        lack=lack,
+        is_of_others=any(each.is_of_others for each in known),
+        held=tuple(held),
     )
 
 
@@ -146,15 +100,14 @@ def refused(shortage: Shortage) -> timedelta:
 
     The brokers' setting alone proves nothing, because the topic may have its own one.
     """
-    minimum = shortage.minimum
-    if minimum is None or (shortage.is_default and shortage.refusal is None):
-        return timedelta(0)
     short = (
-        step.until - step.since
+        min(end for end in (step.until, held.until) if end is not None) - max(step.since, held.since)
+        for held in shortage.held
+        if held.value is not None and not (held.is_default or held.is_of_others)
         for step in shortage.steps
-        if step.size < minimum and step.is_certain and step.until is not None
+        if step.size < held.value and step.is_certain and step.until is not None
     )
-    return sum(short, timedelta(0))
+    return sum((each for each in short if each > timedelta(0)), timedelta(0))
 
 
 def _refusal(steps: Sequence[IsrStep], refusals: Sequence[BrokerLine]) -> BrokerLine | None:

@@ -12,10 +12,9 @@ from barnabas.analysis.story.controllers import ControllerChange, Vacancy, vacan
 from barnabas.analysis.story.costs import Cost, Ending
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import Incident, IncidentKind
-from barnabas.analysis.story.observed import Controller, Observed
+from barnabas.analysis.story.observed import Controller
 from barnabas.analysis.story.partitions import Gap
 from barnabas.analysis.story.sentences import headline
-from barnabas.analysis.story.shortages import minimums_of
 from tests.unit.analysis.story.rows import at, broker_line, line
 
 DAY = at(0).date()
@@ -111,22 +110,6 @@ def test_a_majority_that_is_lost_for_good_is_a_vacancy_without_an_end() -> None:
     assert list(vacancies(lines)) == [Vacancy(at(5), None, 1, (lines[1].line, lines[2].line))]
     # An election that is still going on at the end of the logs is none.
     assert list(vacancies(lines[:2])) == []
-
-
-def test_a_setting_of_a_topic_counts_before_that_of_the_brokers_and_others_do_not() -> None:
-    def configured(topic: str | None, *settings: str) -> object:
-        return broker_line(0, BrokerKind.CONFIGURED, topic=topic, settings=settings)
-
-    found = minimums_of(
-        Observed(
-            brokers=[
-                configured(None, "broker.rack=a", "min.insync.replicas=2"),  # type: ignore[list-item]
-                configured("own", "min.insync.replicas=3"),  # type: ignore[list-item]
-                configured("other", "retention.ms=1"),  # type: ignore[list-item]
-            ]
-        )
-    )
-    assert (found.default, found.of("own"), found.of("other")) == (2, 3, 2)
 
 
 @pytest.mark.parametrize(
