@@ -17,7 +17,7 @@ Row = Mapping[str, Any]
 _LEFT: Mapping[str, str] = {
     Cause.PLANNED: "stopped in an orderly way",
     Cause.STOPPED: "stopped in an orderly way",
-    Cause.NOT_GRANTED: "stopped before all of its leaders were moved",
+    Cause.NOT_GRANTED: "stopped after a failed controlled shutdown",
     Cause.DIED: "died",
     Cause.LOST_SESSION: "was given up by the cluster, although its process lived on",
     Cause.UNKNOWN: "was lost (why is unknown)",

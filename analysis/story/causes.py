@@ -35,8 +35,11 @@ class Cause(StrEnum):
     """The broker stopped in an orderly way, and its controlled shutdown moved all leaders that could move."""
     STOPPED = "stopped"
     """The broker stopped in an orderly way; no line says whether its leaders were moved."""
-    NOT_GRANTED = "stopped without handing over"
-    """The broker stopped in an orderly way, but the controlled shutdown failed."""
+    NOT_GRANTED = "stopped after its controlled shutdown had failed"
+    """The broker stopped in an orderly way, but its controlled shutdown failed.
+
+    That proves no leader left behind: the controller may have moved them all, and its answer came too late.
+    """
     DIED = "died"
     """The process ended without a shutdown; a line proves it."""
     LOST_SESSION = "lost its session"

@@ -316,7 +316,7 @@ def _left(absence: Absence, day: date | None, only: Collection[int]) -> str:
         case Cause.STOPPED:
             return f"{who} was stopped {when} (a shutdown is logged{reason}{_cut(absence)})"
         case Cause.NOT_GRANTED:
-            return f"{who} was stopped {when} before all of its leaders were moved{reason}{_cut(absence)}"
+            return f"{who} was stopped {when} (its controlled shutdown failed{reason}{_cut(absence)})"
         case Cause.DIED:
             return f"{who} died {when} ({absence.reason or 'no shutdown logged'})"
         case Cause.LOST_SESSION:

@@ -32,10 +32,10 @@ _HOW = {
     ),
     Cause.STOPPED: _How("was stopped", "were stopped", "stop", "stops"),
     Cause.NOT_GRANTED: _How(
-        "was stopped before all of its leaders were moved",
-        "were stopped before all of their leaders were moved",
-        "stop before all leaders were moved",
-        "stops before all leaders were moved",
+        "was stopped after a failed controlled shutdown",
+        "were stopped after a failed controlled shutdown",
+        "stop after a failed controlled shutdown",
+        "stops after a failed controlled shutdown",
     ),
     Cause.DIED: _How("died", "died", "death", "deaths"),
     Cause.LOST_SESSION: _How(

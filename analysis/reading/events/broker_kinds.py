@@ -85,7 +85,7 @@ class BrokerKind(StrEnum):
     CONTROLLED_SHUTDOWN_RETRIED = "broker-controlled-shutdown-retried"
     """An attempt to move leaders failed or left ``count`` partitions; another attempt follows."""
     CONTROLLED_SHUTDOWN_FAILED = "broker-controlled-shutdown-failed"
-    """``Proceeding to do an unclean shutdown``, or no approval in time: leaders were not all moved."""
+    """``Proceeding to do an unclean shutdown``, or no approval in time: some leaders may not be moved."""
     STOPPED = "broker-stopped"
     """``shut down completed``: the process ended in an orderly way."""
     DIED = "broker-died"

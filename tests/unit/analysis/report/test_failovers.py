@@ -30,7 +30,7 @@ def caused(incident: Row, cause: Cause, **more: Any) -> Row:
     ("cause", "said"),
     [
         (Cause.PLANNED, "stopped in an orderly way"), (Cause.STOPPED, "stopped in an orderly way"),
-        (Cause.NOT_GRANTED, "stopped before all of its leaders were moved"), (Cause.DIED, "died"),
+        (Cause.NOT_GRANTED, "stopped after a failed controlled shutdown"), (Cause.DIED, "died"),
         (Cause.LOST_SESSION, "was given up by the cluster, although its process lived on"),
         (Cause.UNKNOWN, "was lost (why is unknown)"),
     ],
