@@ -55,6 +55,7 @@ from barnabas.analysis.sources import (
     STDIN_COPY,
     NothingToReadError,
     Sources,
+    covered_by,
     find,
     nothing_of,
     spooled,
@@ -144,6 +145,7 @@ def _run(
 ) -> int:
     try:
         sources = _found(paths)
+        _refuse_among_logs(out, paths, sources)
         target = output_at(out)
     except (NothingToReadError, OccupiedError) as error:
         return _fail(2, str(error))
@@ -433,6 +435,15 @@ def _found(paths: Sequence[str | Path]) -> Sources:
     if not (sources.files or sources.remote):
         raise NothingToReadError(nothing_of(sources.closed))
     return sources
+
+
+def _refuse_among_logs(out: str | Path, paths: Sequence[str | Path], sources: Sources) -> None:
+    log = covered_by(out, paths, sources) if str(out) else None
+    if log is not None:
+        raise OccupiedError(
+            f"cannot write to {str(out)!r}: it holds the log {log!r}, which no run would find beside a "
+            f"report; expected another --out, such as {DEFAULT_OUT!r}"
+        )
 
 
 def _not_followed(sources: Sources, target: Output, out: str | Path) -> str | None:

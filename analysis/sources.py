@@ -154,7 +154,7 @@ def logs_in(folder: Path, closed: list[str] | None = None) -> list[Path]:
 
     found: list[Path] = []
     for place, folders, names in os.walk(folder, onerror=refused):
-        if all(name in (*folders, *names) for name in _EARLIER_RUN):
+        if _has_report(Path(place)):
             folders.clear()
             continue
         has_server_log = any(fnmatch(name, LOG_NAMES[-1]) for name in names)
@@ -202,6 +202,11 @@ def perhaps_logs(paths: Sequence[str]) -> list[str]:
 def is_log(path: str, head: bytes) -> bool:
     """Return whether a file is a log, by its name and its first ``LOOKED_AT_BYTES``."""
     return _is_named(path.rpartition("/")[2]) or _begins_an_entry(BytesIO(head))
+
+
+def _has_report(folder: Path) -> bool:
+    """Return whether a folder holds the report of an earlier run."""
+    return all((folder / name).exists() for name in _EARLIER_RUN)
 
 
 def _is_named(name: str) -> bool:
@@ -261,6 +266,27 @@ def uncommitted(path: str | Path, offset: int) -> str:
     return f"{path}: no other copy has the records from offset {offset} on, so they may not be committed"
 
 
+def covered_by(out: str | Path, paths: Sequence[str | Path], sources: Sources) -> str | None:
+    """Return a log that no run would find any more if ``out`` held a report; None if there is none.
+
+    The folder of a report, with all folders below it, is left out of the logs of a folder around it.
+
+    Args:
+        out: The folder for the report, or its URI.
+        paths: The given paths.
+        sources: What ``find`` found of them.
+    """
+    if is_uri(out):
+        return next((path for path in sources.remote if path.rstrip("/") == str(out).rstrip("/")), None)
+    folder = Path(out).resolve()
+    roots = (
+        each.resolve() for path in paths if not is_uri(path) for each in named(str(path)) if each.is_dir()
+    )
+    if not any(folder.is_relative_to(root) for root in roots):
+        return None
+    return next((log for log in sources.files if Path(log).parent.resolve().is_relative_to(folder)), None)
+
+
 def nothing_in(folder: str) -> str:
     """Return the message about a folder without logs."""
     return (
@@ -302,6 +328,11 @@ def _look_up(path: str, closed: list[str]) -> list[Path]:
         refused = len(closed)
         inside = logs_in(each, closed) if each.is_dir() else [each]
         if not inside and len(closed) == refused:
+            if _has_report(each):
+                raise NothingToReadError(
+                    f"nothing to read in the folder {str(each)!r}: it holds the report of an earlier run, "
+                    "which is left out with all folders below it; expected a folder of logs alone"
+                )
             raise NothingToReadError(nothing_in(str(each)))
         logs.extend(log.absolute() for log in inside)
     return logs

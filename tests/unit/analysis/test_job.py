@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -180,6 +181,21 @@ def test_a_folder_that_cannot_be_made_is_named(
     told = capsys.readouterr().err
     assert "cannot write to" in told
     assert "expected a folder that is writable" in told
+
+
+def test_an_out_among_the_logs_is_refused_before_anything_is_written(
+    tmp_path: Path, logs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own = tmp_path / "logs"
+    shutil.copytree(logs, own)
+    before = sorted(own.rglob("*"))
+    assert job.run([own], own) == 2
+    assert capsys.readouterr().err == (
+        f"barnabas analyze: cannot write to {str(own)!r}: it holds the log "
+        f"'{own / 'broker-1' / 'state-change.log'}', which no run would find beside a report; expected "
+        "another --out, such as 'barnabas-report'\n"
+    )
+    assert sorted(own.rglob("*")) == before
 
 
 def test_nothing_but_tables_is_replaced(

@@ -18,6 +18,7 @@ from barnabas.analysis.sources import (
     STDIN,
     NothingToReadError,
     broker_of,
+    covered_by,
     find,
     is_log,
     logs_in,
@@ -149,6 +150,43 @@ def test_what_repeats_other_logs_is_left_out(tmp_path: Path) -> None:
     ]
     alone = tmp_path / "a" / "console.log"
     assert find([alone]).files == (str(alone),)
+
+
+@pytest.mark.parametrize(
+    ("paths", "out", "covered"),
+    [
+        (["logs"], "logs", "logs/b1/server.log"),
+        (["logs"], "logs/b1", "logs/b1/server.log"),
+        (["logs"], "link", "logs/b1/server.log"),
+        (["logs/b*"], "logs/b2", "logs/b2/server.log"),
+        # A report beside the logs, or around them, is left out of the next run, and they are not.
+        (["logs"], "logs/report", None),
+        (["logs/b1"], "logs", None),
+        (["logs"], "other", None),
+        # A file that is named is always read.
+        (["logs/b1/server.log"], "logs/b1", None),
+    ],
+)
+def test_a_report_among_logs_would_keep_the_next_run_from_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, paths: list[str], out: str, covered: str | None
+) -> None:
+    put(tmp_path / "logs", b1__server_dot_log=ENTRY, b2__server_dot_log=ENTRY)
+    (tmp_path / "link").symlink_to("logs")
+    monkeypatch.chdir(tmp_path)
+    found = covered_by(out, paths, find(paths))
+    assert found == (None if covered is None else str(tmp_path / covered))
+
+
+def test_a_report_among_the_logs_of_a_store_is_recognized_by_its_address() -> None:
+    found = find(["hdfs://nn/logs/"])
+    assert covered_by("hdfs://nn/logs", ["hdfs://nn/logs/"], found) == "hdfs://nn/logs/"
+    assert covered_by("hdfs://nn/logs/report", ["hdfs://nn/logs/"], found) is None
+
+
+def test_a_report_in_which_logs_lie_says_why_they_are_not_read(tmp_path: Path) -> None:
+    put(tmp_path, server_dot_log=ENTRY, report_dot_json=b"{}", events__part_dot_parquet=b"")
+    with pytest.raises(NothingToReadError, match="it holds the report of an earlier run, which is left out"):
+        find([tmp_path])
 
 
 def test_pipes_and_devices_are_refused(tmp_path: Path) -> None:
