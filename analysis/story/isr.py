@@ -25,6 +25,8 @@ class IsrStep(NamedTuple):
         line: The line that shows it.
         is_begun: Whether it did not hold before ``since``: a line shows the change to it.
         assigned: The least number of replicas that the partition is proven to have then.
+        follows: Whether versions show that there was no other ISR between the one before and this one.
+        is_whole: Whether they show that there was none from ``since`` to the next one.
     """
 
     since: datetime
@@ -34,6 +36,8 @@ class IsrStep(NamedTuple):
     line: Line
     is_begun: bool = True
     assigned: int = 0
+    follows: bool = True
+    is_whole: bool = True
 
     @property
     def held(self) -> Duration:
@@ -88,17 +92,22 @@ def isr_steps(states: Sequence[State]) -> list[IsrStep]:
         is_same = bool(steps) and steps[-1].size == len(each.isr or ())
         if is_same and steps[-1].assigned == assigned:
             is_sure = is_sure and is_next
+            steps[-1] = steps[-1]._replace(is_whole=is_sure)
             continue
         if steps:
             is_certain = is_sure and is_next and is_dated
-            steps[-1] = steps[-1]._replace(until=max(since, steps[-1].since), is_certain=is_certain)
+            until = max(since, steps[-1].since)
+            steps[-1] = steps[-1]._replace(until=until, is_certain=is_certain, is_whole=is_sure and is_next)
         # A leader changes the ISR's size; before a partition was new it had none.
         is_first = each.changed == since or each.version == 0 or each.was in _NEW
         # Of an ISR of the same size only the line that shows its lack of a replica is dated.
         is_begun = is_dated and (is_next or is_first) and not is_same
-        size = len(each.isr or ())
+        size, follows = len(each.isr or ()), is_next or not steps
         steps.append(
-            IsrStep(since, None, size, is_certain=False, line=each.line, is_begun=is_begun, assigned=assigned)
-        )
+            IsrStep(
+                since, None, size, is_certain=False, line=each.line, is_begun=is_begun, assigned=assigned,
+                follows=follows,
+            )
+        )  # fmt: skip
         is_sure = True
     return steps

@@ -442,9 +442,11 @@ def _writes(shortage: Shortage) -> str:
     since = shortage.known_since
     if since is not None:
         minimum += f" from {clock(since)} on"
-    steps = (step for step in shortage.steps if since is None or step.until is None or step.until > since)
+    steps = [step for step in shortage.steps if since is None or step.until is None or step.until > since]
     if not any(step.size < shortage.minimum for step in steps):
-        return f"{minimum} that refuses no write{own}"
+        is_whole = shortage.minimum == 1 or all(step.follows and step.is_whole for step in steps)
+        unseen = "" if is_whole else "; an ISR in between, which no line shows, may have refused some"
+        return f"{minimum} that refuses no write{own}{unseen}"
     return f"{minimum}, {refused}{own}"
 
 
