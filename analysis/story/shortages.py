@@ -11,7 +11,7 @@ from barnabas.analysis.story.certainty import Lines
 from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.minimums import Held, Lack, Minimums
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine
-from barnabas.analysis.story.partitions import History
+from barnabas.analysis.story.partitions import History, Life
 
 Period = tuple[History, list[IsrStep]]
 """A partition's ISRs from the first that is short of a replica to the last, and its history."""
@@ -72,9 +72,7 @@ def short_periods(story: History) -> list[Period]:
 
 def shortage_of(periods: Sequence[Period], minimums: Minimums) -> Shortage:
     """Describe the worst of several periods."""
-    story, steps = min(
-        periods, key=lambda each: (min(step.size for step in each[1]), -_length(each[1]), each[0].life)
-    )
+    story, steps = min(periods, key=_badness)
     names = {each.life for each, _ in periods}
     topic, partition, _ = story.life
     held = minimums.held(story, steps[0].since, steps[-1].until)
@@ -123,5 +121,12 @@ def _time(line: BrokerLine) -> datetime:
     return line.time
 
 
-def _length(steps: Sequence[IsrStep]) -> timedelta:
-    return sum((each.until - each.since for each in steps if each.until is not None), timedelta(0))
+def _badness(period: Period) -> tuple[int, bool, timedelta, datetime, Life]:
+    """Order periods with the fewest replicas in sync first, of these those that last the longest.
+
+    One that no line ends lasts the longest; of several of these, the one that began first.
+    """
+    story, steps = period
+    since, until = steps[0].since, steps[-1].until
+    lasted = timedelta(0) if until is None else until - since
+    return min(step.size for step in steps), until is not None, -lasted, since, story.life
