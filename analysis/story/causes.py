@@ -404,7 +404,13 @@ def cut_short(run: Run) -> Line | None:
 def _found_by_next(run: Run) -> list[BrokerLine]:
     """Return the lines of the next process which say whether it found clean shutdown files.
 
-    A process that starts after that one says it of that one.
+    A process that starts after that one says it of that one. An empty disk, perhaps of another host, has no
+    such file, however the process before ended.
     """
-    lines = dropwhile(lambda line: line.kind not in PREVIOUS, run.kinds(*PREVIOUS, *STARTS))
-    return list(takewhile(lambda line: line.kind in PREVIOUS, lines))
+    lines = dropwhile(
+        lambda line: line.kind not in PREVIOUS, run.kinds(*PREVIOUS, BrokerKind.LOGS_NEW, *STARTS)
+    )
+    own = list(takewhile(lambda line: line.kind not in STARTS, lines))
+    is_new = any(line.kind == BrokerKind.LOGS_NEW for line in own)
+    known = (BrokerKind.PREVIOUS_STOP_CLEAN,) if is_new else PREVIOUS
+    return [line for line in own if line.kind in known]

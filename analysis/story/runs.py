@@ -180,7 +180,7 @@ _WHAT: dict[str, What] = {
     **dict.fromkeys(
         (
             *STARTS, BrokerKind.START_FAILED, BrokerKind.PREVIOUS_STOP_CLEAN,
-            BrokerKind.PREVIOUS_STOP_UNCLEAN, BrokerKind.BROKER_REGISTERED,
+            BrokerKind.PREVIOUS_STOP_UNCLEAN, BrokerKind.LOGS_NEW, BrokerKind.BROKER_REGISTERED,
         ), What.START,
     ),
     **dict.fromkeys(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -70,6 +71,7 @@ class LogDirs:
         """
         _refuse_the_same(directories)
         self = cls(options, directories)
+        begin = time.monotonic()
         try:
             self._lock(directories)
             self._load()
@@ -79,6 +81,7 @@ class LogDirs:
             for log_dir in self._live.values():
                 log_dir.abandon()
             raise
+        _log.info(f"Loaded {len(self.logs)} logs in {(time.monotonic() - begin) * 1_000:.0f}ms.")
         return self
 
     @property

@@ -128,6 +128,7 @@ _START = (
     rule(BrokerKind.PREVIOUS_STOP_UNCLEAN, rf"Attempting recovery for all logs in .+ {_NO_CLEAN}"),
     rule(BrokerKind.PREVIOUS_STOP_UNCLEAN, rf"Recovering [1-9]\d* logs from .+ {_NO_CLEAN}"),
     rule(BrokerKind.PREVIOUS_STOP_UNCLEAN, r"Recovering (?:unflushed|log) segment .+", read=_of_topic),
+    rule(BrokerKind.LOGS_NEW, r"Loaded 0 logs in .*"),
     rule(
         BrokerKind.DIRECTORY_FAILED,
         r"A log directory was not closed cleanly and will be recovered: (?P<error>.*)",

@@ -60,6 +60,8 @@ class BrokerKind(StrEnum):
     """The process found a clean shutdown file, so the process before ended in an orderly way."""
     PREVIOUS_STOP_UNCLEAN = "broker-previous-stop-unclean"
     """The process found no clean shutdown file, or recovered segments: the one before ended otherwise."""
+    LOGS_NEW = "broker-logs-new"
+    """The process loaded no logs: its disks are new or empty, and nobody closed logs on them before."""
     CLUSTER_NAMED = "broker-cluster-named"
     """``Cluster ID = x``, or the cluster of an incarnation, in ``cluster_id``."""
     CONFIGURED = "broker-configured"

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from dataclasses import replace
 
 import pytest
+from structlog.testing import capture_logs
 
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.disk.errors import (
@@ -31,6 +33,18 @@ def test_new_logs_go_where_the_fewest_are(open_dirs, paths):
     assert [len([p for p in path.iterdir() if p.is_dir()]) for path in paths] == [3, 3]
     assert dirs.logs.keys() == {tp(n) for n in range(6)}
     assert dirs.live == paths
+
+
+def test_a_start_says_how_many_logs_it_loaded(open_dirs, paths):
+    with capture_logs() as said:
+        dirs = open_dirs(*paths)
+    assert re.fullmatch(r"Loaded 0 logs in \d+ms\.", said[-1]["event"])
+    for n in range(3):
+        dirs.get_or_create(tp(n))
+    dirs.close()
+    with capture_logs() as said:
+        open_dirs(*paths)
+    assert re.fullmatch(r"Loaded 3 logs in \d+ms\.", said[-1]["event"])
 
 
 def test_every_directory_has_its_own_checkpoints(open_dirs, paths, batch):
