@@ -12,7 +12,7 @@ from barnabas.analysis.questions.availability import millis_between
 from barnabas.analysis.runtime.engine import Window, sf
 from barnabas.cluster.model.statechange import Kind
 
-_APART = timedelta(seconds=30)
+APART = timedelta(seconds=30)
 """The time between two losses of one broker above which they are two failovers, even without a return."""
 
 _SLACK = timedelta(seconds=5)
@@ -42,7 +42,7 @@ def failovers(
     clock is behind), ``led_unseen`` (moved partitions of which no line shows when the new leader led, so
     ``led`` is too early), ``returned`` (when the last waiting partition had a leader again), ``partitions``
     (that lost their leader), ``moved`` (that got another leader at once), ``waited`` (that had no leader
-    until the lost broker returned), ``stranded`` (that got no leader), ``leaders`` (the new ones),
+    until the lost broker returned), ``stranded`` (the others), ``leaders`` (the new ones),
     ``notice_ms`` (last_logged to noticed), ``election_ms``, ``send_ms`` (each from the step before),
     ``lead_ms`` and ``follow_ms`` (from sent, else elected), ``total_ms`` (last_logged to led, an upper bound;
     null if the lost broker's log is missing, or a new leader's line is). Ordered by time.
@@ -74,7 +74,7 @@ def _stories(losses: DataFrame) -> DataFrame:
     led_again = sf.when(sf.col("leader_after") == sf.col("broker"), sf.coalesce("led_at", "until"))
     before = sf.lag("since").over(order)
     has_returned = sf.max(led_again).over(earlier).between(before, sf.col("since"))
-    begins = (sf.col("since") > before + sf.lit(_APART)) | sf.coalesce(has_returned, sf.lit(col=False))
+    begins = (sf.col("since") > before + sf.lit(APART)) | sf.coalesce(has_returned, sf.lit(col=False))
     return losses.withColumn("begins", sf.coalesce(begins, sf.lit(col=False)).cast("int")).withColumn(
         "story", sf.sum("begins").over(order)
     )
@@ -83,10 +83,10 @@ def _stories(losses: DataFrame) -> DataFrame:
 def _moved() -> Column:
     """Return a condition: the partition got another leader at once.
 
-    A leader elected more than ``_APART`` after the loss was elected because its replica returned; so was the
+    A leader elected more than ``APART`` after the loss was elected because its replica returned; so was the
     lost broker itself, however soon.
     """
-    at_once = sf.col("until") <= sf.col("since") + sf.lit(_APART)
+    at_once = sf.col("until") <= sf.col("since") + sf.lit(APART)
     return sf.coalesce(at_once & (sf.col("leader_after") != sf.col("broker")), sf.lit(col=False))
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
+from barnabas.analysis.questions.failovers import APART
 from barnabas.analysis.report.words import UNBOUNDED, UNLED, Step, count, duration, listed, span
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound
@@ -101,14 +102,38 @@ def failover_headline(story: Row, left: Departure | None) -> str:
 
 
 def failover_total(story: Row) -> str:
-    """Format how long a failover took; empty if the logs do not show it."""
-    if story["led"] is None or story["noticed"] is None:
+    """Format how long a failover took; empty if the logs do not show it.
+
+    The times of the partitions that moved say nothing about those that waited, or got no other leader.
+    """
+    if story["noticed"] is None:
         return ""
+    parts = [] if story["led"] is None else [_until_led(story)]
+    if story["waited"]:
+        waited = max(span(story["noticed"], story["returned"]) or 0, 0)
+        until = f" until {duration(waited)} after the notice" if waited else ""
+        parts.append(f"{count(story['waited'], 'partition')} waited for broker {story['broker']}{until}")
+    if story["stranded"]:
+        parts.append(_stranded(story))
+    return "; ".join(parts)
+
+
+def _stranded(story: Row) -> str:
+    # Some may have got a leader later, when a replica returned.
+    return (
+        f"no line shows another leader of {count(story['stranded'], 'partition')} within "
+        f"{APART.total_seconds():.0f} s"
+    )
+
+
+def _until_led(story: Row) -> str:
+    """Format how long it took until the partitions that moved had a new leader."""
     noticed = max(span(story["noticed"], story["led"]) or 0, 0)
+    is_of_all = not story["waited"] and not story["stranded"]
+    moved = "" if is_of_all else f" of {count(story['moved'], 'partition')}"
+    found = f"{duration(noticed)} from the notice to the last new leader{moved}"
     if story["led_unseen"]:
-        unseen = count(story["led_unseen"], "partition")
-        return f"at least {duration(noticed)} from the notice to the last new leader ({UNLED}: {unseen})"
-    found = f"{duration(noticed)} from the notice to the last new leader"
+        return f"at least {found} ({UNLED}: {count(story['led_unseen'], 'partition')})"
     total = story["total_ms"]
     if total is None:
         return f"{found} ({UNBOUNDED})"
@@ -149,7 +174,7 @@ def failover_steps(story: Row) -> list[Step]:
         waited = f"{count(story['waited'], 'partition')} waited for broker {story['broker']} to come back"
         found.append(Step(story["returned"], waited))
     if story["stranded"]:
-        found.append(Step(None, f"{count(story['stranded'], 'partition')} found no leader"))
+        found.append(Step(None, _stranded(story)))
     return found
 
 

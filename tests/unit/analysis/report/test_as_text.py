@@ -126,7 +126,8 @@ def test_the_title_of_a_failover_says_what_is_a_bound(document: Document) -> Non
     lines = list(text(document))
     assert lines[lines.index("Failovers") + 1] == (
         "  Broker 1, the controller, died; 2 partitions had no leader; "
-        "40 ms from the notice to the last new leader, at most 6.1 s in all"
+        "40 ms from the notice to the last new leader of 1 partition, at most 6.1 s in all; "
+        "1 partition waited for broker 1 until 2 min 33 s after the notice"
     )
     assert lines[lines.index("Failovers") + 2] == (
         "      broker-2/state-change.log:7  [2026-11-21 03:12:08,010] <lost>"

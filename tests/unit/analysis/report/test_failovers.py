@@ -98,7 +98,7 @@ def test_a_failover_in_sentences(failover: Row) -> None:
         "1 partition waited for broker 1 to come back",
     ]
     assert failover_steps(failover | {"waited": 0, "stranded": 1})[-1] == Step(
-        None, "1 partition found no leader"
+        None, "no line shows another leader of 1 partition within 30 s"
     )
 
 
@@ -120,15 +120,30 @@ def test_the_last_to_follow_and_the_last_to_lead_come_in_their_order(failover: R
 
 
 def test_how_long_a_failover_took_is_a_bound(failover: Row) -> None:
-    assert failover_total(failover) == "40 ms from the notice to the last new leader, at most 6.1 s in all"
-    unseen = failover | {"led_unseen": 1, "total_ms": None}
+    moved = failover | {"waited": 0, "partitions": 1}
+    assert failover_total(moved) == "40 ms from the notice to the last new leader, at most 6.1 s in all"
+    unseen = moved | {"led_unseen": 1, "total_ms": None}
     assert failover_total(unseen) == (
         f"at least 40 ms from the notice to the last new leader ({UNLED}: 1 partition)"
     )
     assert "the last new leader led that a line shows" in [step.text for step in failover_steps(unseen)]
-    unlogged = failover | {"last_logged": None, "total_ms": None}
+    unlogged = moved | {"last_logged": None, "total_ms": None}
     assert failover_total(unlogged) == f"40 ms from the notice to the last new leader ({UNBOUNDED})"
-    assert failover_total(failover | {"led": None}) == ""
+    assert failover_total(moved | {"led": None}) == ""
+
+
+def test_the_total_of_a_failover_names_who_has_no_other_leader(failover: Row) -> None:
+    own = "40 ms from the notice to the last new leader of 1 partition, at most 6.1 s in all"
+    waited = "1 partition waited for broker 1 until 2 min 33 s after the notice"
+    assert failover_total(failover) == f"{own}; {waited}"
+    lost = failover | {"waited": 0, "stranded": 2, "partitions": 3}
+    stranded = "no line shows another leader of 2 partitions within 30 s"
+    assert failover_total(lost) == f"{own}; {stranded}"
+    alone = failover | {"moved": 0, "led": None, "total_ms": None, "stranded": 2, "partitions": 3}
+    assert failover_total(alone) == f"{waited}; {stranded}"
+    # By clocks that differ, the wait would have ended before the notice.
+    early = alone | {"returned": alone["noticed"] - timedelta(seconds=1)}
+    assert failover_total(early) == f"1 partition waited for broker 1; {stranded}"
 
 
 def test_a_step_long_before_the_one_before_it_has_no_duration(failover: Row) -> None:
