@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from functools import partial
 from itertools import groupby, pairwise
 from typing import NamedTuple
 
@@ -173,15 +174,20 @@ def _under_min_isr(
 ) -> Iterator[Episode]:  # fmt: skip
     for story in stories:
         last: IsrStep | None = None
-        for minimum, group in groupby(_with_minimums(story, minimums), _minimum_above):
-            steps = [step for step, _ in group]
+        above = partial(_minimum_above, story, minimums)
+        for minimum, group in groupby(_with_minimums(story, minimums), above):
+            pieces = list(group)
+            steps = [step for step, _ in pieces]
             if minimum is not None:
+                refusal = minimums.refusal(story.life, steps[0].since, steps[-1].until)
+                is_proven = not any(held.is_default or held.is_of_others for _, held in pieces)
                 ended = deleted.get(story.life)
                 # The first ISR known may never have been larger, as with one replica.
                 yield _of_short(
                     story.life, steps, minimum, ended,
                     has_fallen=last is not None and last.size >= minimum,
-                    is_newest=_is_newest(story.life, newest),
+                    is_newest=_is_newest(story.life, newest), is_proven=is_proven or refusal is not None,
+                    lines=() if refusal is None else (refusal.line,),
                 )  # fmt: skip
             last = steps[-1]
 
@@ -195,21 +201,30 @@ def _with_minimums(story: History, minimums: Minimums) -> Iterator[tuple[IsrStep
     for step in story.isr:
         while (end := held[index].until) is not None and end <= step.since:
             index += 1
-        yield step, held[index]
+        since = step.since
         while (end := held[index].until) is not None and (step.until is None or end < step.until):
-            index += 1
-            yield step._replace(since=end), held[index]
+            yield step._replace(since=since, until=end), held[index]
+            since, index = end, index + 1
+        yield step._replace(since=since), held[index]
 
 
-def _minimum_above(each: tuple[IsrStep, Held]) -> int | None:
-    """Return the minimum if an ISR is below it; None if it is not, or the minimum is not known."""
+def _minimum_above(story: History, minimums: Minimums, each: tuple[IsrStep, Held]) -> int | None:
+    """Return the minimum if an ISR is below it; None if it is not, or the minimum is not known.
+
+    With fewer replicas than the minimum, all in sync, Kafka refuses writes up to 3.6 and accepts them from
+    3.7 on (``Partition.effectiveMinIsr``), so only a refused write proves it.
+    """
     step, held = each
-    return held.value if held.value is not None and step.size < held.value else None
+    if held.value is None or step.size >= held.value:
+        return None
+    if step.size >= step.assigned and minimums.refusal(story.life, step.since, step.until) is None:
+        return None
+    return held.value
 
 
 def _of_short(
     life: Life, steps: Sequence[IsrStep], minimum: int, deleted: datetime | None, *,
-    has_fallen: bool, is_newest: bool,
+    has_fallen: bool, is_newest: bool, is_proven: bool, lines: Lines,
 ) -> Episode:  # fmt: skip
     topic, partition, _ = life
     # A state may be older than the first line about it.
@@ -220,18 +235,22 @@ def _of_short(
     end: Instant = Unknown(_LASTS) if until is None else Bound(None, until)
     least = min(step.size for step in steps)
     verb, to = ("fell", "to") if has_fallen else ("was", "with")
-    fell = f"{topic}-{partition} {verb} below min.insync.replicas={minimum} {at(begin)}, {to} {least} in sync"
+    # The topic may have its own setting, which no line shows.
+    whose, are, were = ("", "are", "were") if is_proven else ("the brokers' ", "may be", "may have been")
+    name = f"{whose}min.insync.replicas={minimum}"
+    fell = f"{topic}-{partition} {verb} below {name} {at(begin)}, {to} {least} in sync"
     if lasts:
-        text = f"{fell}: writes with acks=all are refused, and no line shows a larger ISR since."
+        text = f"{fell}: writes with acks=all {are} refused, and no line shows a larger ISR since."
     elif until is None:
         text = f"{fell}; the topic was created again later."
     elif steps[-1].until is None:
         text = f"{fell}; the topic was deleted {at(end)}."
     else:
-        text = f"{fell}, and was no longer below it {at(end)}: writes with acks=all were refused between."
+        text = f"{fell}, and was no longer below it {at(end)}: writes with acks=all {were} refused between."
     return Episode(
         AlertKind.UNDER_MIN_ISR, _subject(life), begin, end, lasts=lasts, is_event=False, brokers=(),
-        topic=topic, partition=partition, text=text, lines=tuple(step.line for step in steps[:_SHOWN_LINES]),
+        topic=topic, partition=partition, text=text,
+        lines=(*lines, *(step.line for step in steps))[:_SHOWN_LINES],
     )  # fmt: skip
 
 

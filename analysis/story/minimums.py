@@ -119,6 +119,20 @@ class Minimums:
                 found.append(each)
         return found
 
+    def refusal(self, life: Life, since: datetime, until: datetime | None) -> BrokerLine | None:
+        """Return the first line of a broker that refused a write to a partition in a time; None if none did.
+
+        Args:
+            life: The partition's life.
+            since: The begin of the time, by another broker's clock perhaps.
+            until: Its end; None for the end of the logs.
+        """
+        lines = self.refusals.get(life[:2], ())
+        first = bisect_left(lines, since - CLOCKS, key=lambda each: each.time)
+        if first == len(lines) or (until is not None and lines[first].time > until + CLOCKS):
+            return None
+        return lines[first]
+
     def lack(self, topic: str, held: Sequence[Held]) -> Lack | None:
         """Return why no single value of ``held`` is known; None if one is, from some moment to the end."""
         values = [each.value for each in held if each.value is not None]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -10,7 +9,7 @@ from datetime import datetime, timedelta
 from barnabas.analysis.story.certainty import Lines
 from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.minimums import Held, Lack, Minimums
-from barnabas.analysis.story.observed import CLOCKS, BrokerLine
+from barnabas.analysis.story.observed import BrokerLine
 from barnabas.analysis.story.partitions import History, Life
 
 Period = tuple[History, list[IsrStep]]
@@ -84,7 +83,7 @@ def shortage_of(periods: Sequence[Period], minimums: Minimums) -> Shortage:
         tuple(steps),
         known[0].value if lack is None else None,
         is_default=any(each.is_default for each in known),
-        refusal=_refusal(steps, minimums.refusals.get((topic, partition), ())),
+        refusal=minimums.refusal(story.life, steps[0].since, steps[-1].until),
         lines=tuple(dict.fromkeys(each.line for each in known if each.line is not None)),
         is_begun=all(own[0].is_begun for _, own in periods),
         lack=lack,
@@ -106,19 +105,6 @@ def refused(shortage: Shortage) -> timedelta:
         if step.size < held.value and step.is_certain and step.until is not None
     )
     return sum((each for each in short if each > timedelta(0)), timedelta(0))
-
-
-def _refusal(steps: Sequence[IsrStep], refusals: Sequence[BrokerLine]) -> BrokerLine | None:
-    """Return the first of a partition's lines about refused writes that is of a period."""
-    first = bisect_left(refusals, steps[0].since - CLOCKS, key=_time)
-    until = steps[-1].until
-    if first == len(refusals) or (until is not None and refusals[first].time > until + CLOCKS):
-        return None
-    return refusals[first]
-
-
-def _time(line: BrokerLine) -> datetime:
-    return line.time
 
 
 def _badness(period: Period) -> tuple[int, bool, timedelta, datetime, Life]:

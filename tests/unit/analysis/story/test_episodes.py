@@ -121,22 +121,74 @@ def test_an_isr_below_the_minimum_is_one_only_if_the_minimum_is_known(observe: O
     (episode,) = of_kind(controller_log(observe, *logs, min_insync=2), AlertKind.UNDER_MIN_ISR)
     assert episode.lasts
     assert episode.text == (
-        "orders-0 fell below min.insync.replicas=2 at 2024-03-05 10:00:20.000 or before, to 1 in sync: "
-        "writes with acks=all are refused, and no line shows a larger ISR since."
+        "orders-0 fell below the brokers' min.insync.replicas=2 at 2024-03-05 10:00:20.000 or before, to 1 "
+        "in sync: writes with acks=all may be refused, and no line shows a larger ISR since."
     )
     logs.append(changed(50, "OnlinePartition", 1, 3, "1,2,3", version=3))
     (episode,) = of_kind(controller_log(observe, *logs, min_insync=2), AlertKind.UNDER_MIN_ISR)
     assert not episode.lasts
     assert episode.text == (
-        "orders-0 fell below min.insync.replicas=2 at 2024-03-05 10:00:20.000 or before, to 1 in sync, and "
+        "orders-0 fell below the brokers' min.insync.replicas=2 at 2024-03-05 10:00:20.000 or before, to 1 "
+        "in sync, and was no longer below it at 2024-03-05 10:00:50.000 or before: writes with acks=all may "
+        "have been refused between."
+    )
+
+
+OWN = (
+    "[2024-03-05 {time}] INFO Processing override for entityPath: topics/orders with config: "
+    "Map(min.insync.replicas -> {value}) (kafka.server.DynamicConfigManager)\n"
+)
+REFUSED = (
+    "[2024-03-05 {time}] ERROR [ReplicaManager broker=1] Error processing append operation on partition "
+    "orders-0 (kafka.server.ReplicaManager)\n"
+    "org.apache.kafka.common.errors.NotEnoughReplicasException: The size of the current ISR Set(1) is "
+    "insufficient to satisfy the min.isr requirement of 2 for partition orders-0\n"
+)
+
+
+def with_server_log(observe: Observe, lines: str, *logs: str, min_insync: int | None = None) -> list[Episode]:
+    found = {"broker-3/state-change.log": "".join(logs), "broker-1/server.log": lines}
+    return of_kind(episodes(observe(found, min_insync)), AlertKind.UNDER_MIN_ISR)
+
+
+def test_the_topics_own_setting_proves_that_writes_are_refused(observe: Observe) -> None:
+    logs = [changed(0, "NewPartition", 1, 0, "1,2", version=0), lost(20, 1, "1", leader=1, replica=2)]
+    (episode,) = with_server_log(observe, OWN.format(time="10:00:01,000", value=2), *logs, min_insync=1)
+    assert episode.text == (
+        "orders-0 fell below min.insync.replicas=2 at 2024-03-05 10:00:20.000 or before, to 1 in sync: "
+        "writes with acks=all are refused, and no line shows a larger ISR since."
+    )
+    assert with_server_log(observe, OWN.format(time="10:00:01,000", value=1), *logs, min_insync=2) == []
+
+
+def test_a_setting_that_is_raised_later_begins_an_episode_and_one_that_is_lowered_ends_it(
+    observe: Observe,
+) -> None:
+    logs = [changed(0, "NewPartition", 1, 0, "1,2", version=0), lost(20, 1, "1", leader=1, replica=2)]
+    settings = OWN.format(time="10:00:40,000", value=2) + OWN.format(time="10:00:50,000", value=1)
+    (episode,) = with_server_log(observe, settings, *logs)
+    assert episode.text == (
+        "orders-0 was below min.insync.replicas=2 at 2024-03-05 10:00:40.000 or before, with 1 in sync, and "
         "was no longer below it at 2024-03-05 10:00:50.000 or before: writes with acks=all were refused "
         "between."
     )
 
 
-def test_a_partition_of_one_replica_never_fell_below_the_minimum(observe: Observe) -> None:
+def test_a_refused_write_proves_what_the_brokers_setting_does_not(observe: Observe) -> None:
+    logs = [changed(0, "NewPartition", 1, 0, "1,2", version=0), lost(20, 1, "1", leader=1, replica=2)]
+    (episode,) = with_server_log(observe, REFUSED.format(time="10:00:30,000"), *logs, min_insync=2)
+    assert "orders-0 fell below min.insync.replicas=2 at 2024-03-05 10:00:20.000" in episode.text
+    assert "writes with acks=all are refused" in episode.text
+    assert "Error processing append operation" in episode.lines[0].text
+
+
+def test_a_partition_with_fewer_replicas_than_the_minimum_is_one_only_if_a_write_was_refused(
+    observe: Observe,
+) -> None:
+    """Kafka caps the minimum at the number of replicas from 3.7 on."""
     logs = [changed(0, "NewPartition", 1, 0, "1", version=0), lost(20, 1, "1", leader=-1, replica=1)]
-    (episode,) = of_kind(controller_log(observe, *logs, min_insync=2), AlertKind.UNDER_MIN_ISR)
+    assert with_server_log(observe, OWN.format(time="10:00:01,000", value=2), *logs, min_insync=2) == []
+    (episode,) = with_server_log(observe, REFUSED.format(time="10:00:10,000"), *logs, min_insync=2)
     assert episode.text == (
         "orders-0 was below min.insync.replicas=2 at 2024-03-05 10:00:00.000 or before, with 1 in sync: "
         "writes with acks=all are refused, and no line shows a larger ISR since."
