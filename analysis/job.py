@@ -228,7 +228,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "--min-insync-replicas",
         type=_replicas,
         metavar="N",
-        help="min.insync.replicas of the topics, if no server.log contains it",
+        help="the brokers' min.insync.replicas, where no line shows that the topic or its leader had another",
     )
     parser.add_argument("--follow", action="store_true", help="keep reading what is added to the logs")
     add_arguments(parser)

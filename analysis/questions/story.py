@@ -61,7 +61,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
 
     Args:
         tables: ``events`` and the tables of ``analysis.derived.catalog``.
-        min_insync: min.insync.replicas as given by the operator; None to take it from the logs.
+        min_insync: The brokers' min.insync.replicas, as given by the operator; None to take it from the logs.
     """
     events = tables["events"].where("time is not null")
     lives = tables["lives"]

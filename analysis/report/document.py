@@ -129,7 +129,7 @@ def gather(
             for the tables that it needs, and those that need the earliest are answered first.
         troubles: As in ``Document``.
         zone: As in ``Document``.
-        min_insync: min.insync.replicas of the topics; None to take it from the logs.
+        min_insync: The brokers' min.insync.replicas where no line shows it; None to take it from the logs.
         seen: The input of the story, if it was read already; None to read it.
     """
     # The pool ends before the frames that are held, and after an exception when no table is computed more.

@@ -182,7 +182,7 @@ class Observed:
             looks at; None to the end of the logs.
         deleted: When the topic of a partition's life was deleted.
         settings: The topics' settings in the output of Kafka's tools, which has no times.
-        min_insync: min.insync.replicas as given by the operator; None to take it from ``brokers``.
+        min_insync: The brokers' min.insync.replicas as the operator gives it; None to take it from the lines.
         untold: The number of partitions with trouble that are left out, because all have too many states.
         delays: The delays of brokers' lines, by controller and broker.
     """
