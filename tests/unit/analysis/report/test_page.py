@@ -248,6 +248,17 @@ def test_the_time_zone_is_chosen_in_sentences_and_pictures(opened: Opened) -> No
     expect(page.locator(".incident.current li")).to_contain_text("at 03:12:08.010")
 
 
+def test_the_page_says_in_which_zone_its_times_are(opened: Opened) -> None:
+    page = opened()
+    expect(page.locator("#summary")).to_contain_text("Times are UTC; the logs' were read as UTC (--time-zone).")
+    page.select_option("#zone", "Europe/Berlin")
+    expect(page.locator("#summary")).to_contain_text(
+        "Times are in Europe/Berlin; the logs' were read as UTC (--time-zone)."
+    )
+    page.select_option("#zone", "UTC")
+    expect(page.locator("#summary")).to_contain_text("Times are UTC; ")
+
+
 def test_a_question_is_of_the_chosen_zone(opened: Opened) -> None:
     page = opened()
     page.select_option("#zone", "Europe/Berlin")
