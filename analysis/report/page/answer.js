@@ -8,13 +8,16 @@ function stepsOf(steps) {
   return list;
 }
 
+const MOMENT = /^(?:(?:\d{4}-)?((?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]))[ T])?(\d|[01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:[.,](\d{3}))?)?$/;
+
 // The time asked for, as a stretch: 03:12 is a minute, 03:12:08 a second, 11-21 03:12 a minute of that day.
-// Without a day it is the first one on which something kept writes to the partition waiting then.
+// Without a day it is the first one on which something kept writes to the partition waiting then. Null if the text is
+// no time, or none of these logs.
 function stretch(text, partition) {
-  const found = /^(?:(?:\d{4}-)?(\d{2}-\d{2})[ T])?(\d{1,2}):(\d{2})(?::(\d{2}))?$/.exec(text ?? "");
+  const found = MOMENT.exec(text ?? "");
   if (!found || data.start === null) return null;
-  const inDay = ((Number(found[2]) * 60 + Number(found[3])) * 60 + Number(found[4] ?? 0)) * 1000;
-  const long = found[4] === undefined ? 60000 : 1000, choices = [];
+  const inDay = ((Number(found[2]) * 60 + Number(found[3])) * 60 + Number(found[4] ?? 0)) * 1000 + Number(found[5] ?? 0);
+  const long = found[5] !== undefined ? 1 : found[4] !== undefined ? 1000 : 60000, choices = [];
   const first = Math.floor((data.start + ahead(data.start)) / 864e5) * 864e5;
   for (let midnight = first; midnight - 864e5 <= data.end; midnight += 864e5) {
     const from = midnight + inDay - ahead(midnight + inDay);
@@ -47,6 +50,15 @@ function tellOthers(card, stalls) {
   card.append(make("details", {}, make("summary", { class: "faint" }, `At other times (${stalls.length})`), list));
 }
 
+// What is wrong with a time that was asked for, and what is expected; nothing if it is a time of these logs.
+function refused(text, when) {
+  if (!text || when !== null || data.start === null) return [];
+  const why = MOMENT.test(text) ? `These logs have no line at ${text}` : `'${text}' is no time`;
+  const from = clock(data.start, true, false), to = clock(data.end, true, false);
+  return [make("p", { class: "refused" }, `${why}: expected 03:12, 03:12:08, 03:12:08.010 or 11-21 03:12, `
+    + `from ${day(data.start)} ${from} to ${day(data.end)} ${to} ${view.zone}.`)];
+}
+
 // Draws the answer, and gives the stretch of time that it is about.
 function tellAnswer(partition, text) {
   const card = byId("answer"), when = stretch(text, partition), stalls = stallsOf(partition);
@@ -62,7 +74,7 @@ function tellAnswer(partition, text) {
   const long = (each) => (each.until ?? Infinity) - each.since;
   const shown = [...touched].sort((a, b) => (a.what === b.what ? long(b) - long(a) : a.what === "without a leader" ? -1 : 1))
     .slice(0, when === null ? 1 : 6);
-  card.replaceChildren();
+  card.replaceChildren(...refused(text, when));
   if (shown.length === 0) {
     const at = when ? when[0] : data.end, led = leaderAt(partition, at);
     card.append(make("h3", {}, `Nothing in these logs kept writes to ${partition} waiting${when ? ` at ${text}` : ""}.`));

@@ -250,7 +250,9 @@ def test_the_time_zone_is_chosen_in_sentences_and_pictures(opened: Opened) -> No
 
 def test_the_page_says_in_which_zone_its_times_are(opened: Opened) -> None:
     page = opened()
-    expect(page.locator("#summary")).to_contain_text("Times are UTC; the logs' were read as UTC (--time-zone).")
+    expect(page.locator("#summary")).to_contain_text(
+        "Times are UTC; the logs' were read as UTC (--time-zone)."
+    )
     page.select_option("#zone", "Europe/Berlin")
     expect(page.locator("#summary")).to_contain_text(
         "Times are in Europe/Berlin; the logs' were read as UTC (--time-zone)."
@@ -265,6 +267,32 @@ def test_a_question_is_of_the_chosen_zone(opened: Opened) -> None:
     page.fill("#moment", "04:12")
     page.press("#moment", "Enter")
     expect(page.locator("#answer time").first).to_have_text("04:09:00.000")
+
+
+@pytest.mark.parametrize(
+    ("moment", "answer"),
+    [
+        ("yesterday", "'yesterday' is no time: expected"),
+        ("25:99", "'25:99' is no time: expected"),
+        ("13-41 03:12", "'13-41 03:12' is no time: expected"),
+        ("17:30", "These logs have no line at 17:30: expected"),
+    ],
+)
+def test_a_moment_that_is_none_of_the_logs_is_answered_with_what_is_expected(
+    opened: Opened, moment: str, answer: str
+) -> None:
+    page = opened()
+    page.fill("#moment", moment)
+    page.press("#moment", "Enter")
+    expect(page.locator("#answer")).to_contain_text(
+        f"{answer} 03:12, 03:12:08, 03:12:08.010 or 11-21 03:12, from 2026-11-21 03:00:00.000 to "
+        "2026-11-21 03:15:00.000 UTC."
+    )
+    expect(page.locator("#answer h3").first).to_contain_text("orders-3 had no leader")
+    page.fill("#moment", "03:12:08.010")
+    page.press("#moment", "Enter")
+    expect(page.locator("#answer")).not_to_contain_text("expected")
+    expect(page.locator("#answer h3").first).to_contain_text("orders-3 had no leader")
 
 
 def test_the_theme_is_chosen(opened: Opened) -> None:
