@@ -11,8 +11,9 @@ from barnabas.analysis.story.brokers import Absence
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound, Duration, Fact, Instant, Line
 from barnabas.analysis.story.costs import Cost
+from barnabas.analysis.story.departures import are_overlapping
 from barnabas.analysis.story.elections import UncleanElection
-from barnabas.analysis.story.incident import Incident
+from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.sentences import Sentence, details, headline
 
 Row = dict[str, Any]
@@ -48,11 +49,14 @@ def plain(incidents: Sequence[Incident], day: date | None) -> list[Row]:
 def severity(incident: Incident) -> str:
     """Return how bad an incident is, by what is proven: critical, warning or info.
 
-    Critical: partitions had no leader without a planned stop, or records may be lost. Warning: it cost
-    something all the same, or a broker was lost. Info: nothing shows a cost.
+    Critical: records may be lost, or partitions had no leader, and no planned stop of one broker at a time
+    explains it. Warning: it cost something all the same, or a broker was lost. Info: nothing shows a cost.
     """
     unplanned = any(each.cause not in _PLANNED for each in incident.absences)
-    if incident.unclean or (incident.costs and (unplanned or not incident.absences)):
+    at_once = incident.kind == IncidentKind.WHOLE_CLUSTER or (
+        incident.kind == IncidentKind.SEVERAL and are_overlapping(incident.absences)
+    )
+    if incident.unclean or (incident.costs and (unplanned or at_once or not incident.absences)):
         return "critical"
     return "warning" if incident.costs or incident.shortage is not None or unplanned else "info"
 

@@ -1,11 +1,54 @@
-"""Where a line is, as the report names it."""
+"""How bad an incident is, and where a line is, as the report says it."""
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 import pytest
 
-from barnabas.analysis.report.incidents import place
-from barnabas.analysis.story.certainty import Line
+from barnabas.analysis.report.incidents import place, severity
+from barnabas.analysis.story.brokers import Absence
+from barnabas.analysis.story.causes import Cause
+from barnabas.analysis.story.certainty import Fact, Line, Unknown
+from barnabas.analysis.story.costs import Cost, Ending
+from barnabas.analysis.story.incident import Incident, IncidentKind
+
+AT = datetime.fromisoformat("2026-11-25T22:31:00")
+
+
+def stopped(broker: int, gone: int, returned: int, cause: Cause = Cause.PLANNED) -> Absence:
+    """A stop and the return, in seconds."""
+    end, back = (Fact(AT + timedelta(seconds=each)) for each in (gone, returned))
+    return Absence(
+        broker, end, cause, None, has_own_log=True, noticed=Unknown("no controller saw it"), started=None,
+        returned=back,
+    )  # fmt: skip
+
+
+COST = Cost(("a-0",), Unknown("the clocks differ"), Ending.RETURNED, (3,), 0, AT, ())
+ONE, TWO, THREE = stopped(1, 0, 9), stopped(2, 1, 8), stopped(3, 2, 7, Cause.NOT_GRANTED)
+
+
+@pytest.mark.parametrize(
+    ("kind", "absences", "expected"),
+    [
+        (IncidentKind.DEPARTURE, [ONE], "warning"),
+        (IncidentKind.DEPARTURE, [stopped(1, 0, 9, Cause.DIED)], "critical"),
+        (IncidentKind.ROLLING_RESTART, [ONE, stopped(2, 10, 12)], "warning"),
+        # All brokers of the cluster, whether or not clocks that differ let the story say that it was all.
+        (IncidentKind.WHOLE_CLUSTER, [ONE, TWO, THREE], "critical"),
+        (IncidentKind.WHOLE_CLUSTER, [ONE], "critical"),
+        (IncidentKind.SEVERAL, [ONE, THREE], "critical"),
+        (IncidentKind.SEVERAL, [ONE, stopped(2, 10, 12)], "warning"),
+    ],
+)
+def test_stops_that_leave_partitions_without_a_leader_are_planned_one_at_a_time(
+    kind: IncidentKind, absences: list[Absence], expected: str
+) -> None:
+    incident = Incident(kind, AT, None, absences=tuple(absences), costs=(COST,))
+    assert severity(incident) == expected
+    free = Incident(kind, AT, None, absences=tuple(absences))
+    assert severity(free) == ("info" if all(each.cause != Cause.DIED for each in absences) else "warning")
 
 
 @pytest.mark.parametrize(
