@@ -49,6 +49,7 @@ from barnabas.analysis.story.runs import (
     STOP,
     Run,
     What,
+    is_of_failed_start,
     is_return,
     lines_about,
     parts_of,
@@ -224,6 +225,8 @@ def _absence(
     unseen = _unseen(run, back, observed)
     # A start after missing records need not be the first one.
     next_start = start if start is None or unseen is None or start.time <= unseen else None
+    served = _served_again(broker, run, observed, changes.begins)
+    led_to = None if back is None and served is None and _has_failed(run) else next_start
     return Absence(
         broker=broker,
         gone=gone,
@@ -232,7 +235,7 @@ def _absence(
         has_own_log=has_own_log,
         noticed=_noticed(run, noticed, earliest(gone) or present, changes.moved),
         started=None if next_start is None else next_start.time,
-        returned=_returned(back, next_start, unseen, _served_again(broker, run, observed, changes.begins)),
+        returned=_returned(back, led_to, unseen, served),
         stopping=None if stop is None else stop.time,
         spoke=None if fenced is None else observed.last_spoken(broker, fenced.time),
         unseen=None if unseen is None else max(unseen, run.marks[0][1].time),
@@ -335,7 +338,11 @@ def failed_directory(broker: int, time: datetime, observed: Observed) -> BrokerL
 
 def _back(run: Run, since: BrokerLine) -> BrokerLine | None:
     """Return the best line of the return: that it serves, else the first that shows it present again."""
-    backs = [line for what, line in run.marks if what is What.BACK and line.time >= since.time]
+    backs = [
+        line
+        for index, (what, line) in enumerate(run.marks)
+        if what is What.BACK and line.time >= since.time and not is_of_failed_start(run.marks, index)
+    ]
     started = [line for line in backs if line.kind in (*SERVES, BrokerKind.BROKER_UNFENCED)]
     proven = [line for line in backs if line.kind not in SENT or is_return(run, line)]
     return next(iter((*started, *proven)), None)
@@ -373,6 +380,12 @@ def _served_again(broker: int, run: Run, observed: Observed, begins: Sequence[da
     if served is None or any(ends[-1] <= begin <= served for begin in begins):
         return None
     return served
+
+
+def _has_failed(run: Run) -> bool:
+    """Return whether the last start of a broker failed or ended, so that it bounds no return."""
+    turns = run.kinds(*STARTS, *ENDS, BrokerKind.START_FAILED)
+    return bool(turns) and turns[-1].kind not in STARTS
 
 
 def _returned(

@@ -243,10 +243,21 @@ def runs_of(
 
 def _is_still_starting(marks: Sequence[tuple[What, BrokerLine]], index: int) -> bool:
     """Return whether a registration is part of a start; in KRaft logs are recovered between the two."""
-    if marks[index][1].kind != BrokerKind.REGISTERED:
-        return False
-    ends = (*SERVES, *STARTS, *STOP, *ENDS)
-    return next((each.kind in SERVES for _, each in marks[index + 1 :] if each.kind in ends), False)
+    is_own = marks[index][1].kind == BrokerKind.REGISTERED
+    return is_of_failed_start(marks, index) or (is_own and _next_turn(marks, index) in SERVES)
+
+
+def is_of_failed_start(marks: Sequence[tuple[What, BrokerLine]], index: int) -> bool:
+    """Return whether a broker registered in a start that failed before it served, by a line of ``marks``."""
+    is_registration = marks[index][1].kind in (BrokerKind.REGISTERED, BrokerKind.BROKERS_CHANGED)
+    return is_registration and _next_turn(marks, index) == BrokerKind.START_FAILED
+
+
+def _next_turn(marks: Sequence[tuple[What, BrokerLine]], index: int) -> str | None:
+    """Return the kind of the next line by which a broker serves, starts, fails to start, or stops."""
+    turns = (*SERVES, *STARTS, *STOP, *ENDS, BrokerKind.START_FAILED)
+    later = (marks[place][1].kind for place in range(index + 1, len(marks)))
+    return next((kind for kind in later if kind in turns), None)
 
 
 def _is_late(runs: Sequence[Run], what: What, line: BrokerLine) -> bool:
