@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from barnabas.analysis.derived.lives import CLOCKS, LIFE, is_kind, with_life
+from barnabas.analysis.derived.lives import DELETION, LIFE, is_kind, with_life
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.reading.events.kinds import CompanionKind
 from barnabas.analysis.runtime.engine import sf
@@ -45,7 +45,7 @@ def _offline(own: DataFrame, lives: DataFrame) -> DataFrame:
     return (
         with_life(own.where(offline), lives)
         .join(deleted, list(LIFE), "left")
-        .where(sf.coalesce(sf.col("time") < sf.col("deleted") - sf.lit(CLOCKS), sf.lit(col=True)))
+        .where(sf.coalesce(sf.col("time") < sf.col("deleted") - sf.lit(DELETION), sf.lit(col=True)))
         .withColumn("subject", sf.col("replica"))
         .where("subject is not null")
     )

@@ -24,7 +24,10 @@ DELETING = -2
 
 _NONEXISTENT = ("NonExistentPartition", "NotExists")
 CLOCKS = timedelta(seconds=2)
-"""The largest difference of clocks, and the largest time between a deletion's steps, that is assumed."""
+"""The largest difference of clocks that is assumed."""
+
+DELETION = timedelta(seconds=5)
+"""The largest time between a deletion's steps: those of all partitions of a broker are in one batch."""
 
 _LATEST = timedelta(minutes=1)
 """The longest time after which a broker still logs a leader epoch that is over."""
@@ -140,9 +143,11 @@ def _stopped(events: DataFrame) -> DataFrame:
         sf.col("time").alias("stopped"),
     )
     stops = stops.groupBy("controller_epoch", "replica", "second").agg(sf.max("stopped").alias("stopped"))
-    # The controller sends the batch of requests after the step, so within the second of the removal or the
-    # next.
-    seconds = [sf.date_trunc("second", sf.col("time") + sf.lit(timedelta(seconds=later))) for later in (0, 1)]
+    # The controller sends the batch of requests after the step, which may be one of thousands of partitions.
+    seconds = [
+        sf.date_trunc("second", sf.col("time") + sf.lit(timedelta(seconds=later)))
+        for later in range(int(DELETION.total_seconds()) + 1)
+    ]
     last = is_kind(Kind.ISR_REMOVAL) & (sf.col("leader") == NO_LEADER)
     removed = events.where(own & last).withColumn("second", sf.explode(sf.array(*seconds)))
     return (

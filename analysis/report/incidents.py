@@ -67,7 +67,9 @@ def _brokers(incident: Incident) -> list[int]:
     ruled = (change.new.broker for change in incident.changes)
     elected = (each.leader for each in incident.unclean)
     begun = (each.broker for each in incident.begun)
-    return sorted({*(each.broker for each in incident.absences), *led, *ruled, *elected, *begun})
+    return sorted(
+        {*(each.broker for each in incident.absences), *incident.offline, *led, *ruled, *elected, *begun}
+    )
 
 
 def _topics(incident: Incident) -> list[str]:

@@ -135,7 +135,7 @@ def _times(made: Sequence[Incident]) -> Intervals[int]:
     return Intervals(
         (*_span(incident), index)
         for index, incident in enumerate(made)
-        if incident.absences or incident.costs
+        if incident.absences or incident.costs or incident.offline
     )
 
 

@@ -38,6 +38,7 @@ from barnabas.analysis.story.certainty import (
 )  # fmt: skip
 from barnabas.analysis.story.clusters import beginnings
 from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, BrokerLine, Observed, State
+from barnabas.analysis.story.removals import losses
 from barnabas.analysis.story.runs import (
     ASKED,
     ENDS,
@@ -78,6 +79,8 @@ class Absence:
         lines: The lines that prove the absence and its cause.
         cut_short: The line which proves that the process ended before its shutdown was complete; None if none
             does.
+        is_only_offline: Whether all that shows it is that a controller took some of the broker's replicas
+            offline, as it does, too, when a reassignment or a deletion removes them.
     """
 
     broker: int
@@ -94,6 +97,7 @@ class Absence:
     unseen: datetime | None = None
     lines: Lines = ()
     cut_short: Line | None = None
+    is_only_offline: bool = False
 
 
 _OWN_LOG = (*STOP, *HANDOVER, *STARTS, *SERVES, *ENDS, BrokerKind.CONFIGURED)
@@ -110,14 +114,14 @@ def absences(observed: Observed) -> list[Absence]:
     begins: dict[int, list[datetime]] = {}
     for each in beginnings(observed.brokers):
         begins.setdefault(each.broker, []).append(each.start)
-    moved = _moved(observed.states)
+    moved, lost = _moved(observed.states), losses(observed.states)
     found = [
         _absence(
             broker,
             run,
             _last_present(present, run),
             observed,
-            _Changes(begins.get(broker, ()), moved.get(broker, ())),
+            _Changes(begins.get(broker, ()), moved.get(broker, ()), lost.get(broker, ())),
         )
         for broker, lines in lines_about(observed.brokers).items()
         for since, part in parts_of(lines, begins.get(broker, ()))
@@ -162,10 +166,12 @@ class _Changes(NamedTuple):
     Attributes:
         begins: When other clusters began on its host.
         moved: The states that moved a leadership away from it.
+        lost: When replicas of it were taken offline that stayed assigned to it.
     """
 
     begins: Sequence[datetime]
     moved: Sequence[State]
+    lost: Sequence[datetime]
 
 
 def _moved(states: Iterable[State]) -> dict[int, list[State]]:
@@ -241,7 +247,26 @@ def _absence(
         unseen=None if unseen is None else max(unseen, run.marks[0][1].time),
         lines=tuple(dict.fromkeys((*causal, *cut, *proof, *(() if noticed is None else (noticed.line,))))),
         cut_short=is_cut,
+        is_only_offline=_is_only_offline(broker, run, earliest(gone) or present, observed, changes),
     )
+
+
+def _is_only_offline(
+    broker: int, run: Run, alive: datetime | None, observed: Observed, changes: _Changes
+) -> bool:
+    """Return whether a broker need not be gone: only that a controller took replicas of it offline is shown.
+
+    More is a leadership that moved, a contact that was lost, or a replica that stayed assigned, after
+    ``alive``, the last sign of life.
+    """
+    if any(line.kind not in (*OFFLINE, *SENT) for _, line in run.marks):
+        return False
+    first = run.marks[0][1].time
+    since, until = first - CONTACT_WINDOW, first + CONTACT_WINDOW
+    lost = observed.about_within(broker, BrokerKind.CONTACT_LOST, since, until)
+    shown = [*(state.first_logged for state in changes.moved), *changes.lost]
+    is_shown = any(time <= until and (alive is None or time > alive) for time in shown)
+    return not is_shown and not any(line.broker != broker for line in lost)
 
 
 def _is_first_start(

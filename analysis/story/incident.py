@@ -28,6 +28,7 @@ class IncidentKind(StrEnum):
     WHOLE_CLUSTER = "the whole cluster stopped"
     NO_LEADER = "partitions without a leader"
     UNDER_REPLICATED = "replicas out of sync"
+    OFFLINE_REPLICAS = "replicas taken offline"
     CONTROLLER = "another controller"
     NO_CONTROLLER = "no controller"
     UNSEEN = "unseen changes"
@@ -60,6 +61,7 @@ class Incident:
         all_gone: The first moment at which the lines prove that all brokers were gone; None if there is none.
         lines: Lines that prove what no part proves.
         differences: The clocks that differ, if the incident has times that depend on several clocks.
+        offline: The brokers of which a controller took replicas offline, whether or not they were gone.
     """
 
     kind: IncidentKind
@@ -81,6 +83,7 @@ class Incident:
     are_listed: bool = False
     lines: Lines = ()
     differences: tuple[Difference, ...] = ()
+    offline: tuple[int, ...] = ()
 
     @property
     def proven(self) -> timedelta:

@@ -16,7 +16,7 @@ from barnabas.analysis.story.additions import (
     with_unclean,
     with_vacancies,
 )
-from barnabas.analysis.story.brokers import Absence, absences, failed_directory
+from barnabas.analysis.story.brokers import Absence, absences, begin_of, failed_directory
 from barnabas.analysis.story.causes import ORDERLY
 from barnabas.analysis.story.certainty import latest
 from barnabas.analysis.story.charges import Charging, bounded_notices, refined, shown_by
@@ -45,7 +45,8 @@ from barnabas.analysis.story.troubles import troubles_of
 def incidents(observed: Observed) -> list[Incident]:
     """Return the incidents, those that are proven and worst first."""
     stories = histories(observed)
-    found = with_controllers(_absences(stories, observed), observed.controllers, observed.brokers)
+    shown, offline = _absences(stories, observed)
+    found = with_controllers(shown, observed.controllers, observed.brokers)
     gone = departed(found)
     clocks = Clocks(observed.delays)
     mixed = mixed_lives(observed, clocks)
@@ -72,6 +73,7 @@ def incidents(observed: Observed) -> list[Incident]:
     groups = (part for group in groups_of(found, clocks) for part in parted(group, found, members))
     made = [departure(group, found, charged, members) for group in groups]
     made.extend(leaderless(free, observed))
+    made.extend(_taken_offline(offline))
     made = with_new_controllers(made, observed)
     made = with_vacancies(made, vacancies(observed.brokers, found))
     made = with_shortages(made, stories, minimums_of(observed))
@@ -90,12 +92,45 @@ def incidents(observed: Observed) -> list[Incident]:
     return sorted(whole, key=_rank)
 
 
-def _absences(stories: Iterable[History], observed: Observed) -> list[Absence]:
-    """Return the absences of brokers that their lines and the times without a leader show."""
+def _absences(stories: Iterable[History], observed: Observed) -> tuple[list[Absence], list[Absence]]:
+    """Return the absences of brokers that their lines and the times without a leader show.
+
+    Returns:
+        Those that are proven, and those of which only replicas that were taken offline are shown.
+    """
     lost = [outage for story in stories for outage in story.outages]
     shown = [line for outage in lost for line in shown_by(outage, observed)]
     seen = replace(observed, brokers=(*observed.brokers, *shown))
-    return bounded_notices(absences(seen), lost)
+    led: dict[int | None, list[datetime]] = {}
+    for line in shown:
+        led.setdefault(line.subject, []).append(line.time)
+    proven: list[Absence] = []
+    offline: list[Absence] = []
+    for each in bounded_notices(absences(seen), lost):
+        begin = begin_of(each)
+        has_led = any(abs(time - begin) <= TOGETHER for time in led.get(each.broker, ()))
+        (offline if each.is_only_offline and not has_led else proven).append(each)
+    return proven, offline
+
+
+def _taken_offline(found: Iterable[Absence]) -> list[Incident]:
+    """Return one incident for all brokers of which replicas were taken offline at the same time."""
+    groups: list[list[Absence]] = []
+    for each in found:
+        if groups and begin_of(each) <= begin_of(groups[-1][-1]) + TOGETHER:
+            groups[-1].append(each)
+        else:
+            groups.append([each])
+    return [
+        Incident(
+            IncidentKind.OFFLINE_REPLICAS,
+            begin_of(group[0]),
+            begin_of(group[-1]),
+            offline=tuple(sorted({each.broker for each in group})),
+            lines=tuple(line for each in group for line in each.noticed.lines),
+        )
+        for group in groups
+    ]
 
 
 def _rank(incident: Incident) -> tuple[int, timedelta, int, datetime]:
@@ -103,6 +138,7 @@ def _rank(incident: Incident) -> tuple[int, timedelta, int, datetime]:
     unplanned = any(each.cause not in ORDERLY for each in incident.absences)
     weight = {
         IncidentKind.NO_LEADER: 1, IncidentKind.UNDER_REPLICATED: 3, IncidentKind.CONTROLLER: 4,
+        IncidentKind.OFFLINE_REPLICAS: 3,
         IncidentKind.UNSEEN: 5, IncidentKind.OTHER_CLUSTER: 4, IncidentKind.NO_CONTROLLER: 1,
     }.get(incident.kind, 0 if unplanned else 2)  # fmt: skip
     return -len(incident.unclean), -incident.proven, weight, incident.since

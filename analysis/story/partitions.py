@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import pairwise, zip_longest
 from typing import NamedTuple, TypeVar
 
@@ -111,6 +111,10 @@ class History:
     outages: Sequence[Outage]
     gaps: Sequence[Gap]
     isr: Sequence[IsrStep]
+
+
+_DELETION = timedelta(seconds=5)
+"""The largest time between a deletion's steps, as in ``derived.lives``."""
 
 
 def histories(observed: Observed) -> list[History]:
@@ -405,7 +409,7 @@ def _until_deletion(story: History, deleted: datetime | None) -> History:
         return story
     left = [each for each in story.outages if not _is_of_deletion(each, deleted)]
     # The controller removes the replicas from the ISR before it deletes them.
-    isr = [step for step in story.isr if step.since < deleted - CLOCKS]
+    isr = [step for step in story.isr if step.since < deleted - _DELETION]
     if len(isr) < len(story.isr) and isr:
         isr[-1] = isr[-1]._replace(until=None, is_certain=False)
     return replace(story, outages=[_until_deleted(each, deleted) for each in left], isr=isr)

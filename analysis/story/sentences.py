@@ -102,7 +102,8 @@ def details(incident: Incident, day: date | None = None) -> list[Sentence]:
     found.extend(_refused_meanwhile(incident.costs, day))
     shortage = incident.shortage
     if shortage is not None and incident.kind is not IncidentKind.UNDER_REPLICATED:
-        found.append(Sentence(f"In sync: {_short(shortage)}.", _of_shortage(shortage)))
+        unless = ", unless the replicas were removed" if incident.offline else ""
+        found.append(Sentence(f"In sync{unless}: {_short(shortage)}.", _of_shortage(shortage)))
     if incident.differences:
         found.append(Sentence(_clocks(incident.differences), _lines(incident)))
     return found
@@ -215,6 +216,12 @@ def _happened(incident: Incident, day: date | None) -> str:
         case IncidentKind.UNDER_REPLICATED:
             is_begun = incident.shortage is None or incident.shortage.is_begun
             return f"Replicas fell out of sync at {since}{'' if is_begun else ' or before'}"
+        case IncidentKind.OFFLINE_REPLICAS:
+            who, left = nodes(incident.offline, only), "it" if len(incident.offline) == 1 else "they"
+            return (
+                f"A controller took replicas of {who} offline at {since}: {left} left, or the replicas were "
+                "removed (by a reassignment or a deletion)"
+            )
         case IncidentKind.UNCLEAN:
             return "Leaders were elected that were not in sync"
         case IncidentKind.CONTROLLER | IncidentKind.NO_CONTROLLER:

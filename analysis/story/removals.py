@@ -1,0 +1,74 @@
+"""The replicas that a controller took offline because their broker was gone, not because they were removed.
+
+A controller removes a replica from the ISR in the same words when its broker is gone, when a reassignment
+takes it off the broker, and when its topic is deleted. A reassignment raises the leader epoch just before,
+once more than the removal itself (``KafkaController.moveReassignedPartitionLeaderIfRequired``); a deletion
+removes all replicas at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
+
+from barnabas.analysis.story.observed import NO_LEADER, State
+
+_STEPS = timedelta(seconds=60)
+"""The longest time between the steps with which a reassignment, or a deletion, ends."""
+
+
+def losses(states: Iterable[State]) -> dict[int, list[datetime]]:
+    """Return when a controller took replicas of each broker offline that stayed assigned to it, sorted."""
+    lives: dict[tuple[str, int, int], list[State]] = {}
+    for state in states:
+        if state.leader_epoch is not None:
+            lives.setdefault((state.topic, state.partition, state.life), []).append(state)
+    found: dict[int, list[datetime]] = {}
+    for known in lives.values():
+        if any(state.removed is not None for state in known):
+            for broker, time in _losses(known):
+                found.setdefault(broker, []).append(time)
+    for times in found.values():
+        times.sort()
+    return found
+
+
+def _losses(states: Sequence[State]) -> Iterator[tuple[int, datetime]]:
+    """Yield the brokers whose replicas of a partition stayed assigned, each with the time of the removal."""
+    by_epoch: dict[int, list[State]] = {}
+    assigned: dict[int, int] = {}
+    last_led = -1
+    for state in states:
+        epoch = state.leader_epoch or 0
+        by_epoch.setdefault(epoch, []).append(state)
+        for broker in set(state.replicas or ()) - set(state.removing or ()):
+            assigned[broker] = max(epoch, assigned.get(broker, epoch))
+        if state.leader != NO_LEADER:
+            last_led = max(epoch, last_led)
+    unled = sorted(
+        state.first_logged
+        for state in states
+        if state.leader == NO_LEADER and (state.leader_epoch or 0) > last_led
+    )
+    for removal in states:
+        gone = removal.removed
+        if gone is None:
+            continue
+        epoch = removal.leader_epoch or 0
+        is_assigned = assigned.get(gone, -1) >= epoch or _is_back(gone, removal, by_epoch[epoch])
+        until = removal.first_logged + _STEPS
+        may_be_deleted = any(removal.first_logged <= time <= until for time in unled)
+        if is_assigned or (not may_be_deleted and _has_no_step_before(removal, by_epoch.get(epoch - 1, ()))):
+            yield gone, removal.first_logged
+
+
+def _is_back(broker: int, removal: State, of_epoch: Iterable[State]) -> bool:
+    """Return whether a replica came back into the ISR, which only one that is assigned does."""
+    return any(
+        broker in (each.isr or ()) and (each.version or 0) > (removal.version or 0) for each in of_epoch
+    )
+
+
+def _has_no_step_before(removal: State, before: Iterable[State]) -> bool:
+    """Return whether the leader epoch before a removal is not of a step of the same reassignment."""
+    return any(each.leader_epoch == 0 or each.first_logged < removal.first_logged - _STEPS for each in before)
