@@ -26,6 +26,8 @@ def broker_events(events: DataFrame, lives: DataFrame) -> DataFrame:
     and the last of each kind, broker and second, with the broker as ``subject``. Replicas of a topic that is
     being deleted go offline without their broker.
 
+    A leader's line that its ISR is under min.insync.replicas has the number of replicas in sync as ``count``.
+
     Columns: ``BROKER_EVENTS_COLUMNS``. Few lines of a log are of these kinds.
     """
     kinds = (*BrokerKind, CompanionKind.CONTROLLER_ELECTED)
@@ -34,7 +36,17 @@ def broker_events(events: DataFrame, lives: DataFrame) -> DataFrame:
         "subject", sf.explode("targets")
     )
     said = events.where(is_kind(*kinds)).select(*BROKER_EVENTS_COLUMNS)
-    return said.unionByName(_edges(sent)).unionByName(_edges(_offline(events.where(own), lives)))
+    found = said.unionByName(_edges(sent)).unionByName(_edges(_offline(events.where(own), lives)))
+    return found.unionByName(_under_min_isr(events))
+
+
+def _under_min_isr(events: DataFrame) -> DataFrame:
+    """Select the first line of each partition and minute by which its ISR is under min.insync.replicas."""
+    lines = events.where(sf.col("under_min_isr")).withColumn("count", sf.size("isr"))
+    row = sf.struct(*BROKER_EVENTS_COLUMNS)
+    order = sf.struct("time", "source", "block", "line")
+    by_minute = lines.groupBy("topic", "partition", sf.date_trunc("minute", "time").alias("minute"))
+    return _unfolded(by_minute.agg(sf.min_by(row, order).alias("row")))
 
 
 def _offline(own: DataFrame, lives: DataFrame) -> DataFrame:
@@ -55,9 +67,12 @@ def _edges(lines: DataFrame) -> DataFrame:
     """Keep the first and the last line of each second."""
     row = sf.struct(*BROKER_EVENTS_COLUMNS)
     order = sf.struct("time", "source", "block", "line")
-    return (
+    return _unfolded(
         lines.groupBy("kind", "subject", "controller_epoch", sf.date_trunc("second", "time").alias("second"))
         .agg(sf.min_by(row, order).alias("first"), sf.max_by(row, order).alias("last"))
         .select(sf.explode(sf.array_distinct(sf.array("first", "last"))).alias("row"))
-        .select(*(sf.col(f"row.{name}") for name in BROKER_EVENTS_COLUMNS))
     )
+
+
+def _unfolded(rows: DataFrame) -> DataFrame:
+    return rows.select(*(sf.col(f"row.{name}") for name in BROKER_EVENTS_COLUMNS))

@@ -121,7 +121,6 @@ _COLUMN_OF = {
     "aborted_controller": None,
     "assigned": None,
     "live": None,
-    "under_min_isr": None,
 }
 """The column of each field whose name differs from it; None for fields without a column."""
 

@@ -50,6 +50,8 @@ A broker that fails leaves the ISRs of its partitions one after another.
 
 _SHOWN_LINES = 5
 
+_DEFAULT = "the brokers' "
+
 _LASTS = "no line shows that it ended"
 
 
@@ -179,15 +181,15 @@ def _under_min_isr(
             pieces = list(group)
             steps = [step for step, _ in pieces]
             if minimum is not None:
-                refusal = minimums.refusal(story.life, steps[0].since, steps[-1].until)
-                is_proven = not any(held.is_default or held.is_of_others for _, held in pieces)
+                proofs = minimums.proofs(story.life, steps[0].since, steps[-1].until)
+                is_own = not any(held.is_default or held.is_of_others for _, held in pieces)
                 ended = deleted.get(story.life)
                 # The first ISR known may never have been larger, as with one replica.
                 yield _of_short(
                     story.life, steps, minimum, ended,
                     has_fallen=last is not None and last.size >= minimum,
-                    is_newest=_is_newest(story.life, newest), is_proven=is_proven or refusal is not None,
-                    lines=() if refusal is None else (refusal.line,),
+                    is_newest=_is_newest(story.life, newest), is_own=is_own, is_proven=is_own or bool(proofs),
+                    lines=tuple(proofs),
                 )  # fmt: skip
             last = steps[-1]
 
@@ -212,19 +214,19 @@ def _minimum_above(story: History, minimums: Minimums, each: tuple[IsrStep, Held
     """Return the minimum if an ISR is below it; None if it is not, or the minimum is not known.
 
     With fewer replicas than the minimum, all in sync, Kafka refuses writes up to 3.6 and accepts them from
-    3.7 on (``Partition.effectiveMinIsr``), so only a refused write proves it.
+    3.7 on (``Partition.effectiveMinIsr``), so only a refused write or the leader's own line proves it.
     """
     step, held = each
     if held.value is None or step.size >= held.value:
         return None
-    if step.size >= step.assigned and minimums.refusal(story.life, step.since, step.until) is None:
+    if step.size >= step.assigned and not minimums.proofs(story.life, step.since, step.until):
         return None
     return held.value
 
 
 def _of_short(
     life: Life, steps: Sequence[IsrStep], minimum: int, deleted: datetime | None, *,
-    has_fallen: bool, is_newest: bool, is_proven: bool, lines: Lines,
+    has_fallen: bool, is_newest: bool, is_own: bool, is_proven: bool, lines: Lines,
 ) -> Episode:  # fmt: skip
     topic, partition, _ = life
     # A state may be older than the first line about it.
@@ -236,8 +238,8 @@ def _of_short(
     least = min(step.size for step in steps)
     verb, to = ("fell", "to") if has_fallen else ("was", "with")
     # The topic may have its own setting, which no line shows.
-    whose, are, were = ("", "are", "were") if is_proven else ("the brokers' ", "may be", "may have been")
-    name = f"{whose}min.insync.replicas={minimum}"
+    are, were = ("are", "were") if is_proven else ("may be", "may have been")
+    name = f"{'' if is_own else _DEFAULT}min.insync.replicas={minimum}"
     fell = f"{topic}-{partition} {verb} below {name} {at(begin)}, {to} {least} in sync"
     if lasts:
         text = f"{fell}: writes with acks=all {are} refused, and no line shows a larger ISR since."

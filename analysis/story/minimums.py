@@ -16,11 +16,16 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
+from barnabas.analysis.reading.events.kinds import CompanionKind
 from barnabas.analysis.story.certainty import Line
 from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, BrokerLine, Observed, Setting
 from barnabas.analysis.story.partitions import History, Life
+from barnabas.cluster.model.statechange import Kind
 
 _NAME = "min.insync.replicas="
+
+_MARKED = (Kind.LEADER_STARTS, CompanionKind.ISR_UPDATED)
+"""The kinds of lines that end in ``(under-min-isr)`` from 3.5 on; of others ``broker_events`` has none."""
 
 _NO_OWN = ""
 """The text of a topic's setting that stands for the brokers' one."""
@@ -83,6 +88,7 @@ class Minimums:
         refusals: The lines of brokers that refused a write, by partition and time.
         begun: When each life of a partition began, by topic; None if it was before the logs.
         deleted: When the topic of a partition's life was deleted.
+        marked: The lines of leaders that the ISR is under the minimum, by partition and time.
     """
 
     topics: Mapping[str, Sequence[_Said]] = field(default_factory=dict)
@@ -92,6 +98,7 @@ class Minimums:
     refusals: Mapping[tuple[str, int], Sequence[BrokerLine]] = field(default_factory=dict)
     begun: Mapping[str, Mapping[Life, datetime | None]] = field(default_factory=dict)
     deleted: Mapping[Life, datetime] = field(default_factory=dict)
+    marked: Mapping[tuple[str, int], Sequence[BrokerLine]] = field(default_factory=dict)
 
     def held(self, story: History, since: datetime, until: datetime | None) -> list[Held]:
         """Return the minimum of a partition's topic from one moment to another, one value after the other.
@@ -127,11 +134,19 @@ class Minimums:
             since: The begin of the time, by another broker's clock perhaps.
             until: Its end; None for the end of the logs.
         """
-        lines = self.refusals.get(life[:2], ())
-        first = bisect_left(lines, since - CLOCKS, key=lambda each: each.time)
-        if first == len(lines) or (until is not None and lines[first].time > until + CLOCKS):
-            return None
-        return lines[first]
+        return _first(self.refusals.get(life[:2], ()), since, until)
+
+    def mark(self, life: Life, since: datetime, until: datetime | None) -> BrokerLine | None:
+        """Return the first line in a time of a leader that the ISR is under the minimum, as ``refusal`` does.
+
+        At that ISR it refuses writes, whether the minimum is the topic's or the brokers'.
+        """
+        return _first(self.marked.get(life[:2], ()), since, until)
+
+    def proofs(self, life: Life, since: datetime, until: datetime | None) -> list[Line]:
+        """Return the lines of ``refusal`` and ``mark``, which prove that writes were refused in a time."""
+        found = (self.refusal(life, since, until), self.mark(life, since, until))
+        return [each.line for each in found if each is not None]
 
     def lack(self, topic: str, held: Sequence[Held]) -> Lack | None:
         """Return why no single value of ``held`` is known; None if one is, from some moment to the end."""
@@ -264,6 +279,7 @@ def minimums_of(observed: Observed) -> Minimums:
     brokers: dict[int | None, list[_Said]] = {}
     described: dict[str, list[Setting]] = {}
     refusals: dict[tuple[str, int], list[BrokerLine]] = {}
+    marked: dict[tuple[str, int], list[BrokerLine]] = {}
     for line in sorted(observed.brokers, key=lambda each: each.time):
         if line.kind == BrokerKind.WRITES_REFUSED and line.topic is not None:
             if line.partition is not None:
@@ -272,6 +288,8 @@ def minimums_of(observed: Observed) -> Minimums:
             own = topics.setdefault(line.topic, [])
             if not own or own[-1].text != said.text:
                 own.append(said)
+        if line.kind in _MARKED and line.topic is not None and line.partition is not None:
+            marked.setdefault((line.topic, line.partition), []).append(line)
         for setting in line.settings if line.kind == BrokerKind.CONFIGURED else ():
             if setting.startswith(_NAME):
                 said = _Said(line.time, setting.removeprefix(_NAME), line.line)
@@ -284,7 +302,7 @@ def minimums_of(observed: Observed) -> Minimums:
         if f"{each.name}=" == _NAME:
             described.setdefault(each.topic, []).append(each)
     return Minimums(
-        topics, brokers, described, observed.min_insync, refusals, _begins(observed), observed.deleted
+        topics, brokers, described, observed.min_insync, refusals, _begins(observed), observed.deleted, marked
     )
 
 
@@ -298,6 +316,13 @@ def _begins(observed: Observed) -> dict[str, dict[Life, datetime | None]]:
         known = lives.get(life, since)
         lives[life] = None if not each.life or known is None else min(known, since)
     return begun
+
+
+def _first(lines: Sequence[BrokerLine], since: datetime, until: datetime | None) -> BrokerLine | None:
+    first = bisect_left(lines, since - CLOCKS, key=lambda each: each.time)
+    if first == len(lines) or (until is not None and lines[first].time > until + CLOCKS):
+        return None
+    return lines[first]
 
 
 def _between(lines: Sequence[_Said], since: datetime, until: datetime | None) -> Iterable[_Said]:

@@ -20,7 +20,7 @@ class BrokerLine(NamedTuple):
     """A row of the table ``broker_events``, with the same names; ``cluster`` is its column ``cluster_id``.
 
     ``subject`` is also the replica that a controller takes offline, and the broker to which it sends
-    LeaderAndIsr.
+    LeaderAndIsr. ``in_sync`` is its column ``count``, in a leader's line the number of replicas in sync.
     """
 
     time: datetime
@@ -43,6 +43,7 @@ class BrokerLine(NamedTuple):
     cluster: str | None = None
     controller_epoch: int | None = None
     duration_ms: int | None = None
+    in_sync: int | None = None
 
 
 class State(NamedTuple):
@@ -302,6 +303,7 @@ def broker_line(row: Row) -> BrokerLine:
         cluster=row["cluster_id"],
         controller_epoch=row["controller_epoch"],
         duration_ms=row["duration_ms"],
+        in_sync=row["count"],
         line=line_of(row),
     )
 

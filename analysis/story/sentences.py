@@ -187,8 +187,8 @@ def _lines(incident: Incident) -> Lines:
 
 
 def _of_shortage(shortage: Shortage) -> Lines:
-    refusal = () if shortage.refusal is None else (shortage.refusal.line,)
-    return tuple(dict.fromkeys((*refusal, *(step.line for step in shortage.steps), *shortage.lines)))
+    proof = (each.line for each in (shortage.refusal, shortage.mark) if each is not None)
+    return tuple(dict.fromkeys((*proof, *(step.line for step in shortage.steps), *shortage.lines)))
 
 
 def _happened(incident: Incident, day: date | None) -> str:
@@ -435,6 +435,10 @@ def _held(step: IsrStep) -> str:
 
 
 def _writes(shortage: Shortage) -> str:
+    mark = shortage.mark
+    if mark is not None and shortage.refusal is None and not shortage.is_sure:
+        when = clock(mark.time)
+        return f"acks=all writes were refused with {mark.in_sync} in sync, as the line of {when} shows"
     if shortage.minimum is None:
         what = "min.insync.replicas"
         why = {

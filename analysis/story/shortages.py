@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from barnabas.analysis.story.certainty import Lines
 from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.minimums import Held, Lack, Minimums
-from barnabas.analysis.story.observed import BrokerLine
+from barnabas.analysis.story.observed import CLOCKS, BrokerLine
 from barnabas.analysis.story.partitions import History, Life
 
 Period = tuple[History, list[IsrStep]]
@@ -33,6 +33,8 @@ class Shortage:
         lack: Why ``minimum`` is not known; None if it is.
         is_of_others: Whether ``minimum`` is that of other brokers than the leader.
         held: The minimum of that partition's topic, one value after the other.
+        mark: The first line of a leader that the ISR of that partition is under the minimum; None if there
+            is none.
     """
 
     partitions: int
@@ -46,6 +48,13 @@ class Shortage:
     lack: Lack | None = None
     is_of_others: bool = False
     held: tuple[Held, ...] = ()
+    mark: BrokerLine | None = None
+
+    @property
+    def is_sure(self) -> bool:
+        """Return whether lines prove that ``minimum`` held in the whole time, and none contradicts it."""
+        is_own = not (self.minimum is None or self.is_default or self.is_of_others or self.known_since)
+        return is_own and (self.mark is None or (self.mark.in_sync or 0) < (self.minimum or 0))
 
     @property
     def known_since(self) -> datetime | None:
@@ -89,14 +98,18 @@ def shortage_of(periods: Sequence[Period], minimums: Minimums) -> Shortage:
         lack=lack,
         is_of_others=any(each.is_of_others for each in known),
         held=tuple(held),
+        mark=minimums.mark(story.life, steps[0].since, steps[-1].until),
     )
 
 
 def refused(shortage: Shortage) -> timedelta:
     """Return how long writes with acks=all were refused, as far as it is proven.
 
-    The brokers' setting alone proves nothing, because the topic may have its own one.
+    The brokers' setting alone proves nothing, because the topic may have its own one, but the leader's line
+    does that the ISR is under the minimum.
     """
+    if shortage.mark is not None and not shortage.is_sure:
+        return _refused_at(shortage.mark, shortage.steps)
     short = (
         min(end for end in (step.until, held.until) if end is not None) - max(step.since, held.since)
         for held in shortage.held
@@ -105,6 +118,17 @@ def refused(shortage: Shortage) -> timedelta:
         if step.size < held.value and step.is_certain and step.until is not None
     )
     return sum((each for each in short if each > timedelta(0)), timedelta(0))
+
+
+def _refused_at(mark: BrokerLine, steps: Sequence[IsrStep]) -> timedelta:
+    """Return for how long the ISR held of which its leader says that it is under the minimum."""
+    held = (
+        step.until - max(step.since, mark.time)
+        for step in steps
+        if step.size == mark.in_sync and step.is_certain and step.until is not None
+        if step.since - CLOCKS <= mark.time <= step.until
+    )
+    return sum(held, timedelta(0))
 
 
 def _badness(period: Period) -> tuple[int, bool, timedelta, datetime, Life]:

@@ -32,7 +32,7 @@ _SAYINGS: tuple[tuple[CompanionKind, re.Pattern[str]], ...] = (
     (
         CompanionKind.ISR_UPDATED,
         re.compile(
-            rf"ISR updated (?:from AlterIsr )?to \[?{_IDS}\]?(?: \(under-min-isr\))? +"
+            rf"ISR updated (?:from AlterIsr )?to \[?{_IDS}\]?(?P<under_min_isr> \(under-min-isr\))? +"
             r"and (?:zkV|v)ersion updated to \[?(?P<version>\d+)\]?",
             re.ASCII,
         ),
@@ -125,6 +125,8 @@ def _about_isr(begin: re.Match[str], text: str) -> Row | None:
         values = said.groupdict()
         if "isr" in values:
             row["isr"] = tuple(int(each) for each in values["isr"].split(",") if each)
+        if values.get("under_min_isr"):
+            row["under_min_isr"] = True
         if "version" in values:
             row["version"] = int(values["version"])
         return row

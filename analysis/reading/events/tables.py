@@ -111,6 +111,7 @@ COLUMNS: tuple[Column, ...] = (
     _text("incarnation", "The id of a broker's process (KRaft)."),
     _text("cluster_id", "The id of the cluster."),
     _int("minimum", "min.insync.replicas, in a line that refuses a write."),
+    _flag("under_min_isr", "Whether the leader says that the ISR is under min.insync.replicas (3.5+)."),
     _texts("settings", "Settings as name=value, those of SETTINGS_READ."),
     _text("trace", "The lines below the first one (exception, stack and causes), joined by \\n."),
     _text("raw", "The entry as in the file, trace included, without what docker or grep put before it."),

@@ -177,9 +177,22 @@ def test_a_setting_that_is_raised_later_begins_an_episode_and_one_that_is_lowere
 def test_a_refused_write_proves_what_the_brokers_setting_does_not(observe: Observe) -> None:
     logs = [changed(0, "NewPartition", 1, 0, "1,2", version=0), lost(20, 1, "1", leader=1, replica=2)]
     (episode,) = with_server_log(observe, REFUSED.format(time="10:00:30,000"), *logs, min_insync=2)
-    assert "orders-0 fell below min.insync.replicas=2 at 2024-03-05 10:00:20.000" in episode.text
+    assert "orders-0 fell below the brokers' min.insync.replicas=2 at 2024-03-05 10:00:20" in episode.text
     assert "writes with acks=all are refused" in episode.text
     assert "Error processing append operation" in episode.lines[0].text
+
+
+def test_the_leaders_line_proves_that_the_isr_is_under_the_minimum(observe: Observe) -> None:
+    logs = [changed(0, "NewPartition", 1, 0, "1,2", version=0)]
+    shrunk = (
+        "[2024-03-05 10:00:20,000] INFO [Partition orders-0 broker=1] ISR updated to 1 (under-min-isr) and "
+        "version updated to 1 (kafka.cluster.Partition)\n"
+    )
+    (episode,) = with_server_log(observe, shrunk, *logs, min_insync=2)
+    assert episode.text == (
+        "orders-0 fell below the brokers' min.insync.replicas=2 at 2024-03-05 10:00:20.000 or before, to 1 "
+        "in sync: writes with acks=all are refused, and no line shows a larger ISR since."
+    )
 
 
 def test_a_partition_with_fewer_replicas_than_the_minimum_is_one_only_if_a_write_was_refused(
@@ -190,8 +203,8 @@ def test_a_partition_with_fewer_replicas_than_the_minimum_is_one_only_if_a_write
     assert with_server_log(observe, OWN.format(time="10:00:01,000", value=2), *logs, min_insync=2) == []
     (episode,) = with_server_log(observe, REFUSED.format(time="10:00:10,000"), *logs, min_insync=2)
     assert episode.text == (
-        "orders-0 was below min.insync.replicas=2 at 2024-03-05 10:00:00.000 or before, with 1 in sync: "
-        "writes with acks=all are refused, and no line shows a larger ISR since."
+        "orders-0 was below the brokers' min.insync.replicas=2 at 2024-03-05 10:00:00.000 or before, with 1 "
+        "in sync: writes with acks=all are refused, and no line shows a larger ISR since."
     )
 
 

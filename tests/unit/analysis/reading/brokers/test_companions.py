@@ -56,6 +56,13 @@ def test_a_leader_s_words_about_its_isr(
     assert (row["topic"], row["partition"], row["broker"], row["leader"]) == ("a-b", 0, 1, 1)
 
 
+@pytest.mark.parametrize(("mark", "expected"), [("(under-min-isr)", True), ("", None)])
+def test_a_leader_says_that_the_isr_is_under_the_minimum(mark: str, expected: bool | None) -> None:
+    row = companion_columns(f"{NOW}ISR updated to 1 {mark} and version updated to 6")
+    assert row is not None
+    assert row.get("under_min_isr") is expected
+
+
 def test_an_election_gives_the_controller_epoch() -> None:
     row = companion_columns(
         "[Controller id=3] 3 successfully elected as the controller. Epoch incremented to 8 and epoch zk "
