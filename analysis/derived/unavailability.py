@@ -80,7 +80,9 @@ def _marks(events: DataFrame, states: DataFrame, lives: DataFrame) -> DataFrame:
     lost = is_kind(Kind.ISR_REMOVAL) & (sf.col("leader") == NO_LEADER)
     down = (is_kind(Kind.PARTITION_DOWN) & sf.col("to").isin(*_OFFLINE)) | lost | failed
     up = is_kind(Kind.PARTITION_ONLINE) & (sf.col("leader") > NO_LEADER)
-    said = with_life(events.where(own & (down | up) & sf.col("topic").isNotNull()), lives).select(
+    still = is_kind(Kind.ISR_REMOVAL) & (sf.col("leader") > NO_LEADER)
+    lines = events.where(own & (down | up | still) & sf.col("topic").isNotNull())
+    said = with_life(lines, lives).select(
         *LIFE, "controller_epoch", "time", "leader_epoch", "leader",
         down.alias("down"),
         (up & sf.col("from").isin(*_OFFLINE)).alias("was_down"),
@@ -88,13 +90,27 @@ def _marks(events: DataFrame, states: DataFrame, lives: DataFrame) -> DataFrame:
         (failed & (sf.col("from").isin(*_NEW) | is_kind(OtherKind.NEW_PARTITION_NOT_ALIVE))).alias("newborn"),
         sf.when(failed, sf.coalesce(sf.substring_index("trace", "\n", 1), "error")).alias("reason"),
         sf.lit(col=True).alias("by_controller"),
+        still.alias("still"),
     )  # fmt: skip
+    # No other broker may lead while all stop, so elections fail although the leader, the last to stop, leads.
+    after = Window.partitionBy(*LIFE).orderBy("controller_epoch", "time", "leader_epoch")
+    next_state = sf.first(sf.when(~sf.col("failed"), sf.col("still")), ignorenulls=True).over(
+        after.rowsBetween(1, Window.unboundedFollowing)
+    )
+    is_led = sf.col("failed") & sf.coalesce(next_state, sf.lit(col=False))
+    said = said.withColumn("is_led", is_led).where("not (is_led or still)").drop("is_led", "still")
     decided = Window.partitionBy(*LIFE, "leader_epoch")
     from_brokers = (
         states.withColumn("is_decided", sf.max(sf.col("decided").isNotNull()).over(decided))
         .where("not is_decided")
         .groupBy(*LIFE, "leader_epoch", "leader")
-        .agg(sf.min("first_logged").alias("time"), sf.min("controller_epoch").alias("controller_epoch"))
+        .agg(
+            sf.min("first_logged").alias("time"),
+            # KRaft's brokers write -1 in some of their lines, and none in the others.
+            sf.min(sf.when(sf.col("controller_epoch") >= 0, sf.col("controller_epoch"))).alias(
+                "controller_epoch"
+            ),
+        )
         .withColumns(
             {
                 "down": sf.col("leader") == NO_LEADER,

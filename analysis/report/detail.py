@@ -12,6 +12,8 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any
 
+from barnabas.analysis.derived.lives import NO_LEADER
+from barnabas.analysis.derived.unavailability import NOBODY_IN_SYNC
 from barnabas.analysis.report.as_markdown import post_mortem
 from barnabas.analysis.report.document import Document, Row
 from barnabas.analysis.report.failovers import departure, failover_headline, failover_steps, failover_total
@@ -22,6 +24,7 @@ from barnabas.analysis.report.words import (
     steps,
     timed,
 )
+from barnabas.analysis.story.causes import ORDERLY
 
 FOLDER = "report-detail"
 """The folder beside ``report.html`` that holds the files."""
@@ -64,7 +67,9 @@ def details(document: Document, topics: Mapping[str, Sequence[str]]) -> dict[str
             "markdown": post_mortem(incident, document.zone),
         }
     names = [f"{topic}-{number}" for topic, number in document.pictured]
-    leaderships, stalls = _leaderships(document.leaderships), _stalls(document.stalls)
+    leaderships = _leaderships(document.leaderships)
+    absences = [each for row in document.incidents for each in row["absences"]]
+    stalls = _stalls(document.stalls, leaderships, absences)
     for first in range(0, len(names), GROUP):
         group = names[first : first + GROUP]
         made[f"rows-{first // GROUP}"] = {
@@ -120,7 +125,9 @@ def _leaderships(rows: Sequence[Row]) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def _stalls(rows: Sequence[Row]) -> dict[str, list[dict[str, Any]]]:
+def _stalls(
+    rows: Sequence[Row], leaderships: Mapping[str, Sequence[Row]], absences: Sequence[Row]
+) -> dict[str, list[dict[str, Any]]]:
     shown: dict[str, list[dict[str, Any]]] = {}
     for name, group in groupby(rows, _name):
         around = list(group)
@@ -128,7 +135,7 @@ def _stalls(rows: Sequence[Row]) -> dict[str, list[dict[str, Any]]]:
             {
                 "what": row["what"],
                 "since": ms(row["earliest"] or row["since"]),
-                "noticed": ms(row["since"]),
+                "surely": _surely(row, leaderships.get(name, ()), absences),
                 "until": ms(row["until"]),
                 "headline": headline(row),
                 "steps": _steps(steps(row, around)),
@@ -136,6 +143,27 @@ def _stalls(rows: Sequence[Row]) -> dict[str, list[dict[str, Any]]]:
             for row in around
         ]
     return shown
+
+
+def _surely(stall: Row, leaderships: Sequence[Row], absences: Sequence[Row]) -> int:
+    """Return from when on a stall is proven, in milliseconds.
+
+    While all brokers stop, elections fail as nobody else may lead, and the leader leads until it ends, or a
+    controller removes it.
+    """
+    noticed = millis(stall["since"])
+    if stall["cause"] != NOBODY_IN_SYNC:
+        return noticed
+    until = ms(stall["until"])
+    stops = [
+        ended
+        for each in absences
+        if each["broker"] == stall["leader_before"] and each["cause"] in ORDERLY
+        and (ended := ms(each["gone"].get("value") or each["gone"].get("at_most"))) is not None
+    ]  # fmt: skip
+    removed = [each["since"] for each in leaderships if each["leader"] == NO_LEADER]
+    later = [each for each in stops if each > noticed and (until is None or each < until)]
+    return min([*later, *(each for each in removed if each >= noticed)]) if later else noticed
 
 
 def _steps(shown: Iterable[Step]) -> list[dict[str, Any]]:

@@ -71,3 +71,52 @@ def test_a_line_of_a_broker_does_not_bound_the_begin_of_an_outage(read: Read) ->
     assert (row["since"].second, row["led_at"].second, row["leader_before"]) == (8, 9, 1)
     # Its line of 10:01:07 is of its next process, which led nothing.
     assert (row["leader_last_logged"], row["cause"]) == (None, NOTIFIED_ONLY)
+
+
+_CHANGED = (
+    "to (Leader:{0},ISR:3,LeaderRecoveryState:RECOVERED,LeaderEpoch:{1},ZkVersion:{1},ControllerEpoch:5)"
+)
+_REMOVED = (
+    "INFO [Controller id=1 epoch=5] Partition a-1 state changed {0} after removing replica {1} from the "
+    "ISR as part of transition to OfflineReplica (state.change.logger)\n"
+)
+STOPPING = (
+    "[2026-11-25 22:31:06,507] INFO [Controller id=1 epoch=5] Changed partition a-1 from NewPartition to "
+    "OnlinePartition with state LeaderAndIsr(leader=3, leaderEpoch=0, isrWithBrokerEpoch=List(BrokerState("
+    "brokerId=3, brokerEpoch=-1), BrokerState(brokerId=1, brokerEpoch=-1)), "
+    "leaderRecoveryState=RECOVERED, partitionEpoch=0) (state.change.logger)\n"
+    f"[2026-11-25 22:31:09,927] {_REMOVED.format(_CHANGED.format(3, 1), 2)}"
+    "[2026-11-25 22:31:10,910] ERROR [Controller id=1 epoch=5] Controller 1 epoch 5 failed to change state "
+    "for partition a-1 from OfflinePartition to OnlinePartition (state.change.logger)\n"
+    "kafka.common.StateChangeFailedException: Failed to elect leader for partition a-1\n"
+    f"[2026-11-25 22:31:10,943] {_REMOVED.format(_CHANGED.format(3, 1), 2)}"
+    f"[2026-11-25 22:31:40,184] {_REMOVED.format(_CHANGED.format(-1, 2), 3)}"
+    "[2026-11-25 22:31:41,608] INFO [Controller id=1 epoch=5] Changed partition a-1 from OfflinePartition to "
+    "OnlinePartition with state LeaderAndIsr(leader=3, leaderEpoch=3, isrWithBrokerEpoch=List(BrokerState("
+    "brokerId=3, brokerEpoch=-1)), leaderRecoveryState=RECOVERED, partitionEpoch=3) (state.change.logger)\n"
+)
+"""All brokers stop: no other broker may lead while broker 3, which stops last, still does."""
+
+
+def test_an_election_that_failed_while_the_leader_still_led_begins_no_outage(read: Read) -> None:
+    (row,) = derived(read(STOPPING))["unavailability"].collect()
+    assert (row["since"].second, row["until"].second) == (40, 41)
+    assert (row["leader_before"], row["leader_after"], row["failed"]) == (3, 3, 0)
+
+
+SKIPPED = (
+    "[2026-11-25 10:00:00,900] INFO [Broker id=1] Skipped the become-leader state change for only-0 with "
+    "topic id Some(iFjYi-ETSkKhMbbudMW5wg) and partition state LeaderAndIsrPartitionState(topicName='only', "
+    "partitionIndex=0, controllerEpoch=-1, leader=1, leaderEpoch=0, isr=[1], partitionEpoch=1, replicas=[1], "
+    "addingReplicas=[], removingReplicas=[], isNew=false, leaderRecoveryState=0) since it is already the "
+    "leader with leader epoch 0. Current high watermark 1, ISR [1], adding replicas [] and removing replicas "
+    "[]. (state.change.logger)\n"
+)
+
+
+def test_the_lack_of_a_controller_epoch_in_kraft_says_nothing_about_the_order(read: Read) -> None:
+    head, led = KRAFT.split("\n", 1)
+    skipped = SKIPPED.replace("10:00:00,900", "10:01:09,900").replace("Epoch=0", "Epoch=2")
+    (row,) = derived(read(f"{head}\n{SKIPPED}{led}{skipped}"))["unavailability"].collect()
+    assert (row["since"].second, row["led_at"].second, row["leader_epoch"]) == (8, 9, 2)
+    assert (row["leader_before"], row["controller_epoch"]) == (1, None)

@@ -15,12 +15,14 @@ from pathlib import Path
 
 import pytest
 
+from barnabas.analysis.derived.unavailability import NOBODY_IN_SYNC
 from barnabas.analysis.questions.availability import OFFLINE, UNDER_REPLICATED
 from barnabas.analysis.report.as_html import page as page_of
 from barnabas.analysis.report.detail import FOLDER
 from barnabas.analysis.report.document import CELLS, DRAWN, PICTURED, ROWS, STRETCHES, Document, Row, unended
 from barnabas.analysis.report.incidents import INCIDENTS, TOPICS
 from barnabas.analysis.report.strips import Stretch, cells, millis
+from barnabas.analysis.story.causes import Cause
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome-headless-shell")
 
@@ -69,6 +71,20 @@ def test_an_outage_that_lasts_has_no_span(document: Document) -> None:
     tables = data_of(html(replace(document, answers=answers)))["tables"]
     assert isinstance(tables, list)
     assert tables[0]["rows"][0][3:6] == ["no end shown"] * 3
+
+
+def test_a_leader_that_stops_last_leads_until_it_ends(document: Document) -> None:
+    (incident,), stall = document.incidents, document.stalls[1]
+    (absence,) = incident["absences"]
+    assert stall["cause"] == NOBODY_IN_SYNC
+    ended = stall["since"] + timedelta(seconds=3)
+    stopped = absence | {"cause": Cause.PLANNED.value, "gone": {"certainty": "fact", "value": ended}}
+    for each, surely in ((absence, stall["since"]), (stopped, ended)):
+        shown = replace(
+            document, incidents=[incident | {"absences": [each]}], leaderships=document.leaderships[:1]
+        )
+        stalls = page_of(shown).files["rows-0.js"]
+        assert f'"surely":{millis(surely)},' in stalls
 
 
 def test_what_nothing_bounds_is_unknown(document: Document) -> None:
