@@ -2,7 +2,7 @@
 function stepsOf(steps) {
   const list = make("ol", { class: "steps" });
   for (const step of steps) {
-    const after = step.after === null ? "" : `+${span(step.after)}`;
+    const after = step.after === null ? "" : `+${spanOrLess(step.after, "< 1 ms")}`;
     list.append(make("li", {}, make("time", {}, clock(step.time)), make("span", { class: "after" }, after), make("span", {}, step.text)));
   }
   return list;

@@ -37,6 +37,8 @@ function inZone(text) {
 
 // A value of the report: {certainty: fact, bound or unknown}, of a time or of milliseconds.
 function certain(value, show) {
+  const isNone = show === span && (value.value ?? value.at_most) === 0;
+  if (isNone) return make("span", { class: value.certainty, title: value.certainty }, "less than 1 ms");
   if (value.certainty === "fact") return make("span", { class: "fact", title: "fact" }, show(value.value));
   if (value.certainty === "unknown") return make("span", { class: "unknown", title: "unknown" }, `unknown: ${value.why}`);
   const [low, high] = show === span ? [(ms) => `at least ${atLeast(ms)}`, (ms) => `at most ${atMost(ms)}`]

@@ -67,14 +67,14 @@ function picture(host, height) {
   host.replaceChildren(svg);
   return {
     svg, x, width,
-    // A bar from one time to another, cut off at the edges; null where it lies outside.
-    bar(since, until, y, tall, attributes, text) {
+    // A bar from one time to another, cut off at the edges; null where it lies outside. What is short is still seen.
+    bar(since, until, y, tall, attributes, text, least = 1.5) {
       const end = until ?? data.end;
       if (end < from || since > to) return null;
       const left = Math.max(x(since), LEFT), right = Math.min(x(end), width - RIGHT);
-      const node = shape("rect", { x: left, y, width: Math.max(right - left, 1.5), height: tall, rx: 2, ...attributes });
+      const node = shape("rect", { x: left, y, width: Math.max(right - left, least), height: tall, rx: 2, ...attributes });
       svg.append(text ? telling(node, text) : node);
-      return { left, right: Math.max(right, left + 1.5) };
+      return { left, right: Math.max(right, left + least) };
     },
     label(y, text, attributes = {}) {
       // A partition's number, at the end, tells it from its neighbours.

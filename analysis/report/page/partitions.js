@@ -83,7 +83,7 @@ function drawPartition(at, name, top) {
     if (stall.what === "without a leader") {
       if (stall.since < stall.surely) at.bar(stall.since, stall.surely, top + 4, 13, { fill: PERHAPS }, said);
       if (stall.until === null) at.bar(stall.surely, data.end, top + 6, 9, { class: "unseen", fill: UNKNOWN }, `${said}\nNo line shows a later leader; until when it had none is unknown.`);
-      at.bar(stall.surely, stall.until ?? stall.surely, top + 2, 17, { class: "lost", fill: "var(--bad)" }, said);
+      at.bar(stall.surely, stall.until ?? stall.surely, top + 2, 17, { class: "lost", fill: "var(--bad)" }, said, 3);
     } else {
       at.bar(stall.since, stall.until, top + 17, 3.5, { fill: "var(--warn)" }, said);
     }

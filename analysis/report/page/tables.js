@@ -61,9 +61,9 @@ function cellText(value, form) {
   if (value === null || value === undefined) return "";
   if (typeof value === "string") return value;
   if (form === "time") return clock(value);
-  if (form === "span") return span(value);
+  if (form === "span") return spanOrLess(value, "less than 1 ms");
   if (form === "at least") return atLeast(value);
-  if (form === "at most") return atMost(value);
+  if (form === "at most") return value === 0 ? "less than 1 ms" : atMost(value);
   if (Array.isArray(value)) return value.join(", ");
   return typeof value === "boolean" ? (value ? "yes" : "perhaps") : String(value);
 }

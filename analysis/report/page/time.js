@@ -48,6 +48,9 @@ function span(ms, rounded = Math.round) {
   return hours < 48 ? `${sign}${hours} h ${round % 60} min` : `${sign}${(rounded(size / 8.64e6) / 10).toFixed(1)} days`;
 }
 
+// Lines have whole milliseconds, so two of one moment prove no more than that less than one lies between them.
+const spanOrLess = (ms, short) => (ms === 0 ? short : span(ms));
+
 const atLeast = (ms) => span(ms, Math.floor), atMost = (ms) => span(ms, Math.ceil);
 
 const STEPS = [

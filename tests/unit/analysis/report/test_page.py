@@ -137,6 +137,30 @@ def bars(page: Page, kind: str) -> list[float]:
     return [float(each.get_attribute("width") or 0) for each in page.locator(f"#rows rect.{kind}").all()]
 
 
+def test_an_outage_within_a_millisecond_is_seen_and_is_not_zero(
+    browser: Browser, document: Document, tmp_path: Path
+) -> None:
+    stall = document.stalls[1]
+    since = stall["since"]
+    short = stall | {"earliest": since, "until": since, "led_at": since, "elected": since, "failed": 0}
+    (incident,), zero = document.incidents, {"certainty": "bound", "at_least": None, "at_most": 0.0}
+    cost = {"partitions": ["orders-3"], "ending": "elected", "leaders": [1], "failed_elections": 0}
+    costs = [cost | {"duration_ms": each} for each in (zero, {"certainty": "fact", "value": 0.0})]
+    brief = replace(
+        document, stalls=[short], incidents=[incident | {"costs": costs}], stretches=[], strips={}
+    )
+    write_report(brief, tmp_path, Format.TEXT)
+    page = browser.new_page()
+    page.goto((tmp_path / "report.html").as_uri())
+    page.wait_for_selector("html[data-ready=yes]", timeout=WAIT_MS)
+    page.click("#whole")
+    assert min(bars(page, "lost")) >= 3
+    expect(page.locator(".incident.current dl dd").nth(-2)).to_have_text("less than 1 ms")
+    expect(page.locator(".incident.current dl dd").nth(-1)).to_have_text("less than 1 ms")
+    expect(page.locator("#answer .after").nth(-1)).to_have_text("+< 1 ms")
+    page.close()
+
+
 def test_what_no_line_shows_is_not_drawn_as_known(opened: Opened, document: Document, tmp_path: Path) -> None:
     first, _, last = document.leaderships
     jump = first | {"leader_epoch": 4, "since": last["since"], "until": None, "led_at": None, "ended": None}
