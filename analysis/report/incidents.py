@@ -14,7 +14,7 @@ from barnabas.analysis.story.costs import Cost
 from barnabas.analysis.story.departures import are_overlapping
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import Incident, IncidentKind
-from barnabas.analysis.story.sentences import Sentence, details, headline
+from barnabas.analysis.story.sentences import Sentence, details, headline, is_before_its_end
 
 Row = dict[str, Any]
 
@@ -103,6 +103,8 @@ def _absence(absence: Absence) -> Row:
         "cause": absence.cause.value,
         "gone": certain(absence.gone),
         "noticed": certain(absence.noticed),
+        "missed": None if is_before_its_end(absence) else certain(absence.noticed),
+        "left": "was given up" if absence.cause == Cause.LOST_SESSION else "left",
         "returned": certain(absence.returned),
         "was_controller": absence.was_controller,
         "stopping": absence.stopping,

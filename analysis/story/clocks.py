@@ -25,6 +25,10 @@ LATE = timedelta(seconds=1)
 """The least delay of a leader's lines from which its clock may be ahead: requests are faster."""
 
 
+DIFFERING = "the clocks of brokers differ"
+"""Why nothing is known of how long something took between lines of two brokers."""
+
+
 class Difference(NamedTuple):
     """Two brokers whose clocks differ.
 
@@ -127,7 +131,7 @@ def outage_by_one_clock(outage: Outage, clocks: Clocks) -> Outage:
 def duration_of(outage: Outage) -> Duration:
     """Return how long a partition had no leader; moments of clocks that differ give no duration."""
     if outage.is_mixed:
-        return Unknown("the clocks of brokers differ", (*outage.begin.lines, *outage.end.lines))
+        return Unknown(DIFFERING, (*outage.begin.lines, *outage.end.lines))
     return between(outage.begin, outage.end)
 
 

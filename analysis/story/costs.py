@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from barnabas.analysis.story.certainty import Bound, Duration, Fact, Lines, Unknown, latest
-from barnabas.analysis.story.clocks import duration_of
+from barnabas.analysis.story.clocks import DIFFERING, duration_of
 from barnabas.analysis.story.observed import BrokerLine, Refusal
 from barnabas.analysis.story.partitions import Outage
 
@@ -86,7 +86,7 @@ def _cost(ending: Ending, outages: Sequence[Outage]) -> Cost:
     begins = [begin for each in outages if (begin := latest(each.begin)) is not None]
     return Cost(
         partitions=tuple(sorted({f"{each.life[0]}-{each.life[1]}" for each in outages})),
-        duration=_together(durations),
+        duration=_together(durations, is_mixed=any(each.is_mixed for each in outages)),
         ending=ending,
         leaders=tuple(sorted({each.leader_after for each in outages if each.leader_after is not None})),
         failed=sum(each.failed for each in outages),
@@ -101,11 +101,16 @@ def _time(refusal: Refusal) -> datetime:
     return refusal.time
 
 
-def _together(durations: Sequence[Duration]) -> Duration:
-    """Return a duration that holds for each of several partitions."""
+def _together(durations: Sequence[Duration], *, is_mixed: bool) -> Duration:
+    """Return a duration that holds for each of several partitions.
+
+    Args:
+        durations: The duration of each.
+        is_mixed: Whether moments of clocks that differ bound some of them.
+    """
     lines = tuple(line for each in durations[:1] for line in each.lines)
     if all(isinstance(each, Unknown) for each in durations):
-        return Unknown("the logs do not show when it ended", lines)
+        return Unknown(DIFFERING if is_mixed else "the logs do not show when it ended", lines)
     if len(set(map(least, durations))) == 1 and all(isinstance(each, Fact) for each in durations):
         return durations[0]
     most = [_most(each) for each in durations]

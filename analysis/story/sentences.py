@@ -80,7 +80,7 @@ def details(incident: Incident, day: date | None = None) -> list[Sentence]:
             for each in incident.absences
         )
     for absence in incident.absences:
-        if not isinstance(absence.noticed, Unknown) and not _is_before_its_end(absence):
+        if not isinstance(absence.noticed, Unknown) and not is_before_its_end(absence):
             who = node(absence.broker, only).lower()
             text = f"The cluster noticed the loss of {who} {at(absence.noticed, day)}."
             found.append(Sentence(text, absence.noticed.lines))
@@ -172,7 +172,7 @@ def _vacancy(vacancy: Vacancy, day: date | None, only: Collection[int]) -> str:
     return f"No line shows an active controller {when}{why}"
 
 
-def _is_before_its_end(absence: Absence) -> bool:
+def is_before_its_end(absence: Absence) -> bool:
     """Return whether the controller dealt with the broker while it ran, as it does with one that stops."""
     gone, noticed = earliest(absence.gone), latest(absence.noticed)
     return absence.noticed == absence.gone or (gone is not None and noticed is not None and noticed < gone)

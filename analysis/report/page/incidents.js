@@ -39,7 +39,9 @@ async function tellIncident(node, index) {
   const items = found.details.map((each) => make("li", {}, ...sentence(each.text), ...evidence(each)));
   const values = [
     ...found.absences.flatMap((each) => [
-      [`broker ${each.broker} left`, certain(each.gone, clock)], [`broker ${each.broker} was missed`, certain(each.noticed, clock)],
+      [`broker ${each.broker} ${each.left}`, certain(each.gone, clock)],
+      // A controller that a broker asked to let it go takes its replicas offline before it ends.
+      ...(each.missed === null ? [] : [[`broker ${each.broker} was missed`, certain(each.missed, clock)]]),
       [`broker ${each.broker} returned`, certain(each.returned, clock)],
     ]),
     ...found.costs.map((each) => [`${each.partitions.length} without a leader`, certain(each.duration_ms, span)]),

@@ -69,6 +69,7 @@ INCIDENT: Row = {
         {"broker": 1, "cause": "died",
          "gone": {"certainty": "bound", "at_least": at(12, 2), "at_most": at(12, 8.01)},
          "noticed": {"certainty": "fact", "value": at(12, 8.01)},
+         "missed": {"certainty": "fact", "value": at(12, 8.01)}, "left": "left",
          "returned": {"certainty": "unknown", "why": "no line shows that it returned"},
          "was_controller": True, "stopping": None}
     ],

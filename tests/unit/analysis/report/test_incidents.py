@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
 
-from barnabas.analysis.report.incidents import place, severity
+from barnabas.analysis.report.incidents import place, plain, severity
 from barnabas.analysis.story.brokers import Absence
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Fact, Line, Unknown
@@ -49,6 +50,18 @@ def test_stops_that_leave_partitions_without_a_leader_are_planned_one_at_a_time(
     assert severity(incident) == expected
     free = Incident(kind, AT, None, absences=tuple(absences))
     assert severity(free) == ("info" if all(each.cause != Cause.DIED for each in absences) else "warning")
+
+
+def test_what_the_sentences_leave_out_or_word_otherwise_the_values_do_too() -> None:
+    # A controller takes the replicas of a broker that stops offline before it ends.
+    early = replace(ONE, noticed=Fact(AT - timedelta(seconds=1)))
+    late = replace(stopped(2, 1, 8, Cause.LOST_SESSION), noticed=Fact(AT + timedelta(seconds=4)))
+    (row,) = plain([Incident(IncidentKind.SEVERAL, AT, None, absences=(early, late))], None)
+    first, second = row["absences"]
+    assert (first["left"], first["missed"]) == ("left", None)
+    assert (second["left"], second["missed"]) == ("was given up", second["noticed"])
+    noticed = [each["text"] for each in row["details"] if "noticed the loss" in each["text"]]
+    assert noticed == ["The cluster noticed the loss of broker 2 at 2026-11-25 22:31:04.000."]
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,11 @@ def test_a_duration_holds_for_each_partition(ends: tuple[Instant, Instant], expe
     assert found.partitions == ("t-0", "t-1")
 
 
+def test_clocks_that_differ_are_named_where_the_end_is_known() -> None:
+    found = cost(*(outage(number, Fact(at(0)), Fact(at(5)), is_mixed=True) for number in range(2)))
+    assert found.duration == Unknown("the clocks of brokers differ")
+
+
 def test_the_longest_come_first() -> None:
     found = costs_of(
         [(1, outage(0, Fact(at(0)), Fact(at(5)))), (2, outage(1, Fact(at(0)), Fact(at(50)), leader=2))]
