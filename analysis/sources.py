@@ -13,6 +13,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
+from barnabas.analysis.reading.brokers.described import topic_settings
 from barnabas.analysis.reading.files.encodings import DamagedError, decoded
 from barnabas.analysis.reading.metadata.segments import alone_from, chosen, is_segment
 from barnabas.analysis.reading.splits import next_head
@@ -138,9 +139,10 @@ def logs_in(folder: Path, closed: list[str] | None = None) -> list[Path]:
     """List the logs in a folder and all folders below it, including those that cannot be opened.
 
     A log is a file with one of Kafka's names (``LOG_NAMES``), a segment of ``__cluster_metadata``, or a file
-    in whose first 64 KiB an entry begins, decompressed if need be. Left out are the logs of requests and of
-    the garbage collector, what a broker's console shows (Kafka's ``kafkaServer.out``, our ``console.log``)
-    beside a server.log, whose lines it repeats, and the reports of earlier runs.
+    in whose first 64 KiB an entry begins, decompressed if need be, or topics' settings are as a tool of Kafka
+    prints them. Left out are the logs of requests and of the garbage collector, what a broker's console shows
+    (Kafka's ``kafkaServer.out``, our ``console.log``) beside a server.log, whose lines it repeats, and the
+    reports of earlier runs.
 
     Args:
         folder: The folder to search.
@@ -201,7 +203,7 @@ def perhaps_logs(paths: Sequence[str]) -> list[str]:
 
 def is_log(path: str, head: bytes) -> bool:
     """Return whether a file is a log, by its name and its first ``LOOKED_AT_BYTES``."""
-    return _is_named(path.rpartition("/")[2]) or _begins_an_entry(BytesIO(head))
+    return _is_named(path.rpartition("/")[2]) or _has_what_is_read(BytesIO(head))
 
 
 def _has_report(folder: Path) -> bool:
@@ -224,17 +226,18 @@ def _is_other(name: str) -> bool:
 def _looks_like_a_log(path: Path) -> bool:
     try:
         with path.open("rb") as file:
-            return _begins_an_entry(file)
+            return _has_what_is_read(file)
     except OSError:
         return False
 
 
-def _begins_an_entry(file: BinaryIO) -> bool:
+def _has_what_is_read(file: BinaryIO) -> bool:
     try:
         text = next(decoded(file, LOOKED_AT_BYTES), b"")[:LOOKED_AT_BYTES]
     except (OSError, DamagedError):
         return False
-    return next_head(text + b"\n", 0) is not None
+    # The output of Kafka's tools has no times, and so no line that begins an entry.
+    return next_head(text + b"\n", 0) is not None or bool(topic_settings(text.decode(errors="replace")))
 
 
 def _special(path: Path) -> str | None:

@@ -189,6 +189,19 @@ def test_a_report_in_which_logs_lie_says_why_they_are_not_read(tmp_path: Path) -
         find([tmp_path])
 
 
+def test_topics_settings_that_a_tool_printed_are_among_the_logs_of_a_folder(tmp_path: Path) -> None:
+    printed = (
+        b"Dynamic configs for topic bills are:\nDynamic configs for topic orders are:\n"
+        b"  min.insync.replicas=2 sensitive=false synonyms={DYNAMIC_TOPIC_CONFIG:min.insync.replicas=2}\n"
+    )
+    znode = b'get /config/topics/orders\n{"version":1,"config":{"min.insync.replicas":"2"}}\n'
+    brokers = b"Dynamic configs for broker 1 are:\n  min.insync.replicas=2 sensitive=false synonyms={}\n"
+    put(tmp_path, topics_dot_txt=printed, a__znodes=znode, brokers_dot_txt=brokers, server_dot_log=ENTRY)
+    names = [str(path.relative_to(tmp_path)) for path in logs_in(tmp_path)]
+    assert names == ["a/znodes", "server.log", "topics.txt"]
+    assert is_log("hdfs://nn/l/topics.txt", printed)
+
+
 def test_pipes_and_devices_are_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "server.log")
     put(tmp_path, a=ENTRY)
