@@ -37,6 +37,7 @@ from barnabas.analysis.story.certainty import (
     moment,
 )  # fmt: skip
 from barnabas.analysis.story.clusters import beginnings
+from barnabas.analysis.story.directories import failed_directory
 from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, BrokerLine, Observed, State
 from barnabas.analysis.story.removals import losses
 from barnabas.analysis.story.runs import (
@@ -104,9 +105,6 @@ _OWN_LOG = (*STOP, *HANDOVER, *STARTS, *SERVES, *ENDS, BrokerKind.CONFIGURED)
 
 _NEW_INCARNATION = "Registering a new incarnation of broker"
 """A controller of KRaft knew an earlier process of the broker."""
-
-_OF_DIRECTORY = timedelta(seconds=30)
-"""The longest time from the failure of a log directory until a controller has moved what lay there."""
 
 
 def absences(observed: Observed) -> list[Absence]:
@@ -343,22 +341,6 @@ def _was_cut_off(broker: int, time: datetime, observed: Observed) -> bool:
 
 def _is_of_directory(broker: int, observed: Observed, line: BrokerLine) -> bool:
     return line.kind in OFFLINE and failed_directory(broker, line.time, observed) is not None
-
-
-def failed_directory(broker: int, time: datetime, observed: Observed) -> BrokerLine | None:
-    """Return the line which shows that a log directory of a broker failed, shortly before ``time``.
-
-    The broker's own line names the directory, so it comes before a controller's. What happens after the
-    broker's next start is not because of the failure.
-    """
-    if not observed.about(broker, BrokerKind.DIRECTORY_FAILED):
-        return None
-    since, until = time - _OF_DIRECTORY, time + CLOCKS
-    failures = observed.about_within(broker, BrokerKind.DIRECTORY_FAILED, since, until)
-    starts = observed.about_within(broker, BrokerKind.STARTING, since, time)
-    started = starts[-1].time if starts else since
-    left = (line for line in failures if line.time >= started)
-    return min(left, key=lambda line: (line.role == "controller", line.time), default=None)
 
 
 def _back(run: Run, since: BrokerLine) -> BrokerLine | None:

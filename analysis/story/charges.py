@@ -7,9 +7,10 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from barnabas.analysis.story.brokers import Absence, begin_of, failed_directory, known_end
+from barnabas.analysis.story.brokers import Absence, begin_of, known_end
 from barnabas.analysis.story.causes import ORDERLY, Cause
 from barnabas.analysis.story.certainty import Bound, Fact, earliest, latest, moment
+from barnabas.analysis.story.directories import failed_directory
 from barnabas.analysis.story.intervals import Intervals
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
 from barnabas.analysis.story.partitions import Outage

@@ -16,7 +16,7 @@ from barnabas.analysis.story.additions import (
     with_unclean,
     with_vacancies,
 )
-from barnabas.analysis.story.brokers import Absence, absences, begin_of, failed_directory
+from barnabas.analysis.story.brokers import Absence, absences, begin_of
 from barnabas.analysis.story.causes import ORDERLY
 from barnabas.analysis.story.certainty import latest
 from barnabas.analysis.story.charges import Charging, bounded_notices, refined, shown_by
@@ -31,6 +31,7 @@ from barnabas.analysis.story.clusters import Beginning, beginnings
 from barnabas.analysis.story.controllers import vacancies
 from barnabas.analysis.story.costs import costs_of, least
 from barnabas.analysis.story.departures import departure, groups_of, parted
+from barnabas.analysis.story.directories import failed_directory, with_moves
 from barnabas.analysis.story.elections import unclean_elections
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
 from barnabas.analysis.story.minimums import minimums_of
@@ -45,6 +46,7 @@ from barnabas.analysis.story.troubles import troubles_of
 def incidents(observed: Observed) -> list[Incident]:
     """Return the incidents, those that are proven and worst first."""
     stories = histories(observed)
+    observed = with_moves(observed, (outage for story in stories for outage in story.outages))
     shown, offline = _absences(stories, observed)
     found = with_controllers(shown, observed.controllers, observed.brokers)
     gone = departed(found)

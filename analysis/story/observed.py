@@ -186,6 +186,8 @@ class Observed:
         min_insync: The brokers' min.insync.replicas as the operator gives it; None to take it from the lines.
         untold: The number of partitions with trouble that are left out, because all have too many states.
         delays: The delays of brokers' lines, by controller and broker.
+        moves: When controllers moved what lay on a log directory, as begins and ends, by broker and time of
+            its failure, as far as the model has found out.
     """
 
     brokers: Sequence[BrokerLine] = ()
@@ -203,6 +205,7 @@ class Observed:
     min_insync: int | None = None
     untold: int = 0
     delays: Sequence[Delay] = ()
+    moves: Mapping[tuple[int, datetime], Sequence[tuple[datetime, datetime]]] = field(default_factory=dict)
     _about: Mapping[tuple[int | None, str], Sequence[BrokerLine]] = field(
         init=False, repr=False, compare=False
     )

@@ -224,7 +224,7 @@ def runs_of(
     runs: list[Run] = []
     is_gone = False
     for index, (what, line) in enumerate(marks):
-        if is_gone and what is not What.BACK and line.kind not in OFFLINE:
+        if is_gone and what is not What.BACK and not is_of_directory(line):
             is_gone = not all(of is What.BACK or is_of_directory(each) for of, each in runs[-1].marks)
         if is_gone:
             runs[-1].add(what, line)
