@@ -5,7 +5,7 @@ A controller proves only when the cluster noticed; ``causes`` says when and why 
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -38,7 +38,7 @@ from barnabas.analysis.story.certainty import (
 )  # fmt: skip
 from barnabas.analysis.story.clusters import beginnings
 from barnabas.analysis.story.directories import failed_directory
-from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, BrokerLine, Observed, State
+from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, BrokerLine, Controller, Observed, State
 from barnabas.analysis.story.removals import losses
 from barnabas.analysis.story.runs import (
     ASKED,
@@ -102,6 +102,8 @@ class Absence:
 
 
 _OWN_LOG = (*STOP, *HANDOVER, *STARTS, *SERVES, *ENDS, BrokerKind.CONFIGURED)
+
+_ELECTED = "successfully elected as the controller"
 
 _NEW_INCARNATION = "Registering a new incarnation of broker"
 """A controller of KRaft knew an earlier process of the broker."""
@@ -189,12 +191,18 @@ def _moved(states: Iterable[State]) -> dict[int, list[State]]:
     return moved
 
 
-def _noticed(run: Run, line: BrokerLine | None, alive: datetime | None, moved: Sequence[State]) -> Instant:
+def _noticed(
+    run: Run,
+    line: BrokerLine | None,
+    alive: datetime | None,
+    moved: Sequence[State],
+    controllers: Sequence[Controller],
+) -> Instant:
     """Return when a controller first treated a broker as gone; its line ``line`` is the first about that.
 
     Each new controller takes the replicas of all absent brokers offline again. So that line bounds the time
     only from above if a leadership of a broker that did not stop had been moved before, after ``alive``, its
-    last sign of life.
+    last sign of life; or if the controller was just elected after another one than the lost broker.
     """
     if line is None:
         return Unknown("no controller's line shows it")
@@ -202,7 +210,22 @@ def _noticed(run: Run, line: BrokerLine | None, alive: datetime | None, moved: S
         last = bisect_left(moved, line.time - CLOCKS, key=lambda state: state.first_logged)
         if last and (alive is None or moved[last - 1].first_logged > alive):
             return Bound(None, line.time, (line.line, moved[last - 1].line))
+        if _may_repeat(line, controllers):
+            return Bound(None, line.time, (line.line,))
     return Fact(line.time, (line.line,))
+
+
+def _may_repeat(line: BrokerLine, controllers: Sequence[Controller]) -> bool:
+    """Return whether a controller may take a broker offline only because it has just been elected.
+
+    The one before, unless it is the broker that was lost, may have done so earlier.
+    """
+    index = bisect_right(controllers, line.time, key=lambda each: each.since) - 1
+    if index < 0:
+        return False
+    own = controllers[index]
+    is_new = own.broker == line.broker and _ELECTED in own.lines[0].text and line.time <= own.since + CLOCKS
+    return is_new and (index == 0 or controllers[index - 1].broker != line.subject)
 
 
 def _absence(
@@ -237,7 +260,7 @@ def _absence(
         cause=cause,
         reason=reason,
         has_own_log=has_own_log,
-        noticed=_noticed(run, noticed, earliest(gone) or present, changes.moved),
+        noticed=_noticed(run, noticed, earliest(gone) or present, changes.moved, observed.controllers),
         started=None if next_start is None else next_start.time,
         returned=_returned(back, led_to, unseen, served),
         stopping=None if stop is None else stop.time,
