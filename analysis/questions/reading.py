@@ -55,14 +55,19 @@ def read_logs(events: DataFrame) -> DataFrame:
     """Count the lines of each file.
 
     Columns: ``source``, ``lines``, ``understood`` (a rule matches), ``others`` (of loggers that no rule
-    concerns). Ordered by file.
+    concerns), ``first`` and ``last`` (time), ``cluster`` (the id of the cluster that its lines name; null for
+    none or several). Ordered by file.
     """
+    id_of = sf.min("cluster_id")
     return (
         events.groupBy("source")
         .agg(
             sf.count("*").alias("lines"),
             sf.count_if("understood").alias("understood"),
             sf.count_if(sf.col("understood").isNull()).alias("others"),
+            sf.min("time").alias("first"),
+            sf.max("time").alias("last"),
+            sf.when(id_of == sf.max("cluster_id"), id_of).alias("cluster"),
         )
         .orderBy("source")
     )

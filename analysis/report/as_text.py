@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
 
 from barnabas.analysis.derived.leaders import SAME
 from barnabas.analysis.derived.unavailability import UNSEEN
@@ -47,8 +48,10 @@ def text(document: Document) -> Iterator[str]:
 
 def summary(document: Document) -> Iterator[str]:
     """Generate the first lines: the incidents, the worst first, and the logs that were read."""
+    yield from _several_clusters(document.clusters)
     yield from _happened(document)
-    yield from _skew(document.answers["clock_skew"])
+    if not document.clusters:
+        yield from _skew(document.answers["clock_skew"])
     share = "" if document.start is None or document.end is None else _from_to(document)
     brokers = count(len(document.answers["brokers"]), "broker")
     yield f"Read {count(document.lines, 'line')} of {brokers}{share}."
@@ -60,6 +63,20 @@ def summary(document: Document) -> Iterator[str]:
         yield f"Nor of {len(document.troubles) - _TROUBLES:,} others: see the table files."
     yield from _controllers(document.answers["controller_epochs"])
     yield from _audit(document)
+
+
+def _several_clusters(found: Sequence[Row]) -> Iterator[str]:
+    if found:
+        named = ", ".join(f"{row['cluster']} ({_file(row['source'])})" for row in found[:_NAMED])
+        yield (
+            f"These logs are of {len(found)} clusters at once, {named}: what follows takes their brokers "
+            "with the same id for one; analyze the logs of each cluster alone."
+        )
+
+
+def _file(source: str) -> str:
+    """Return the last parts of a file's path, which tell clusters and brokers apart."""
+    return "/".join(unquote(urlsplit(source).path).split("/")[-3:])
 
 
 def _from_to(document: Document) -> str:

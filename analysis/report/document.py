@@ -51,6 +51,9 @@ _PARTITION = pa.schema([("topic", pa.string()), ("partition", pa.int32())])
 _AFTER = timedelta(milliseconds=1)
 """The time that is added after the last line, so that what begins with that line is in the strips."""
 
+_CLOCKS = timedelta(minutes=1)
+"""The least time for which two files overlap that are of processes at the same time: clocks may differ."""
+
 _AT_ONCE = 4
 """The number of questions that run at the same time; one alone leaves most of a machine idle."""
 
@@ -91,6 +94,8 @@ class Document:
             earliest of these) and the number of ``partitions``. ``strips`` counts only their begin.
         stretches: The times that ``strips`` counts, each with ``what``, ``topic``, ``since`` and ``until``;
             empty if there are more than ``STRETCHES``, and the cells are all that is known.
+        clusters: The ids of several clusters that ran at the same time (``cluster``), each with a file that
+            names it (``source``); empty if no lines prove that there are several.
     """
 
     start: datetime | None
@@ -113,6 +118,7 @@ class Document:
     strips: Mapping[str, Mapping[str, Sequence[int]]] = field(default_factory=dict)
     unended: Sequence[Row] = ()
     stretches: Sequence[Row] = ()
+    clusters: Sequence[Row] = ()
 
 
 def gather(
@@ -171,6 +177,7 @@ def gather(
         incidents=plain(happened, _day(start, end)),
         incidents_count=len(happened),
         logs=_logs(logs),
+        clusters=at_once(logs),
         strips=strips,
         stretches=stretches,
         unended=lasting,
@@ -205,6 +212,26 @@ def _span(kinds: Iterable[Mapping[str, Any] | SparkRow]) -> tuple[datetime, date
 def _day(start: datetime | None, end: datetime | None) -> date | None:
     """Return the day of all lines; None if they are of several days."""
     return start.date() if start is not None and end is not None and start.date() == end.date() else None
+
+
+def at_once(files: Iterable[Row]) -> list[Row]:
+    """Return clusters that ran at the same time, each with one of its files.
+
+    A cluster that was made on the hosts of another has its logs after those of the other.
+
+    Args:
+        files: The rows of ``read_logs``.
+    """
+    dated = sorted((row for row in files if row["cluster"] and row["first"]), key=lambda row: row["first"])
+    found: dict[str, Row] = {}
+    for number, early in enumerate(dated):
+        for late in dated[number + 1 :]:
+            if late["first"] + _CLOCKS >= early["last"]:
+                break
+            if late["cluster"] != early["cluster"] and late["first"] + _CLOCKS < late["last"]:
+                for row in (early, late):
+                    found.setdefault(row["cluster"], {"cluster": row["cluster"], "source": row["source"]})
+    return list(found.values())
 
 
 _NAMES = ("state-change.log", "stage-change.log", "controller.log", "server.log")
