@@ -149,8 +149,7 @@ def gather(
         pictured = pool.submit(lambda: _pictured(stalled, tables["leaders"]))
         answers = {name: rows for name, (_, rows, _) in named.items()}
         kinds = frames["coverage"].collect() if named["coverage"][2] > ROWS else answers["coverage"]
-        is_cut = named["read_logs"][2] > ROWS
-        logs = [row.asDict() for row in frames["read_logs"].collect()] if is_cut else answers["read_logs"]
+        logs = _all_rows(named["read_logs"])
         ours = [row for row in kinds if row["understood"] is not None]
         start, end = _span(ours)
         troubled = pool.submit(_troubled, frames, start, end)
@@ -201,6 +200,12 @@ def _answered(
         # The pictures and the strips are made from it, too.
         stack.enter_context(held(frame))
     return frame, *first_of(frame, ROWS, COUNTED)
+
+
+def _all_rows(answered: tuple[DataFrame, list[Row], int]) -> list[Row]:
+    """Return all rows of an answer, also those beyond its first ones."""
+    frame, first, count = answered
+    return [row.asDict() for row in frame.collect()] if count > ROWS else first
 
 
 def _span(kinds: Iterable[Mapping[str, Any] | SparkRow]) -> tuple[datetime, datetime] | tuple[None, None]:

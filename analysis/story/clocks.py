@@ -26,7 +26,7 @@ LATE = timedelta(seconds=1)
 
 
 DIFFERING = "the clocks of brokers differ"
-"""Why nothing is known of how long something took between lines of two brokers."""
+"""The reason why a duration between lines of two brokers is unknown."""
 
 
 class Difference(NamedTuple):

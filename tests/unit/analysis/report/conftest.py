@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from barnabas.analysis.derived.leaders import LOST, NEW, NONE
 from barnabas.analysis.derived.unavailability import NOBODY_IN_SYNC
 from barnabas.analysis.questions.availability import OFFLINE, UNDER_REPLICATED
 from barnabas.analysis.questions.catalog import QUESTIONS
 from barnabas.analysis.report.document import CELLS, Document
+from barnabas.analysis.report.files import Format, write_report
 
 Row = dict[str, Any]
 
@@ -192,3 +199,63 @@ def stalls() -> tuple[Row, Row]:
 @pytest.fixture
 def failover() -> Row:
     return STORY
+
+
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+
+CALM = "Replicas fell out of sync at 03:01:00.000; the worst, calm-0, had 2 of 3 replicas in sync."
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    found = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    if found is None:
+        reason = f"no browser is installed: looked for {', '.join(_BROWSERS)}"
+        if os.environ.get("REQUIRE_BROWSER") == "1":
+            pytest.fail(f"REQUIRE_BROWSER=1, but {reason}")
+        pytest.skip(reason)
+    with sync_playwright() as driver:
+        started = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+def with_another_incident(document: Document) -> Document:
+    """The document with a second incident, of another topic, broker, kind and severity."""
+    (incident,), (leadership, *_) = document.incidents, document.leaderships
+    assert document.start is not None
+    other = incident | {
+        "kind": "replicas out of sync", "severity": "warning", "brokers": [3], "topics": ["calm"],
+        "text": CALM,
+        "since": leadership["since"].replace(minute=1), "until": leadership["since"].replace(minute=2),
+        "absences": [], "details": [],
+    }  # fmt: skip
+    calm = leadership | {"topic": "calm", "partition": 0, "leader": 3}
+    return replace(
+        document, incidents=[incident, other], incidents_count=2,
+        pictured=[*document.pictured, ("calm", 0)], leaderships=[*document.leaderships, calm],
+        answers=document.answers | {"failovers": [*document.answers["failovers"]] * 22},
+    )  # fmt: skip
+
+
+Opened = Callable[..., Page]
+
+
+@pytest.fixture
+def opened(browser: Browser, document: Document, tmp_path: Path) -> Iterator[Opened]:
+    """Open the page; an error in its script fails the test."""
+    write_report(with_another_incident(document), tmp_path, Format.TEXT)
+    context = browser.new_context(viewport={"width": 1200, "height": 900}, timezone_id="Europe/Berlin")
+    context.set_offline(True)
+    errors: list[str] = []
+
+    def open_page(fragment: str = "") -> Page:
+        page = context.new_page()
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.goto(f"{(tmp_path / 'report.html').as_uri()}{fragment}")
+        page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
+        return page
+
+    yield open_page
+    context.close()
+    assert errors == []
