@@ -144,23 +144,33 @@ def _are_apart(members: Sequence[Absence]) -> bool:
     )
 
 
-def all_gone(members: Collection[Absence]) -> datetime | None:
-    """Return the first moment at which the lines prove that all were gone; None if they prove none."""
+def all_gone(members: Collection[Absence], *, by_silence: bool = True) -> datetime | None:
+    """Return the first moment at which the lines show that all were gone; None if they show none.
+
+    Args:
+        members: The absences.
+        by_silence: Whether a broker of which no line shows a return stays gone.
+    """
     brokers = {each.broker for each in members}
     times = sorted(begin_of(each) for each in members)
-    gone = (time for time in times if brokers == {each.broker for each in members if is_gone(each, time)})
+    gone = (
+        time for time in times
+        if brokers == {each.broker for each in members if is_gone(each, time, by_silence=by_silence)}
+    )  # fmt: skip
     return next(gone, None)
 
 
-def is_gone(absence: Absence, time: datetime) -> bool:
-    """Return whether the lines prove that a broker was gone at a moment.
+def is_gone(absence: Absence, time: datetime, *, by_silence: bool = True) -> bool:
+    """Return whether the lines show that a broker was gone at a moment.
 
-    Without a line about a return it stays gone if its end is certain, or a controller took it for gone.
+    Without a line about a return it stays gone, as far as the lines show, if its end is certain, or a
+    controller took it for gone. ``by_silence`` says whether that counts: the lines of its next process may be
+    elsewhere.
     """
     begin, back = begin_of(absence), earliest(absence.returned) or absence.unseen
     has_returned = latest(absence.returned) is not None
     is_certain = isinstance(absence.gone, Fact) or latest(absence.noticed) is not None
-    stays = not has_returned and is_certain
+    stays = by_silence and not has_returned and is_certain
     return begin <= time and (time <= back if back is not None else stays or time == begin)
 
 
@@ -174,10 +184,15 @@ def first_departure(members: Sequence[Absence]) -> Instant:
     return moment(None if None in lows else low, high, lines, "no line bounds it")
 
 
-def are_overlapping(members: Sequence[Absence]) -> bool:
-    """Return whether the lines prove that each broker left while one that had left before was still gone."""
+def are_overlapping(members: Sequence[Absence], *, by_silence: bool = True) -> bool:
+    """Return whether the lines show that each broker left while one that had left before was still gone.
+
+    Args:
+        members: The absences.
+        by_silence: Whether a broker of which no line shows a return stays gone.
+    """
     return all(
-        any(is_gone(other, begin_of(each)) for other in members[:index])
+        any(is_gone(other, begin_of(each), by_silence=by_silence) for other in members[:index])
         for index, each in enumerate(members)
         if index
     )

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from barnabas.analysis.story.brokers import Absence, begin_of
 from barnabas.analysis.story.causes import ORDERLY, Cause
 from barnabas.analysis.story.certainty import Fact
-from barnabas.analysis.story.departures import are_overlapping, first_departure
+from barnabas.analysis.story.departures import all_gone, are_overlapping, first_departure
 from barnabas.analysis.story.incident import Incident
 from barnabas.analysis.story.words import at, clock, nodes
 
@@ -53,7 +53,9 @@ def whole_cluster(incident: Incident, names: str, day: date | None) -> str:
     if len(absences) == 1:
         return f"The whole cluster (the only {names}) {_HOW[absences[0].cause].did} {first}; {end}"
     who = f"The whole cluster ({names})" if incident.are_listed else f"All brokers in these logs ({names})"
-    gone = "" if incident.all_gone is None else f", and all were gone by {clock(incident.all_gone, day)}"
+    is_proven = all_gone(absences, by_silence=False) == incident.all_gone
+    all_were = f"{'' if is_proven else 'as far as the logs show '}all were gone"
+    gone = "" if incident.all_gone is None else f", and {all_were} by {clock(incident.all_gone, day)}"
     stopped = _stopped(absences, incident.only_controllers, is_one=incident.are_listed)
     return f"{who} {stopped}, the first broker {first}{gone}; {end}"
 
@@ -86,7 +88,8 @@ def several(incident: Incident, names: str, day: date | None) -> str:
     end = "" if until is None else f"; all had returned by {clock(until, day)}"
     how, first = _how(absences, incident.only_controllers), at(first_departure(absences), day)
     if are_overlapping(absences):
-        return f"{names} were gone at overlapping times ({how}), the first {first}{end}"
+        shown = "" if are_overlapping(absences, by_silence=False) else ", as far as the logs show"
+        return f"{names} were gone at overlapping times{shown} ({how}), the first {first}{end}"
     times, brokers = len(absences), {each.broker for each in absences}
     how_often = ", each once" if times == len(brokers) else f" {times} times in total"
     return f"{names} left{how_often} ({how}), the first {first}{end}"
