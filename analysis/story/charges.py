@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -9,10 +10,10 @@ from typing import NamedTuple
 
 from barnabas.analysis.story.brokers import Absence, begin_of, known_end
 from barnabas.analysis.story.causes import ORDERLY, Cause
-from barnabas.analysis.story.certainty import Bound, Fact, earliest, latest, moment
+from barnabas.analysis.story.certainty import Bound, Fact, Unknown, earliest, latest, moment
 from barnabas.analysis.story.directories import failed_directory
 from barnabas.analysis.story.intervals import Intervals
-from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
+from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed, State
 from barnabas.analysis.story.partitions import Outage
 from barnabas.cluster.model.statechange import Kind
 
@@ -47,6 +48,47 @@ def shown_by(outage: Outage, observed: Observed) -> list[BrokerLine]:
         return [gone]
     line = outage.end.lines[0]
     return [gone, gone._replace(time=back, kind=Kind.LEADER_AND_ISR_SENDING, line=line)]
+
+
+def with_elections(found: Iterable[Absence], states: Iterable[State]) -> list[Absence]:
+    """Bound the returns that no other line shows: a controller elects only a broker that is there.
+
+    Args:
+        found: The absences, by the latest time at which each began.
+        states: The states of all partitions.
+    """
+    known = list(found)
+    silent = {each.broker for each in known if _is_silent(each)}
+    elected: dict[int, list[State]] = {}
+    for state in states:
+        if state.leader in silent and state.decided is not None and state.was is not None:
+            elected.setdefault(state.leader, []).append(state)
+    for states_of in elected.values():
+        states_of.sort(key=_decided)
+    next_begin: dict[int, datetime] = {}
+    for index in range(len(known) - 1, -1, -1):
+        each = known[index]
+        since = (latest(each.noticed) or begin_of(each)) + CLOCKS
+        own = elected.get(each.broker, [])
+        first = bisect_right(own, since, key=_decided)
+        until = next_begin.get(each.broker)
+        if _is_silent(each) and first < len(own) and (until is None or _decided(own[first]) < until - CLOCKS):
+            back = Bound(None, _decided(own[first]), (own[first].line,))
+            known[index] = replace(each, returned=back)
+        next_begin[each.broker] = begin_of(each)
+    return known
+
+
+def _is_silent(absence: Absence) -> bool:
+    return (
+        isinstance(absence.returned, Unknown)
+        and absence.unseen is None
+        and latest(absence.noticed) is not None
+    )
+
+
+def _decided(state: State) -> datetime:
+    return state.decided or state.first_logged
 
 
 def bounded_notices(found: Iterable[Absence], outages: Iterable[Outage]) -> list[Absence]:
