@@ -50,6 +50,28 @@ function tellOthers(card, stalls) {
   card.append(make("details", {}, make("summary", { class: "faint" }, `At other times (${stalls.length})`), list));
 }
 
+// Clocks may differ by this much, in milliseconds.
+const CLOCKS = 2000;
+
+// The incidents that went on in a stretch of time, of which one that no line ends goes on; without a time those that are
+// about the partition's topic, or stopped everything.
+function incidentsOf(partition, when) {
+  const topic = partition.slice(0, partition.lastIndexOf("-"));
+  return data.incidents.map((each, index) => ({ ...each, index })).filter((each) => (when === null
+    ? each.topics.includes(topic) || each.kind === "the whole cluster stopped"
+    : each.since - CLOCKS < when[1] && (each.until ?? data.end) + CLOCKS >= when[0]));
+}
+
+function listIncidents(card, found, title) {
+  if (found.length === 0) return;
+  const items = found.slice(0, 6).map((each) => {
+    const show = make("button", { type: "button", class: "show" }, "show");
+    show.onclick = () => choose(each.index);
+    return make("li", {}, ...sentence(each.text), " ", show);
+  });
+  card.append(make("p", { class: "faint" }, title), make("ul", { class: "at" }, ...items));
+}
+
 // What is wrong with a time that was asked for, and what is expected; nothing if it is a time of these logs.
 function refused(text, when) {
   if (!text || when !== null || data.start === null) return [];
@@ -76,15 +98,20 @@ function tellAnswer(partition, text) {
     .slice(0, when === null ? 1 : 6);
   card.replaceChildren(...refused(text, when));
   if (shown.length === 0) {
-    const at = when ? when[0] : data.end, led = leaderAt(partition, at);
-    card.append(make("h3", {}, `Nothing in these logs kept writes to ${partition} waiting${when ? ` at ${text}` : ""}.`));
-    if (led) card.append(make("p", { class: "faint" }, leaderText(partition, led, at)));
+    const at = when ? when[0] : data.end, led = leaderAt(partition, at), incidents = incidentsOf(partition, when);
+    // Where brokers were gone, no line need say which of their partitions that kept waiting.
+    const said = incidents.length ? `No line about ${partition} itself shows that writes to it waited`
+      : `Nothing in these logs kept writes to ${partition} waiting`;
+    card.append(make("h3", {}, `${said}${when ? ` at ${text}` : ""}.`));
+    if (led && incidents.length === 0) card.append(make("p", { class: "faint" }, leaderText(partition, led, at)));
+    listIncidents(card, incidents, when ? "Incidents at that time:" : "Incidents of its topic:");
     tellOthers(card, stalls);
     return when;
   }
   if (shown[0].what === "without a leader") card.classList.add("offline");
   for (const stall of shown) card.append(make("h3", {}, `${stall.headline}.`), stepsOf(stall.steps));
-  tellOthers(card, stalls.filter((each) => !shown.includes(each)));
   const first = shown[0];
+  listIncidents(card, incidentsOf(partition, when ?? [first.since, first.until ?? data.end]), "Incidents at that time:");
+  tellOthers(card, stalls.filter((each) => !shown.includes(each)));
   return [first.since, first.until ?? data.end];
 }

@@ -425,10 +425,30 @@ def test_a_failover_leads_to_the_incident_that_proves_it(opened: Opened) -> None
 def test_a_partition_is_asked_for_by_its_name_in_the_picture(opened: Opened) -> None:
     page = opened()
     page.locator("#rows text.pick", has_text="calm-0").click()
-    expect(page.locator("#answer")).to_contain_text("Nothing in these logs kept writes to calm-0 waiting")
+    expect(page.locator("#answer h3")).to_have_text(
+        "No line about calm-0 itself shows that writes to it waited."
+    )
+    expect(page.locator("#answer .at")).to_contain_text("fell out of sync")
     page.locator("#rows text.pick", has_text="orders-3").focus()
     page.keyboard.press("Enter")
     expect(page.locator("#answer")).to_contain_text("orders-3 had no leader")
+
+
+def test_a_partition_without_lines_is_answered_with_the_incidents_of_the_time(opened: Opened) -> None:
+    page = opened()
+    for moment, answer in (
+        ("03:12:09", "No line about calm-0 itself shows that writes to it waited at 03:12:09."),
+        ("03:05", "Nothing in these logs kept writes to calm-0 waiting at 03:05."),
+    ):
+        page.fill("#partition", "calm-0")
+        page.fill("#moment", moment)
+        page.press("#moment", "Enter")
+        expect(page.locator("#answer h3")).to_have_text(answer)
+    page.fill("#moment", "03:12:09")
+    page.press("#moment", "Enter")
+    expect(page.locator("#answer .at li")).to_contain_text("Broker 1, the controller, died")
+    page.locator("#answer .at button").click()
+    expect(page.locator(".incident.current")).to_contain_text("Broker 1, the controller, died")
 
 
 @pytest.mark.parametrize(
