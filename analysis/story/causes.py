@@ -358,7 +358,11 @@ def why_gone(
         if silence is None:
             return Cause.LOST_SESSION, None, (is_alive,)
         seconds = (silence.time - _last_contact(silence)).total_seconds()
-        return Cause.LOST_SESSION, f"ZooKeeper was silent for {seconds:.1f} s", (is_alive, silence.line)
+        return (
+            Cause.LOST_SESSION,
+            f"it had not heard from ZooKeeper for {seconds:.1f} s",
+            (is_alive, silence.line),
+        )
     found = _found_by_next(run)
     clean = [line for line in found if line.kind == BrokerKind.PREVIOUS_STOP_CLEAN]
     if clean:

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 
 from barnabas.analysis.story.brokers import Absence, begin_of, known_end
-from barnabas.analysis.story.causes import ORDERLY
+from barnabas.analysis.story.causes import ORDERLY, Cause
 from barnabas.analysis.story.certainty import Fact, Instant, earliest, latest, moment
 from barnabas.analysis.story.clocks import Clocks, writers
 from barnabas.analysis.story.costs import costs_of
@@ -121,7 +121,9 @@ def departure(
 def _kind(members: Sequence[Absence], known: Members) -> IncidentKind:
     brokers = {each.broker for each in members}
     is_all = known.are_listed or len(known.brokers) > 1
-    if is_all and brokers >= known.brokers and all_gone(members) is not None:
+    # A broker that only lost its session serves on: so do all if ZooKeeper is gone.
+    down = [each for each in members if each.cause is not Cause.LOST_SESSION]
+    if is_all and {each.broker for each in down} >= known.brokers and all_gone(down) is not None:
         return IncidentKind.WHOLE_CLUSTER
     if len(brokers) == 1:
         return IncidentKind.DEPARTURE

@@ -374,11 +374,11 @@ def _costs(incident: Incident, day: date | None) -> str:
         case IncidentKind.NO_CONTROLLER:
             return "without one no partition gets another leader"
         case IncidentKind.WHOLE_CLUSTER:
-            return (
-                "while all were gone no partition could be used"
-                if incident.until
-                else "no later line says more"
-            )
+            if incident.until is None:
+                return "no later line says more"
+            # Logs that were not given may be of brokers that stayed.
+            used = "no partition could be used"
+            return f"while all were gone {used if incident.are_listed else f'{used} that only they had'}"
     return "no line shows a partition without a leader"
 
 

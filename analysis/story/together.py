@@ -89,6 +89,9 @@ def several(incident: Incident, names: str, day: date | None) -> str:
     how, first = _how(absences, incident.only_controllers), at(first_departure(absences), day)
     if are_overlapping(absences):
         shown = "" if are_overlapping(absences, by_silence=False) else ", as far as the logs show"
+        if all(each.cause is Cause.LOST_SESSION for each in absences):
+            given_up = f"{names} were given up by the cluster at overlapping times{shown}"
+            return f"{given_up}, although their processes lived on, the first {first}{end}"
         return f"{names} were gone at overlapping times{shown} ({how}), the first {first}{end}"
     times, brokers = len(absences), {each.broker for each in absences}
     how_often = ", each once" if times == len(brokers) else f" {times} times in total"

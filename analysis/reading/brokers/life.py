@@ -223,7 +223,7 @@ _TROUBLE = (
         BrokerKind.DIRECTORY_FAILED, r"The log directory (?P<error>.+) cannot be used; the broker "
         r"serves without it.*"
     ),
-    rule(BrokerKind.THREAD_DIED, r"Uncaught exception in .*", read=_uncaught),
+    rule(BrokerKind.THREAD_DIED, r"Uncaught exception in (?!scheduled task ).*", read=_uncaught),
     rule(BrokerKind.THREAD_DIED, r"Error due to.*", read=_uncaught),
     rule(
         BrokerKind.SESSION_SILENT,
