@@ -58,7 +58,7 @@ DERIVED_ARROW: dict[str, pa.Schema] = {
         ("topic", _TEXT), ("partition", _INT), ("life", _INT), ("since", _TIME), ("until", _TIME),
         ("led_at", _TIME), ("leader_before", _INT), ("leader_after", _INT), ("leader_epoch", _INT),
         ("leader_last_logged", _TIME), ("controller_epoch", _INT), ("failed", _LONG), ("failure", _TEXT),
-        ("cause", _TEXT),
+        ("cause", _TEXT), ("by_controller", pa.bool_()),
     ]),
 }  # fmt: skip
 """The schema of each table by name."""

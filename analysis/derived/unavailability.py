@@ -48,7 +48,8 @@ def unavailability(
     null while it lasts), ``led_at`` (the next leader logged that it leads), ``leader_before``,
     ``leader_after``, ``leader_epoch`` (of ``leader_after``), ``leader_last_logged``, ``controller_epoch`` (of
     the controller that noticed), ``failed`` (the number of failed elections), ``failure`` (the error of the
-    last of them), ``cause`` (a constant of this module).
+    last of them), ``cause`` (a constant of this module), ``by_controller`` (whether a controller's line
+    showed it first, so ``since`` is when it was noticed).
     """
     order = Window.partitionBy(*LIFE).orderBy("controller_epoch", "time", "leader_epoch")
     before = order.rowsBetween(Window.unboundedPreceding, -1)
@@ -179,7 +180,7 @@ def _described(
         .select(
             *LIFE, "since", sf.coalesce("elected", "deleted").alias("until"), "led_at", "leader_before",
             "leader_after", "leader_epoch", "leader_last_logged", "controller_epoch", "failed", "failure",
-            _cause().alias("cause"),
+            _cause().alias("cause"), "by_controller",
         )
     )  # fmt: skip
 

@@ -26,7 +26,7 @@ def departures(events: DataFrame, unavailability: DataFrame, lives: DataFrame) -
     A broker is gone when a controller takes its replicas offline or elects other leaders for its partitions.
     It is back when a controller sends it LeaderAndIsr again. Lines of a later controller about a broker that
     is still gone belong to the same departure, and so do requests to a broker in controlled shutdown.
-    Replicas of a deleted topic go offline too, which is not a departure.
+    Replicas of a deleted topic go offline too, which is not a departure. A line of a broker is no notice.
 
     Columns: ``broker``, ``since`` (noticed by a controller), ``last_logged`` (the last line in its own log
     before), ``back`` (null while it is gone), ``controller_epoch`` (of the controller that noticed),
@@ -75,7 +75,7 @@ def _gone(events: DataFrame, unavailability: DataFrame, lives: DataFrame) -> Dat
         .where(sf.coalesce(sf.col("time") < sf.col("deleted") - sf.lit(CLOCKS), sf.lit(col=True)))
         .select(sf.col("replica").alias("broker"), "controller_epoch", "time", named.alias("partition"))
     )
-    lost = unavailability.where("leader_before is not null").select(
+    lost = unavailability.where("leader_before is not null and by_controller").select(
         sf.col("leader_before").alias("broker"),
         "controller_epoch",
         sf.col("since").alias("time"),

@@ -30,6 +30,8 @@ def failovers(
 ) -> DataFrame:
     """List what happened after each loss of a broker that led partitions or was the controller.
 
+    Losses that only lines of brokers show are left out: under KRaft no controller's line tells of partitions.
+
     Each time is on the clock of the process that logged it: ``last_logged`` on the lost broker's,
     ``noticed``, ``elected`` and ``sent`` on the controller's, ``led`` and ``followed`` on those of the
     brokers that took over.
@@ -65,7 +67,9 @@ def failovers(
 
 
 def _losses(unavailability: DataFrame) -> DataFrame:
-    return unavailability.where("leader_before is not null").withColumn("broker", sf.col("leader_before"))
+    """Find the outages that a controller noticed; the line of a broker may be much later than the loss."""
+    noticed = unavailability.where("leader_before is not null and by_controller")
+    return noticed.withColumn("broker", sf.col("leader_before"))
 
 
 def _stories(losses: DataFrame) -> DataFrame:

@@ -27,6 +27,7 @@ from barnabas.analysis.report.detail import (
     story,
 )
 from barnabas.analysis.report.document import CELLS, Document, Row
+from barnabas.analysis.report.failovers import missing_steps
 from barnabas.analysis.report.folding import quiet
 from barnabas.analysis.report.page_tables import page_tables
 from barnabas.analysis.report.strips import Stretch, cells, millis
@@ -132,6 +133,7 @@ def _data(document: Document, strips: Mapping[str, Mapping[str, Sequence[int]]])
         "incidentsCount": document.incidents_count,
         "stories": [story(row, document.incidents) for row in answers["failovers"][:STORIES]],
         "storiesCount": len(answers["failovers"]),
+        "missingSteps": missing_steps(answers["failovers"]),
         "checks": CHECKS,
         "audit": _audit(answers["safety_audit"]),
         "auditCounts": _counts(answers["safety_audit"]),

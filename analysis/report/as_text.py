@@ -11,7 +11,13 @@ from barnabas.analysis.derived.leaders import SAME
 from barnabas.analysis.derived.unavailability import UNSEEN
 from barnabas.analysis.questions.audit import CHECKS, CONTROLLER_EPOCH_FELL, TWO_CONTROLLERS
 from barnabas.analysis.report.document import Document, Row
-from barnabas.analysis.report.failovers import departure, failover_headline, failover_steps, failover_total
+from barnabas.analysis.report.failovers import (
+    departure,
+    failover_headline,
+    failover_steps,
+    failover_total,
+    missing_steps,
+)
 from barnabas.analysis.report.words import (
     TERMS,
     Step,
@@ -261,6 +267,9 @@ def _failovers(document: Document) -> Iterator[str]:
         if left is not None:
             yield from _evidence(left.lines)
         yield from _steps(failover_steps(row), row["noticed"])
+    note = missing_steps(document.answers["failovers"])
+    if note and any(incident["absences"] for incident in document.incidents):
+        yield f"  {note}"
 
 
 def _steps(found: Sequence[Step], day: datetime) -> Iterator[str]:

@@ -26,6 +26,12 @@ _LEFT: Mapping[str, str] = {
 
 _MILLISECOND = timedelta(milliseconds=1)
 
+NO_STEPS = (
+    "No controller's line shows partitions that lost their leader step by step (only ZooKeeper mode has such "
+    "lines); the incidents tell what happened."
+)
+"""What is said where the logs show no failover of partitions."""
+
 
 class Departure(NamedTuple):
     """The departure of a broker that a failover followed.
@@ -41,6 +47,15 @@ class Departure(NamedTuple):
     lines: Sequence[Row]
     cause: str
     was_controller: bool
+
+
+def missing_steps(stories: Sequence[Row]) -> str:
+    """Return a note if no failover has partitions; empty otherwise.
+
+    Args:
+        stories: The rows of ``failovers``.
+    """
+    return "" if any(story["partitions"] for story in stories) else NO_STEPS
 
 
 def departure(story: Row, incidents: Sequence[Row]) -> Departure | None:
@@ -155,15 +170,8 @@ def failover_steps(story: Row) -> list[Step]:
             )
         )
     if story["partitions"]:
-        # Without a controller's line, that of a broker may be much later than the notice.
-        who = (
-            "the controller noticed"
-            if story["controller_epoch"] is not None
-            else "a broker's first line about it"
-        )
-        found.append(
-            Step(story["noticed"], f"{who}: {count(story['partitions'], 'partition')} had no leader")
-        )
+        partitions = count(story["partitions"], "partition")
+        found.append(Step(story["noticed"], f"the controller noticed: {partitions} had no leader"))
     if story["elected"] is not None:
         to = f"broker{'' if len(story['leaders']) == 1 else 's'} {listed(story['leaders'])}"
         found.append(Step(story["elected"], f"{count(story['moved'], 'partition')} moved to {to}"))

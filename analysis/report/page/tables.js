@@ -6,7 +6,6 @@ function tellSummary() {
 function tellStories() {
   const host = byId("stories");
   host.replaceChildren();
-  if (data.stories.length === 0) host.append(make("p", { class: "faint" }, "No line shows the steps of a failover."));
   const more = details.get("stories") ?? [];
   [...data.stories, ...more].forEach((story, index) => {
     const show = make("button", { type: "button" }, "show");
@@ -14,6 +13,7 @@ function tellStories() {
     const line = make("summary", {}, `${clock(story.time)}  ${story.headline}`, make("span", { class: "num" }, story.total), " ", show);
     host.append(make("details", index < 3 ? { open: "" } : {}, line, ...incidentOf(story), stepsOf(story.steps)));
   });
+  if (data.missingSteps) host.append(make("p", { class: "faint" }, data.missingSteps));
   const rest = data.storiesCount - data.stories.length - more.length;
   if (rest > 0) {
     const button = make("button", { type: "button", id: "more-stories" }, `show ${rest} more`);

@@ -13,6 +13,8 @@ from barnabas.cluster.model.epochs import ControllerEpoch
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
 from barnabas.cluster.model.statechange import ControllerLines
+from tests.unit.analysis.conftest import Read, derived
+from tests.unit.analysis.derived.test_unavailability import KRAFT
 
 pytestmark = pytest.mark.spark
 
@@ -26,6 +28,11 @@ def test_a_broker_is_gone_once_and_comes_back(story: Mapping[str, DataFrame]) ->
     (row,) = departures(story["events"], story["unavailability"], story["lives"]).collect()
     assert (row["broker"], row["partitions"], row["controller_epoch"]) == (1, 3, 8)
     assert (row["last_logged"].second, row["since"].second, row["back"].minute) == (2, 8, 14)
+
+
+def test_a_broker_s_own_line_after_its_return_is_no_departure(read: Read) -> None:
+    tables = derived(read(KRAFT))
+    assert departures(tables["events"], tables["unavailability"], tables["lives"]).collect() == []
 
 
 def test_a_broker_that_shuts_down_is_sent_requests_until_it_is_gone(

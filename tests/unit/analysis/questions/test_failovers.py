@@ -14,6 +14,7 @@ from barnabas.cluster.model.ids import NO_LEADER, BrokerId, Offset, TopicPartiti
 from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
 from barnabas.cluster.model.statechange import BrokerLines, ControllerLines
 from tests.unit.analysis.conftest import Read, derived, when
+from tests.unit.analysis.derived.test_unavailability import KRAFT
 
 pytestmark = pytest.mark.spark
 
@@ -92,6 +93,12 @@ def test_a_broker_that_is_lost_again_after_its_return_is_another_failover(read: 
     ]  # fmt: skip
     # In the second failover the broker had written that it led before it was lost again.
     assert [row["last_logged"] and row["last_logged"].second for row in rows] == [None, 15]
+
+
+def test_a_broker_s_own_line_is_no_notice(read: Read) -> None:
+    # Broker 1 of KRaft reads at its return, 30 s late, that its partition had no leader.
+    tables = derived(read(KRAFT))
+    assert failovers(*(tables[name] for name in NEEDS)).collect() == []
 
 
 def test_a_controller_that_led_nothing_is_a_story_too(beginning: Mapping[str, DataFrame]) -> None:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from barnabas.analysis.report.as_text import text
 from barnabas.analysis.report.document import Document
-from barnabas.analysis.report.failovers import departure, failover_headline, failover_steps, failover_total
+from barnabas.analysis.report.failovers import (
+    NO_STEPS,
+    departure,
+    failover_headline,
+    failover_steps,
+    failover_total,
+    missing_steps,
+)
 from barnabas.analysis.report.words import UNBOUNDED, UNLED, Step, timed
 from barnabas.analysis.story.causes import Cause
 
@@ -102,11 +111,16 @@ def test_a_failover_in_sentences(failover: Row) -> None:
     )
 
 
-def test_a_broker_s_line_is_no_notice_of_the_controller(failover: Row) -> None:
-    told = failover_steps(
-        failover | {"controller_epoch": None, "controller_since": None, "last_logged": None}
-    )
-    assert told[0].text == "a broker's first line about it: 2 partitions had no leader"
+def test_where_no_controller_s_line_shows_a_loss_the_steps_are_said_to_be_missing(
+    failover: Row, document: Document
+) -> None:
+    alone = failover | {"partitions": 0}
+    assert missing_steps([failover]) == ""
+    assert missing_steps([]) == missing_steps([alone]) == NO_STEPS
+    told = list(text(replace(document, answers={**document.answers, "failovers": []})))
+    assert told[told.index("Failovers") + 1] == f"  {NO_STEPS}"
+    quiet = replace(document, answers={**document.answers, "failovers": []}, incidents=())
+    assert "Failovers" not in list(text(quiet))
 
 
 def test_the_last_to_follow_and_the_last_to_lead_come_in_their_order(failover: Row) -> None:
