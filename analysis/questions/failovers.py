@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from pyspark.sql import Column, DataFrame
 
+from barnabas.analysis.derived.last_words import with_last_words
 from barnabas.analysis.derived.lives import LIFE, is_kind, with_life
 from barnabas.analysis.derived.unavailability import BOTH_OFFLINE
 from barnabas.analysis.questions.availability import millis_between
@@ -37,9 +38,10 @@ def failovers(
     brokers that took over.
 
     Columns: ``broker`` (lost), ``was_controller``, ``controller`` and ``controller_epoch`` (that handled the
-    loss), ``last_logged`` (last line of the lost broker), ``controller_since`` (first line of a new
-    controller; null if the controller stayed), ``noticed``, ``elected`` (last election), ``sent`` (first
-    LeaderAndIsr), ``led`` (when the last new leader led), ``followed`` (when the last follower followed),
+    loss), ``last_logged`` (last line of the lost broker; of one that led nothing, its last as controller,
+    null under KRaft), ``controller_since`` (first line of a new controller; null if the controller stayed),
+    ``noticed``, ``elected`` (last election), ``sent`` (first LeaderAndIsr), ``led`` (when the last new
+    leader led), ``followed`` (when the last follower followed),
     ``led_behind`` and ``followed_behind`` (whether that time is before the partition's own election, so the
     clock is behind), ``led_unseen`` (moved partitions of which no line shows when the new leader led, so
     ``led`` is too early), ``returned`` (when the last waiting partition had a leader again), ``partitions``
@@ -62,7 +64,7 @@ def failovers(
     elected = controllers.dropDuplicates(["controller_epoch"]).select(
         "controller_epoch", "controller", sf.col("since").alias("controller_since"), "previous_controller"
     )
-    whole = _with_controllers_alone(stories.join(elected, "controller_epoch", "left"), controllers)
+    whole = _with_controllers_alone(stories.join(elected, "controller_epoch", "left"), controllers, events)
     return _timed(_sent(whole, requests))
 
 
@@ -128,12 +130,24 @@ def _followed(lost: DataFrame, events: DataFrame, lives: DataFrame) -> DataFrame
     )
 
 
-def _with_controllers_alone(stories: DataFrame, controllers: DataFrame) -> DataFrame:
-    """Add the controllers that were lost, or resigned, while they led no partition."""
+def _with_controllers_alone(stories: DataFrame, controllers: DataFrame, events: DataFrame) -> DataFrame:
+    """Add the controllers that were lost, or resigned, while they led no partition.
+
+    Only a controller that logged changes of partitions has a last line as controller: of KRaft's, the events
+    hold little more than the first.
+    """
     order = Window.orderBy("controller_epoch", "since")
+    changed = controllers.withColumn(
+        "last_change", sf.when(sf.lag("changes").over(order) > 0, sf.lag("until").over(order))
+    ).where("previous_controller is not null")
+    spoken = with_last_words(
+        changed, events.where("role = 'controller'"), "previous_controller", "since", "last_words"
+    )
+    # Of a broker that is elected again, the last words may be its first line in the new epoch.
+    is_other = sf.col("last_change").isNotNull() & (sf.col("previous_controller") != sf.col("controller"))
+    latest = sf.when(is_other, sf.greatest("last_change", "last_words")).otherwise(sf.col("last_change"))
     changes = (
-        controllers.withColumn("last_logged", sf.lag("until").over(order))
-        .where("previous_controller is not null")
+        spoken.withColumn("last_logged", latest)
         .select(
             "controller_epoch", "controller", "previous_controller", "last_logged",
             sf.col("previous_controller").alias("broker"),

@@ -16,7 +16,9 @@ function drawControllers(at) {
   for (const active of data.controllers) {
     const end = active.next_since ?? data.end, isLast = active.next_since === null;
     const said = `broker ${active.controller} was controller, epoch ${active.controller_epoch}\n`
-      + `first line ${clock(active.since)}, last ${clock(active.until)}\n${active.changes} partition changes`;
+      + `first line ${clock(active.since)}`
+      // KRaft's controllers log no changes: what the analysis keeps of their lines is their beginning.
+      + (active.changes ? `, last ${clock(active.until)}\n${active.changes} partition changes` : "");
     // Its last line is the last sign that it acted; what follows is the time until the next one, or unknown.
     const quiet = end > active.until;
     const drawn = at.bar(active.since, quiet ? active.until : end, AXIS + 3, LANE - 8, { fill: colour(active.controller) }, said);

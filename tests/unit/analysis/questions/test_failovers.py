@@ -101,6 +101,28 @@ def test_a_broker_s_own_line_is_no_notice(read: Read) -> None:
     assert failovers(*(tables[name] for name in NEEDS)).collect() == []
 
 
+def test_the_first_line_of_an_active_controller_of_kraft_is_not_its_last(read: Read) -> None:
+    active = "[QuorumController id={0}] Becoming the active controller at epoch {1}, next write offset 212."
+    logger = "(org.apache.kafka.controller.QuorumController)"
+    one = f"[2026-11-25 21:25:55,822] INFO {active.format(1, 3)} {logger}\n"
+    three = f"[2026-11-25 21:27:02,602] INFO {active.format(3, 4)} {logger}\n"
+    tables = derived(read(one, three))
+    (row,) = failovers(*(tables[name] for name in NEEDS)).collect()
+    assert (row["broker"], row["controller"], row["controller_since"].second) == (1, 3, 2)
+    assert (row["last_logged"], row["notice_ms"]) == (None, None)
+
+
+def test_a_controller_s_resignation_is_its_last_line(read: Read) -> None:
+    tp, one = TopicPartition("new", 0), ControllerLines(BrokerId(1), ControllerEpoch(1))
+    two = ControllerLines(BrokerId(2), ControllerEpoch(2))
+    log = when("10:00:01,000", one.partition_new(tp, "NonExistentPartition", (BrokerId(2),)))
+    log += "[2026-11-21 10:00:03,063] INFO [Controller id=1] Resigned (kafka.controller.KafkaController)\n"
+    log += when("10:00:03,167", two.sending_update_metadata_batch((BrokerId(2),), 0))
+    tables = derived(read(log))
+    (row,) = failovers(*(tables[name] for name in NEEDS)).collect()
+    assert (row["last_logged"].second, row["notice_ms"]) == (3, 104)
+
+
 def test_a_controller_that_led_nothing_is_a_story_too(beginning: Mapping[str, DataFrame]) -> None:
     (row,) = failovers(*(beginning[name] for name in NEEDS)).collect()
     assert (row["broker"], row["was_controller"], row["controller"], row["partitions"]) == (1, True, 2, 0)
