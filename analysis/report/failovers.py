@@ -38,7 +38,7 @@ class Departure(NamedTuple):
 
     Attributes:
         incident: The number of the incident in the report.
-        lines: The lines of the incident's first sentence.
+        lines: The lines that prove the departure; those of the incident's first sentence if there are none.
         cause: The value of a ``Cause``.
         was_controller: Whether the broker was the controller until then.
     """
@@ -77,7 +77,8 @@ def departure(story: Row, incidents: Sequence[Row]) -> Departure | None:
             if begin is None:
                 continue
             if begin - CLOCKS <= story["noticed"] and (end is None or story["noticed"] <= end + CLOCKS):
-                left = Departure(index, incident["lines"], absence["cause"], absence["was_controller"])
+                lines = absence["lines"] or incident["lines"]
+                left = Departure(index, lines, absence["cause"], absence["was_controller"])
                 found.append((begin, left))
     return max(found, key=lambda each: each[0])[1] if found else None
 

@@ -108,6 +108,7 @@ def _absence(absence: Absence) -> Row:
         "returned": certain(absence.returned),
         "was_controller": absence.was_controller,
         "stopping": absence.stopping,
+        "lines": [_line(each) for each in absence.lines[:_EVIDENCE]],
     }
 
 

@@ -78,7 +78,7 @@ INCIDENT: Row = {
          "noticed": {"certainty": "fact", "value": at(12, 8.01)},
          "missed": {"certainty": "fact", "value": at(12, 8.01)}, "left": "left",
          "returned": {"certainty": "unknown", "why": "no line shows that it returned"},
-         "was_controller": True, "stopping": None}
+         "was_controller": True, "stopping": None, "lines": [LINE]}
     ],
     "costs": [],
 }  # fmt: skip

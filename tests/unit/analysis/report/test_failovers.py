@@ -74,6 +74,16 @@ def test_a_failover_is_of_the_latest_departure_before_its_notice(failover: Row, 
     )
 
 
+def test_a_failover_cites_the_lines_of_its_own_broker(failover: Row, incident: Row) -> None:
+    own = {"place": "broker-1/server.log:88", "raw": "Recovering"}
+    left = departure(failover, [caused(incident, Cause.DIED, lines=[own])])
+    assert left is not None
+    assert left.lines == [own]
+    left = departure(failover, [caused(incident, Cause.DIED, lines=[])])
+    assert left is not None
+    assert left.lines == incident["lines"]
+
+
 def test_a_broker_that_stops_loses_its_leaders_before_it_ends(failover: Row, incident: Row) -> None:
     end = {"certainty": "fact", "value": failover["noticed"] + timedelta(minutes=1)}
     unknown = {"certainty": "unknown", "why": ""}
