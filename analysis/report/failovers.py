@@ -113,7 +113,8 @@ def failover_headline(story: Row, left: Departure | None) -> str:
     partitions = count(story["partitions"], "partition")
     if left is None:
         return f"{partitions} lost broker {broker} as leader; no incident of this report tells why"
-    role = ", the controller," if left.was_controller else ""
+    # It may have become the controller between this failover and the end of its process.
+    role = ", the controller," if left.was_controller and story["was_controller"] else ""
     return f"Broker {broker}{role} {_LEFT[left.cause]}; {partitions} had no leader"
 
 

@@ -74,6 +74,12 @@ def test_a_failover_is_of_the_latest_departure_before_its_notice(failover: Row, 
     )
 
 
+def test_a_broker_that_became_the_controller_later_was_not_it_yet(failover: Row, incident: Row) -> None:
+    left = departure(failover, [incident])
+    told = failover_headline(failover | {"was_controller": False}, left)
+    assert told == "Broker 1 died; 2 partitions had no leader"
+
+
 def test_a_failover_cites_the_lines_of_its_own_broker(failover: Row, incident: Row) -> None:
     own = {"place": "broker-1/server.log:88", "raw": "Recovering"}
     left = departure(failover, [caused(incident, Cause.DIED, lines=[own])])
