@@ -360,7 +360,7 @@ def why_gone(
         seconds = (silence.time - _last_contact(silence)).total_seconds()
         return (
             Cause.LOST_SESSION,
-            f"it had not heard from ZooKeeper for {seconds:.1f} s",
+            f"it had no contact with ZooKeeper for {seconds:.1f} s",
             (is_alive, silence.line),
         )
     found = _found_by_next(run)

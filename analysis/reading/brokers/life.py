@@ -97,7 +97,11 @@ _START = (
         r"Fatal error during (?:KafkaServer|BrokerServer)\w* startup\. Prepare to shutdown",
         read=with_cause,
     ),
-    rule(BrokerKind.START_FAILED, r"Exiting Kafka due to fatal exception during startup\.?", read=with_cause),
+    rule(
+        BrokerKind.START_FAILED,
+        r"Exiting Kafka due to fatal exception(?: during startup)?\.?",
+        read=with_cause,
+    ),
     rule(
         BrokerKind.REGISTERED,
         r"Registered broker (?P<subject>\d+) at path /\S+ with address(?:es: .*?| \S+?)"

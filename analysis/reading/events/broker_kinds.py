@@ -102,7 +102,7 @@ class BrokerKind(StrEnum):
     THREAD_DIED = "broker-thread-died"
     """An uncaught exception ended a thread, such as OutOfMemoryError in ``error``."""
     SESSION_SILENT = "broker-session-silent"
-    """The broker had not heard from ZooKeeper for ``duration_ms``, or did not reach the controller."""
+    """The broker had no contact with ZooKeeper for ``duration_ms``, or did not reach the controller."""
     SESSION_EXPIRED = "broker-session-expired"
     """ZooKeeper ended the session while the process lived on; its authorizer's where ``error`` says so."""
     WRITES_REFUSED = "broker-writes-refused"

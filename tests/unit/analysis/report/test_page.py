@@ -436,18 +436,12 @@ def test_a_partition_is_asked_for_by_its_name_in_the_picture(opened: Opened) -> 
 
 def test_a_partition_without_lines_is_answered_with_the_incidents_of_the_time(opened: Opened) -> None:
     page = opened()
-    for moment, answer in (
-        ("03:12:09", "No line about calm-0 itself shows that writes to it waited at 03:12:09."),
-        ("03:05", "Nothing in these logs kept writes to calm-0 waiting at 03:05."),
-    ):
-        page.fill("#partition", "calm-0")
+    page.fill("#partition", "calm-0")
+    for moment, answer in (("03:05", "Nothing in these logs kept"), ("03:12:09", "No line about calm-0")):
         page.fill("#moment", moment)
         page.press("#moment", "Enter")
-        expect(page.locator("#answer h3")).to_have_text(answer)
-    page.fill("#moment", "03:12:09")
-    page.press("#moment", "Enter")
-    expect(page.locator("#answer .at li")).to_contain_text("Broker 1, the controller, died")
-    page.locator("#answer .at button").click()
+        expect(page.locator("#answer h3")).to_contain_text(answer)
+    page.locator("#answer .at li", has_text="Broker 1, the controller, died").locator("button").click()
     expect(page.locator(".incident.current")).to_contain_text("Broker 1, the controller, died")
 
 
