@@ -30,7 +30,7 @@ NO_STEPS = (
     "No controller's line shows partitions that lost their leader step by step (only ZooKeeper mode has such "
     "lines); the incidents tell what happened."
 )
-"""What is said where the logs show no failover of partitions."""
+"""The words where the logs show no failover of partitions."""
 
 
 class Departure(NamedTuple):
