@@ -121,9 +121,7 @@ def departure(
 def _kind(members: Sequence[Absence], known: Members) -> IncidentKind:
     brokers = {each.broker for each in members}
     is_all = known.are_listed or len(known.brokers) > 1
-    # A broker that only lost its session serves on: so do all if ZooKeeper is gone.
-    down = [each for each in members if each.cause is not Cause.LOST_SESSION]
-    if is_all and {each.broker for each in down} >= known.brokers and all_gone(down) is not None:
+    if is_all and brokers >= known.brokers and all_gone(members) is not None:
         return IncidentKind.WHOLE_CLUSTER
     if len(brokers) == 1:
         return IncidentKind.DEPARTURE
@@ -154,10 +152,11 @@ def all_gone(members: Collection[Absence], *, by_silence: bool = True) -> dateti
         by_silence: Whether a broker of which no line shows a return stays gone.
     """
     brokers = {each.broker for each in members}
-    times = sorted(begin_of(each) for each in members)
+    # A broker that only lost its session serves on: so do all if ZooKeeper is gone.
+    down = [each for each in members if each.cause is not Cause.LOST_SESSION]
     gone = (
-        time for time in times
-        if brokers == {each.broker for each in members if is_gone(each, time, by_silence=by_silence)}
+        time for time in sorted(begin_of(each) for each in down)
+        if brokers == {each.broker for each in down if is_gone(each, time, by_silence=by_silence)}
     )  # fmt: skip
     return next(gone, None)
 

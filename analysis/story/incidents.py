@@ -39,14 +39,12 @@ from barnabas.analysis.story.nodes import members_of
 from barnabas.analysis.story.observed import BrokerLine, Observed, Refusal
 from barnabas.analysis.story.partitions import Gap, History, Outage, histories
 from barnabas.analysis.story.restarts import departed, with_restarts, without_dead_leaders
-from barnabas.analysis.story.second_processes import without_second_processes
 from barnabas.analysis.story.tenures import with_controllers
 from barnabas.analysis.story.troubles import troubles_of
 
 
 def incidents(observed: Observed) -> list[Incident]:
     """Return the incidents, those that are proven and worst first."""
-    observed = replace(observed, brokers=without_second_processes(observed.brokers))
     stories = histories(observed)
     observed = with_moves(observed, (outage for story in stories for outage in story.outages))
     shown, offline = _absences(stories, observed)
