@@ -85,7 +85,9 @@ class WithKafkaPython:
         self.consumer.subscribe([topic] if pattern is None else (), pattern=pattern)
 
     def poll(self):
-        found = self.consumer.poll(500).items()
+        # Returns with the first records. A poll that times out while the client rejoins would leave the new
+        # assignment unread (docs/compatibility.md).
+        found = self.consumer.poll(PATIENCE_S * 1000).items()
         return [(tp.topic, tp.partition, each.offset) for tp, records in found for each in records]
 
     def commit(self):
