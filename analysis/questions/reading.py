@@ -56,8 +56,11 @@ def read_logs(events: DataFrame) -> DataFrame:
 
     Columns: ``source``, ``lines``, ``understood`` (a rule matches), ``others`` (of loggers that no rule
     concerns), ``first`` and ``last`` (time), ``cluster`` (the id of the cluster that its lines name; null for
-    none or several). Ordered by file.
+    none or several), ``nameless`` (understood lines of which neither the text nor the path names the broker
+    that wrote them). Ordered by file.
     """
+    # Only lines of a log have a level: records of __cluster_metadata and topics' settings are of no broker.
+    is_nameless = sf.col("understood") & sf.col("broker").isNull() & sf.col("level").isNotNull()
     id_of = sf.min("cluster_id")
     return (
         events.groupBy("source")
@@ -68,6 +71,7 @@ def read_logs(events: DataFrame) -> DataFrame:
             sf.min("time").alias("first"),
             sf.max("time").alias("last"),
             sf.when(id_of == sf.max("cluster_id"), id_of).alias("cluster"),
+            sf.count_if(is_nameless).alias("nameless"),
         )
         .orderBy("source")
     )

@@ -33,6 +33,9 @@ _SAMPLE_WIDTH = 150
 _NAMED = 6
 """The most partitions that one line of the timeline names; it counts the rest."""
 
+_FILES = 3
+"""The most files that a sentence names; it counts the rest."""
+
 _TABLE_ROWS = 10
 _TROUBLES = 5
 _INCIDENTS = 5
@@ -62,6 +65,7 @@ def summary(document: Document) -> Iterator[str]:
     brokers = count(len(document.answers["brokers"]), "broker")
     yield f"Read {count(document.lines, 'line')} of {brokers}{share}."
     yield from _logs(document.logs)
+    yield from _nameless(document.nameless)
     yield f"Times are UTC; the logs' were read as {document.zone} (--time-zone)."
     for trouble in document.troubles[:_TROUBLES]:
         yield f"Could not read all of {trouble}."
@@ -115,6 +119,23 @@ def _logs(logs: Sequence[Row]) -> Iterator[str]:
         share = f"{100 * log['understood'] / ours:.2f} % of {count(ours, 'line')} understood" if ours else ""
         others = f"{count(log['others'], 'line')} that no question needs" if log["others"] else ""
         yield f"{log['name']}: {', '.join(each for each in (share, others) if each)}."
+
+
+def _nameless(files: Sequence[Row]) -> Iterator[str]:
+    """Generate the sentence about lines of which it is not known who wrote them."""
+    if files:
+        lines = sum(row["lines"] for row in files)
+        named = ", ".join(_file(row["source"]) for row in files[:_FILES])
+        more = f" and {len(files) - _FILES:,} more files" if len(files) > _FILES else ""
+        wrote = "does not say which broker wrote it" if lines == 1 else "do not say which broker wrote them"
+        where = (
+            "the file or its folder after its broker" if len(files) == 1 else "files or folders after brokers"
+        )
+        only = "" if len(files) == 1 else " if all are of one broker"
+        yield (
+            f"{count(lines, 'line')} of {named}{more} {wrote}, so the incidents lack what only they tell: "
+            f"name {where}, as in broker-1/server.log, or give --broker ID{only}."
+        )
 
 
 def _controllers(rows: Sequence[Row]) -> Iterator[str]:

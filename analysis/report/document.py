@@ -96,6 +96,8 @@ class Document:
             empty if there are more than ``STRETCHES``, and the cells are all that is known.
         clusters: The ids of several clusters that ran at the same time (``cluster``), each with a file that
             names it (``source``); empty if no lines prove that there are several.
+        nameless: The files (``source``) that do not say which broker wrote some of their lines, with the
+            number of these (``lines``).
     """
 
     start: datetime | None
@@ -119,6 +121,7 @@ class Document:
     unended: Sequence[Row] = ()
     stretches: Sequence[Row] = ()
     clusters: Sequence[Row] = ()
+    nameless: Sequence[Row] = ()
 
 
 def gather(
@@ -145,8 +148,7 @@ def gather(
         answered = dict(zip((each.name for each in _ASKED), found, strict=True))
         named = {each.name: answered[each.name] for each in QUESTIONS}
         frames = {name: frame for name, (frame, _, _) in named.items()}
-        stalled = frames["write_stalls"]
-        pictured = pool.submit(lambda: _pictured(stalled, tables["leaders"]))
+        pictured = pool.submit(lambda: _pictured(frames["write_stalls"], tables["leaders"]))
         answers = {name: rows for name, (_, rows, _) in named.items()}
         kinds = frames["coverage"].collect() if named["coverage"][2] > ROWS else answers["coverage"]
         logs = _all_rows(named["read_logs"])
@@ -155,7 +157,7 @@ def gather(
         troubled = pool.submit(_troubled, frames, start, end)
         chosen, partitions = pictured.result()
         strips, stretches, lasting = troubled.result()
-        drawn = [tables["leaders"].drop("raw"), tables["isr"], stalled]
+        drawn = [tables["leaders"].drop("raw"), tables["isr"], frames["write_stalls"]]
         leaderships, isr, stalls = pool.map(lambda frame: _drawn(frame, chosen), drawn)
         happened, untold = story.result()
     return Document(
@@ -177,6 +179,7 @@ def gather(
         incidents_count=len(happened),
         logs=_logs(logs),
         clusters=at_once(logs),
+        nameless=[{"source": row["source"], "lines": row["nameless"]} for row in logs if row["nameless"]],
         strips=strips,
         stretches=stretches,
         unended=lasting,

@@ -20,7 +20,9 @@ _TEXTS = ("error", "cluster_id", "incarnation", "topic")
 _PREFIX = re.compile(r"\[(?P<who>[A-Za-z][^\]]*)\][:,]? +")
 _OWN_ID = re.compile(
     r"(?:\bid|nodeId|replicaId|controllerId|brokerId|broker)=(\d+)\b"
-    r"|(?:Kafka Server|Controller|on Broker|on Controller|Listener on) (\d+)$|^(?:KafkaApi|Controller)-(\d+)",
+    r"|(?:Kafka Server|Controller|on Broker|on Controller|Listener on) (\d+)$|^(?:KafkaApi|Controller)-(\d+)"
+    # The threads of a broker or a controller that talk to the active controller.
+    r"|^(?:broker|controller)-(\d+)-to-controller\b",
     re.ASCII,
 )
 _PEER_ID = re.compile(

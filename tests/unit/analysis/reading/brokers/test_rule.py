@@ -16,6 +16,8 @@ from barnabas.analysis.reading.events.broker_kinds import Contact
         ("[Replica Manager on Broker 3]: ", 3, None),
         ("[SessionExpirationListener on 3], ", 3, None),
         ("[KafkaApi-3] ", 3, None),
+        ("[broker-3-to-controller-heartbeat-channel-manager]: ", 3, None),
+        ("[controller-3-to-controller-registration-channel-manager]: ", 3, None),
         ("[RaftManager nodeId=3] ", 3, None),
         ("[ReplicaFetcher replicaId=3, leaderId=4, fetcherId=0] ", 3, 4),
         ("[ReplicaFetcherThread-0-4], ", None, 4),
