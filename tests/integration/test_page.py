@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import re
-import shutil
 import urllib.request
 from contextlib import contextmanager
 from math import floor
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.local.cluster import LocalCluster
@@ -25,8 +23,8 @@ from barnabas.page.history import History, apply, empty
 from barnabas.page.live import Source
 from barnabas.page.model import Change, PartitionView, partition_json
 from barnabas.page.server import PageServer
+from tests.browser import started_browser
 
-_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 WAIT_MS = 120_000  # ends a wait that hangs: under load 1,000 partitions take half a minute to fail over
 
 expect.set_options(timeout=WAIT_MS)
@@ -73,16 +71,8 @@ def served(cluster, cluster_and_switches, source):
 
 @pytest.fixture(scope="module")
 def browser():
-    found = next(filter(None, map(shutil.which, _BROWSERS)), None)
-    if found is None:
-        reason = f"no browser is installed: looked for {', '.join(_BROWSERS)}"
-        if os.environ.get("REQUIRE_BROWSER") == "1":
-            pytest.fail(f"REQUIRE_BROWSER=1, but {reason}")
-        pytest.skip(reason)
-    with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
+    with started_browser() as browser:
         yield browser
-        browser.close()
 
 
 @contextmanager

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -11,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from barnabas.analysis.derived.leaders import LOST, NEW, NONE
 from barnabas.analysis.derived.unavailability import NOBODY_IN_SYNC
@@ -19,6 +17,7 @@ from barnabas.analysis.questions.availability import OFFLINE, UNDER_REPLICATED
 from barnabas.analysis.questions.catalog import QUESTIONS
 from barnabas.analysis.report.document import CELLS, Document
 from barnabas.analysis.report.files import Format, write_report
+from tests.browser import started_browser
 
 Row = dict[str, Any]
 
@@ -201,23 +200,13 @@ def failover() -> Row:
     return STORY
 
 
-_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-
 CALM = "Replicas fell out of sync at 03:01:00.000; the worst, calm-0, had 2 of 3 replicas in sync."
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    found = next(filter(None, map(shutil.which, _BROWSERS)), None)
-    if found is None:
-        reason = f"no browser is installed: looked for {', '.join(_BROWSERS)}"
-        if os.environ.get("REQUIRE_BROWSER") == "1":
-            pytest.fail(f"REQUIRE_BROWSER=1, but {reason}")
-        pytest.skip(reason)
-    with sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield started
-        started.close()
+    with started_browser() as browser:
+        yield browser
 
 
 def with_another_incident(document: Document) -> Document:
