@@ -38,6 +38,7 @@ from barnabas.analysis.follow import PAUSE_S, Follower
 from barnabas.analysis.output import LocalOutput, OccupiedError, Output, output_at
 from barnabas.analysis.questions.reading import cluster_id
 from barnabas.analysis.questions.story import observed
+from barnabas.analysis.reading.metadata.segments import is_segment
 from barnabas.analysis.remote import looked_up
 from barnabas.analysis.report.document import Document, gather
 from barnabas.analysis.report.files import Format, NotPrintedError, write_report
@@ -79,6 +80,8 @@ _FINDING = "finding out what happened"
 _FORMS = "html, json, markdown or text"
 
 _EXPECTED = "expected state-change.log, controller.log or server.log of a broker"
+
+_READ_WHOLE = "it is of a metadata log, which is only read whole"
 
 _EXPECTED_OUT = "a folder that is writable, or can be made"
 
@@ -169,7 +172,7 @@ def _run(
                 early = aside.submit(target.write_few_events, sources, reading)
             with session as active:
                 if is_followed and isinstance(target, LocalOutput):
-                    return _follow(active, paths, target, form, reading=reading, alerting=alerting)
+                    return _follow(active, paths, sources, target, form, reading=reading, alerting=alerting)
                 return _analyze(active, sources, target, form, reading, early=early)
     except (SparkStartError, NothingToReadError, NotPrintedError) as error:
         return _fail(3 if isinstance(error, SparkStartError) else 2, str(error))
@@ -387,6 +390,7 @@ def _troubles(tallies: Sequence[Mapping[str, Any]]) -> list[str]:
 def _follow(
     spark: SparkSession,
     paths: Sequence[str | Path],
+    sources: Sources,
     target: LocalOutput,
     form: Format,
     *,
@@ -398,7 +402,10 @@ def _follow(
         watch = None if alerting is None else watching(folder, alerting, _complain)
     except (AlertsFileError, AddressError) as error:
         return _fail(2, str(error))
-    reported: dict[str, None] = {}
+    segments = filter(is_segment, map(Path, sources.files))
+    reported = dict.fromkeys(f"{segment}: {_READ_WHOLE}, without --follow" for segment in segments)
+    for trouble in reported:
+        _fail(0, f"could not read all of {trouble}")
     follower = Follower(spark, paths, folder, reading=reading)
     try:
         while True:
@@ -452,6 +459,8 @@ def _not_followed(sources: Sources, target: Output, out: str | Path) -> str | No
         return f"cannot follow {sources.remote[0]!r}: expected files or folders of this machine"
     if not isinstance(target, LocalOutput):
         return f"cannot follow into {str(out)!r}: expected a folder of this machine"
+    if all(is_segment(Path(file)) for file in sources.files):
+        return f"cannot follow {sources.files[0]!r}: {_READ_WHOLE}; {_EXPECTED}, or no --follow"
     return None
 
 

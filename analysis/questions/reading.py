@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from pyspark.sql import DataFrame
 
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.runtime.engine import sf
 from barnabas.analysis.story.clocks import LATE
 
@@ -57,11 +58,15 @@ def read_logs(events: DataFrame) -> DataFrame:
     Columns: ``source``, ``lines``, ``understood`` (a rule matches), ``others`` (of loggers that no rule
     concerns), ``first`` and ``last`` (time), ``cluster`` (the id of the cluster that its lines name; null for
     none or several), ``nameless`` (understood lines of which neither the text nor the path names the broker
-    that wrote them). Ordered by file.
+    that wrote them), ``registered`` (brokers that records of ``__cluster_metadata`` register). Ordered by
+    file.
     """
     # Only lines of a log have a level: records of __cluster_metadata and topics' settings are of no broker.
     is_nameless = sf.col("understood") & sf.col("broker").isNull() & sf.col("level").isNotNull()
     id_of = sf.min("cluster_id")
+    registered = sf.when(
+        (sf.col("kind") == BrokerKind.BROKER_REGISTERED.value) & sf.col("level").isNull(), sf.col("subject")
+    )
     return (
         events.groupBy("source")
         .agg(
@@ -72,6 +77,7 @@ def read_logs(events: DataFrame) -> DataFrame:
             sf.max("time").alias("last"),
             sf.when(id_of == sf.max("cluster_id"), id_of).alias("cluster"),
             sf.count_if(is_nameless).alias("nameless"),
+            sf.count_distinct(registered).alias("registered"),
         )
         .orderBy("source")
     )

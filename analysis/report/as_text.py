@@ -62,8 +62,7 @@ def summary(document: Document) -> Iterator[str]:
     if not document.clusters:
         yield from _skew(document.answers["clock_skew"])
     share = "" if document.start is None or document.end is None else _from_to(document)
-    brokers = count(len(document.answers["brokers"]), "broker")
-    yield f"Read {count(document.lines, 'line')} of {brokers}{share}."
+    yield f"Read {count(document.lines, 'line')} {_brokers(document)}{share}."
     yield from _logs(document.logs)
     yield from _nameless(document.nameless)
     yield f"Times are UTC; the logs' were read as {document.zone} (--time-zone)."
@@ -73,6 +72,16 @@ def summary(document: Document) -> Iterator[str]:
         yield f"Nor of {len(document.troubles) - _TROUBLES:,} others: see the table files."
     yield from _controllers(document.answers["controller_epochs"])
     yield from _audit(document)
+
+
+def _brokers(document: Document) -> str:
+    """Return whose lines were read; the records of a metadata log are of no broker."""
+    own = len(document.answers["brokers"])
+    return (
+        f"about {count(document.registered, 'broker')}"
+        if document.registered and not own
+        else f"of {count(own, 'broker')}"
+    )
 
 
 def _several_clusters(found: Sequence[Row]) -> Iterator[str]:

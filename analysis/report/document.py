@@ -98,6 +98,7 @@ class Document:
             names it (``source``); empty if no lines prove that there are several.
         nameless: The files (``source``) that do not say which broker wrote some of their lines, with the
             number of these (``lines``).
+        registered: The number of brokers that records of ``__cluster_metadata`` register; 0 without any.
     """
 
     start: datetime | None
@@ -122,6 +123,7 @@ class Document:
     stretches: Sequence[Row] = ()
     clusters: Sequence[Row] = ()
     nameless: Sequence[Row] = ()
+    registered: int = 0
 
 
 def gather(
@@ -151,7 +153,7 @@ def gather(
         pictured = pool.submit(lambda: _pictured(frames["write_stalls"], tables["leaders"]))
         answers = {name: rows for name, (_, rows, _) in named.items()}
         kinds = frames["coverage"].collect() if named["coverage"][2] > ROWS else answers["coverage"]
-        logs = _all_rows(named["read_logs"])
+        files = _all_rows(named["read_logs"])
         ours = [row for row in kinds if row["understood"] is not None]
         start, end = _span(ours)
         troubled = pool.submit(_troubled, frames, start, end)
@@ -177,13 +179,21 @@ def gather(
         zone=zone,
         incidents=plain(happened, _day(start, end)),
         incidents_count=len(happened),
-        logs=_logs(logs),
-        clusters=at_once(logs),
-        nameless=[{"source": row["source"], "lines": row["nameless"]} for row in logs if row["nameless"]],
+        **_of_files(files),
         strips=strips,
         stretches=stretches,
         unended=lasting,
     )
+
+
+def _of_files(files: Sequence[Row]) -> dict[str, Any]:
+    """Return the attributes of ``Document`` that come from the rows of ``read_logs`` alone."""
+    return {
+        "logs": _logs(files),
+        "clusters": at_once(files),
+        "nameless": [{"source": row["source"], "lines": row["nameless"]} for row in files if row["nameless"]],
+        "registered": max((row["registered"] for row in files), default=0),
+    }
 
 
 def _told(

@@ -25,6 +25,9 @@ from barnabas.analysis.derived.catalog import DERIVED
 from barnabas.analysis.follow import PAUSE_S
 from barnabas.analysis.runtime.session import Amount, SparkStartError
 
+METADATA = Path(__file__).parents[2] / "data" / "kraft-4.0"
+SEGMENT = METADATA / "__cluster_metadata-0" / "00000000000000000000.log"
+
 
 @dataclass(frozen=True)
 class Ran:
@@ -235,6 +238,21 @@ def test_the_standard_input_cannot_be_followed(tmp_path: Path, capsys: pytest.Ca
     assert "cannot follow the standard input" in capsys.readouterr().err
 
 
+def test_a_metadata_log_alone_cannot_be_followed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert job.run([METADATA], tmp_path, is_followed=True) == 2
+    assert capsys.readouterr().err == (
+        f"barnabas analyze: cannot follow '{SEGMENT}': it is of a metadata log, which is only read whole; "
+        "expected state-change.log, controller.log or server.log of a broker, or no --follow\n"
+    )
+
+
+def test_a_metadata_log_alone_is_about_the_brokers_that_it_registers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert job.run([METADATA], tmp_path) == 0
+    assert "\nRead 43 lines about 3 brokers, 2026-11-22 22:51:23.490 to " in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("path", ["-", "gone.log"])
 def test_a_closed_standard_input_concerns_only_who_reads_it(
     path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -383,7 +401,7 @@ def test_following_reports_what_a_run_reports_until_it_is_interrupted(
 
     monkeypatch.setattr(job, "_pause", pause)
     monkeypatch.setattr("barnabas.analysis.follow.REST_S", 0.0)
-    assert job.run(ran.paths, tmp_path, spark, is_followed=True) == 0
+    assert job.run([*ran.paths, METADATA], tmp_path, spark, is_followed=True) == 0
     assert tasks.called == (few == 0)
     for name in ("leaders", "controllers", "isr", "requests", "unavailability"):
         followed, run = (
@@ -391,7 +409,11 @@ def test_following_reports_what_a_run_reports_until_it_is_interrupted(
         )
         assert followed == run, name
     assert (tmp_path / "report.html").is_file()
-    complained = capsys.readouterr().err
+    told, complained = capsys.readouterr()
+    whole = (
+        f"ould not read all of {SEGMENT}: it is of a metadata log, which is only read whole, without --follow"
+    )
+    assert told.count(f"C{whole}.\n") == complained.count(f"c{whole}\n") == 1
     assert "broker-3/state-change.log: No such file or directory" in complained
     assert "state-change.log.1.gz: the compressed text ends early" in complained
     assert "broker-2/state-change.log: 1 byte not UTF-8" in complained
