@@ -87,8 +87,9 @@ def _brokers(document: Document) -> str:
 def _several_clusters(found: Sequence[Row]) -> Iterator[str]:
     if found:
         named = ", ".join(f"{row['cluster']} ({_file(row['source'])})" for row in found[:_NAMED])
+        when = " at once" if all(row["at_once"] for row in found) else ""
         yield (
-            f"These logs are of {len(found)} clusters at once, {named}: what follows takes their brokers "
+            f"These logs are of {len(found)} clusters{when}, {named}: what follows takes their brokers "
             "with the same id for one; analyze the logs of each cluster alone."
         )
 

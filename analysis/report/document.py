@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from functools import partial
+from itertools import combinations
 from typing import Any
 
 import pyarrow as pa
@@ -94,8 +95,9 @@ class Document:
             earliest of these) and the number of ``partitions``. ``strips`` counts only their begin.
         stretches: The times that ``strips`` counts, each with ``what``, ``topic``, ``since`` and ``until``;
             empty if there are more than ``STRETCHES``, and the cells are all that is known.
-        clusters: The ids of several clusters that ran at the same time (``cluster``), each with a file that
-            names it (``source``); empty if no lines prove that there are several.
+        clusters: The ids of several clusters (``cluster``), each with a file that names it (``source``) and
+            whether it ran at the same time as another (``at_once``); empty if no lines prove that there are
+            several.
         nameless: The files (``source``) that do not say which broker wrote some of their lines, with the
             number of these (``lines``).
         registered: The number of brokers that records of ``__cluster_metadata`` register; 0 without any.
@@ -190,7 +192,7 @@ def _of_files(files: Sequence[Row]) -> dict[str, Any]:
     """Return the attributes of ``Document`` that come from the rows of ``read_logs`` alone."""
     return {
         "logs": _logs(files),
-        "clusters": at_once(files),
+        "clusters": clusters_of(files),
         "nameless": [{"source": row["source"], "lines": row["nameless"]} for row in files if row["nameless"]],
         "registered": max((row["registered"] for row in files), default=0),
     }
@@ -232,24 +234,45 @@ def _day(start: datetime | None, end: datetime | None) -> date | None:
     return start.date() if start is not None and end is not None and start.date() == end.date() else None
 
 
-def at_once(files: Iterable[Row]) -> list[Row]:
-    """Return clusters that ran at the same time, each with one of its files.
+def clusters_of(files: Iterable[Row]) -> list[Row]:
+    """Return the clusters if the logs are of several, each with its first file (``Document.clusters``).
 
-    A cluster that was made on the hosts of another has its logs after those of the other.
+    A cluster that was made on the hosts of another has its logs after those of the other, in the same
+    folders. That is not several clusters: the incidents tell where the second begins.
 
     Args:
         files: The rows of ``read_logs``.
     """
     dated = sorted((row for row in files if row["cluster"] and row["first"]), key=lambda row: row["first"])
-    found: dict[str, Row] = {}
+    first: dict[str, Row] = {}
+    places: dict[str, set[str]] = {}
+    for row in dated:
+        first.setdefault(row["cluster"], row)
+        places.setdefault(row["cluster"], set()).add(row["source"].rpartition("/")[0])
+    at_once = _at_once(dated)
+    apart = {
+        name
+        for pair in combinations(first, 2)
+        if places[pair[0]].isdisjoint(places[pair[1]])
+        for name in pair
+    }
+    return [
+        {"cluster": name, "source": row["source"], "at_once": name in at_once}
+        for name, row in first.items()
+        if name in at_once | apart
+    ]
+
+
+def _at_once(dated: Sequence[Row]) -> set[str]:
+    """Return the clusters whose files overlap in time; the files are in the order of their first lines."""
+    found: set[str] = set()
     for number, early in enumerate(dated):
         for late in dated[number + 1 :]:
             if late["first"] + _CLOCKS >= early["last"]:
                 break
             if late["cluster"] != early["cluster"] and late["first"] + _CLOCKS < late["last"]:
-                for row in (early, late):
-                    found.setdefault(row["cluster"], {"cluster": row["cluster"], "source": row["source"]})
-    return list(found.values())
+                found.update((early["cluster"], late["cluster"]))
+    return found
 
 
 _NAMES = ("state-change.log", "stage-change.log", "controller.log", "server.log")
