@@ -18,7 +18,7 @@ from barnabas.analysis.story.intervals import Intervals
 from barnabas.analysis.story.minimums import Minimums
 from barnabas.analysis.story.observed import CLOCKS, Observed
 from barnabas.analysis.story.partitions import History
-from barnabas.analysis.story.shortages import Period, short_periods, shortage_of
+from barnabas.analysis.story.shortages import Period, Shortage, short_periods, shortage_of
 
 
 def with_new_controllers(made: Sequence[Incident], observed: Observed) -> list[Incident]:
@@ -84,7 +84,9 @@ def with_shortages(
         else:
             free.append([(story, steps)])
     changed = [
-        replace(incident, shortage=shortage_of(taken[index], minimums)) if index in taken else incident
+        replace(incident, shortage=_of_left(shortage_of(taken[index], minimums), incident))
+        if index in taken
+        else incident
         for index, incident in enumerate(made)
     ]
     for group in free:
@@ -95,6 +97,11 @@ def with_shortages(
             Incident(IncidentKind.UNDER_REPLICATED, group[0][1][0].since, until, shortage=shortage)
         )
     return changed
+
+
+def _of_left(shortage: Shortage, incident: Incident) -> Shortage:
+    """Return a shortage of replicas, of which those of the brokers that left surely fell out of sync."""
+    return replace(shortage, removable=shortage.removable - {each.broker for each in incident.absences})
 
 
 def with_unclean(made: Sequence[Incident], found: Sequence[UncleanElection]) -> list[Incident]:

@@ -91,6 +91,33 @@ def replica_counts(states: Sequence[State]) -> list[int]:
     return counts
 
 
+def removable(states: Sequence[State]) -> list[frozenset[int]]:
+    """Return for each state the replicas that left the ISR just before, perhaps because they were removed.
+
+    The controller of KRaft takes a replica away in one change, which raises the leader epoch, and logs no
+    line about it. Up to 3.5 that epoch also rises when a replica falls out of sync, so only the replica's
+    return to the ISR, or a line about its broker, tells the two apart.
+
+    Args:
+        states: The states of a partition's incarnation with a known ISR, in their order.
+    """
+    found: list[frozenset[int]] = []
+    if any(each.controller_epoch is not None or each.decided is not None for each in states):
+        # The controller of ZooKeeper mode first says what it removes.
+        return [frozenset()] * len(states)
+    seen: set[int] = set()
+    adding: set[int] = set()
+    for before, after in reversed(list(pairwise(states))):
+        seen |= set(after.isr or ())
+        adding |= set(after.adding or ())
+        left = set(before.isr or ()) - set(after.isr or ())
+        is_known = after.version is None or after.replicas is not None or after.changed is not None
+        is_raised = before.leader_epoch is not None and before.leader_epoch < (after.leader_epoch or 0)
+        gone = left - set(before.removing or ()) - (seen - adding)
+        found.append(frozenset(gone) if is_raised and not is_known else frozenset())
+    return [frozenset(), *reversed(found)][: len(states)]
+
+
 def _returns(replica: int, states: Sequence[State]) -> bool:
     return any(replica in (state.isr or ()) for state in states)
 

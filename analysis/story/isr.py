@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from barnabas.analysis.story.assignments import replica_counts
+from barnabas.analysis.story.assignments import removable, replica_counts
 from barnabas.analysis.story.certainty import Bound, Duration, Fact, Line, Unknown
 from barnabas.analysis.story.observed import CLOCKS, State
 
@@ -27,6 +27,7 @@ class IsrStep(NamedTuple):
         assigned: The least number of replicas that the partition is proven to have then.
         follows: Whether versions show that there was no other ISR between the one before and this one.
         is_whole: Whether they show that there was none from ``since`` to the next one.
+        removable: The replicas that left the ISR then, or that a reassignment removed; no line shows which.
     """
 
     since: datetime
@@ -38,6 +39,7 @@ class IsrStep(NamedTuple):
     assigned: int = 0
     follows: bool = True
     is_whole: bool = True
+    removable: frozenset[int] = frozenset()
 
     @property
     def held(self) -> Duration:
@@ -77,14 +79,14 @@ def isr_steps(states: Sequence[State]) -> list[IsrStep]:
         key=lambda each: (each.leader_epoch or 0, each.version or 0, each.first_logged),
     )
     known = (
-        (each, assigned)
-        for each, assigned in zip(ordered, replica_counts(ordered), strict=True)
+        (each, assigned, gone)
+        for each, assigned, gone in zip(ordered, replica_counts(ordered), removable(ordered), strict=True)
         if each.version is not None or each.leader_epoch not in versioned
     )
     steps: list[IsrStep] = []
     before: State | None = None
     is_sure = True
-    for each, assigned in known:
+    for each, assigned, gone in known:
         since, last = _since(each), None if before is None else before.version
         is_next = last is not None and each.version is not None and each.version - last <= 1
         is_dated = _is_dated(each, before)
@@ -106,7 +108,7 @@ def isr_steps(states: Sequence[State]) -> list[IsrStep]:
         steps.append(
             IsrStep(
                 since, None, size, is_certain=False, line=each.line, is_begun=is_begun, assigned=assigned,
-                follows=follows,
+                follows=follows, removable=gone,
             )
         )  # fmt: skip
         is_sure = True

@@ -102,7 +102,8 @@ def details(incident: Incident, day: date | None = None) -> list[Sentence]:
     found.extend(_refused_meanwhile(incident.costs, day))
     shortage = incident.shortage
     if shortage is not None and incident.kind is not IncidentKind.UNDER_REPLICATED:
-        unless = ", unless the replicas were removed" if incident.offline else ""
+        may_be_removed = incident.offline or shortage.removable
+        unless = ", unless the replicas were removed" if may_be_removed else ""
         found.append(Sentence(f"In sync{unless}: {_short(shortage)}.", _of_shortage(shortage)))
     if incident.differences:
         found.append(Sentence(_clocks(incident.differences), _lines(incident)))
@@ -215,7 +216,9 @@ def _happened(incident: Incident, day: date | None) -> str:
             return f"At {since} or before partitions lost their leaders{why}"
         case IncidentKind.UNDER_REPLICATED:
             is_begun = incident.shortage is None or incident.shortage.is_begun
-            return f"Replicas fell out of sync at {since}{'' if is_begun else ' or before'}"
+            may_be_removed = incident.shortage is not None and incident.shortage.removable
+            removed = " or were removed (by a reassignment)" if may_be_removed else ""
+            return f"Replicas fell out of sync{removed} at {since}{'' if is_begun else ' or before'}"
         case IncidentKind.OFFLINE_REPLICAS:
             who, left = nodes(incident.offline, only), "it" if len(incident.offline) == 1 else "they"
             return (
@@ -364,7 +367,8 @@ def _costs(incident: Incident, day: date | None) -> str:
         return ", and ".join(_cost(cost, day, is_named=is_named) for cost in incident.costs)
     match incident.kind:
         case IncidentKind.UNDER_REPLICATED if incident.shortage is not None:
-            return _short(incident.shortage)
+            unless = "unless they were removed, " if incident.shortage.removable else ""
+            return f"{unless}{_short(incident.shortage)}"
         case IncidentKind.UNSEEN:
             return "whether partitions had no leader meanwhile is unknown"
         case IncidentKind.CONTROLLER:

@@ -35,6 +35,7 @@ class Shortage:
         held: The minimum of that partition's topic, one value after the other.
         mark: The first line of a leader that the ISR of that partition is under the minimum; None if there
             is none.
+        removable: The brokers whose replicas left an ISR first, perhaps because a reassignment removed them.
     """
 
     partitions: int
@@ -49,6 +50,7 @@ class Shortage:
     is_of_others: bool = False
     held: tuple[Held, ...] = ()
     mark: BrokerLine | None = None
+    removable: frozenset[int] = frozenset()
 
     @property
     def is_sure(self) -> bool:
@@ -99,6 +101,7 @@ def shortage_of(periods: Sequence[Period], minimums: Minimums) -> Shortage:
         is_of_others=any(each.is_of_others for each in known),
         held=tuple(held),
         mark=minimums.mark(story.life, steps[0].since, steps[-1].until),
+        removable=frozenset(broker for _, own in periods for broker in own[0].removable),
     )
 
 
