@@ -32,7 +32,7 @@ from barnabas.cluster.model.statechange import LOGGER
 _FORMS_MAX = 50_000
 """The most forms that are cached; at this number the cache is emptied."""
 
-_TEXTS_MAX = 100_000
+_TEXTS_MAX = 20_000
 """The most texts of one field that are cached; at this number the cache is emptied."""
 
 _DIGITS_MAX = 299
