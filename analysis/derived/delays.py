@@ -15,7 +15,8 @@ def delays(events: DataFrame) -> DataFrame:
     """Compute one row for each controller and other broker that logged that it leads or follows.
 
     The rows do not use incarnations of partitions, which wrong times confuse. A leader epoch that was decided
-    twice, as when a topic is created again, is left out.
+    twice, as when a topic is created again, is left out. So is one that leaders logged with several topic
+    ids, or only some with one: they are of several topics, or clusters.
 
     Columns: ``controller``, ``broker``, ``decisions`` (compared), ``least_ms`` and ``median_ms`` (from the
     controller's line to the broker's first line about the decision, so negative if that is earlier),
@@ -32,21 +33,27 @@ def delays(events: DataFrame) -> DataFrame:
         )
         .where("lines = 1")
     )
-    logged = (
-        events.where(is_kind(Kind.LEADER_STARTS, Kind.FOLLOWER_STARTS))
-        .where("leader_epoch is not null and broker is not null")
-        .groupBy(*_DECISION, "broker")
-        .agg(
-            sf.min("time").alias("logged"),
-            sf.max("time").alias("last"),
-            sf.max(is_kind(Kind.LEADER_STARTS)).alias("leads"),
-        )
+    started = events.where(is_kind(Kind.LEADER_STARTS, Kind.FOLLOWER_STARTS)).where(
+        "leader_epoch is not null and broker is not null"
+    )
+    logged = started.groupBy(*_DECISION, "broker").agg(
+        sf.min("time").alias("logged"),
+        sf.max("time").alias("last"),
+        sf.max(is_kind(Kind.LEADER_STARTS)).alias("leads"),
+    )
+    # The lines of followers name no topic id.
+    topic = sf.when(is_kind(Kind.LEADER_STARTS), sf.coalesce("topic_id", sf.lit("")))
+    same = (
+        started.groupBy(*_DECISION)
+        .agg(sf.count_distinct(topic).alias("topics"))
+        .where("topics <= 1")
+        .select(*_DECISION)
     )
     delay = sf.unix_millis(sf.col("logged").cast("timestamp")) - sf.unix_millis(
         sf.col("decided").cast("timestamp")
     )
     return (
-        logged.join(decided, list(_DECISION))
+        logged.join(decided.join(same, list(_DECISION)), list(_DECISION))
         .where("controller != broker and (logged >= decided or last <= decided)")
         .withColumn("delay_ms", delay)
         .groupBy("controller", "broker")

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.runtime.engine import sf
-from barnabas.analysis.story.clocks import LATE
+from barnabas.analysis.story.clocks import BEHIND, LATE
 
 SAMPLE_MAX = 2000
 """The most characters of a sample line; a damaged one may have millions."""
@@ -108,23 +108,32 @@ def clock_skew(delays: DataFrame) -> DataFrame:
     """Estimate how far brokers' clocks are behind their controllers', or ahead.
 
     No broker leads or follows before the decision. If its log says otherwise, its clock is behind the
-    controller's by at least that much. If it logged each of its own elections late, its clock may be ahead.
+    controller's by at least that much. If it logged all decisions late, its clock may be ahead. What else is
+    claimed, and what not, says ``analysis.story.clocks.differences_of``.
 
     Columns: ``controller``, ``broker``, ``decisions`` (compared), ``least_ms`` and ``median_ms`` (from the
     decision to the broker's own line), ``behind_ms`` (the least that the broker's clock is behind; 0 if
-    nothing shows it), ``ahead_ms`` (the least delay of its elections if its clock may be ahead, else 0).
-    Ordered by the larger of the two, the worst first.
+    nothing shows it), ``ahead_ms`` (the most that it is ahead if it may be, else 0). Ordered by the larger of
+    the two, the worst first.
     """
-    late = int(LATE / timedelta(milliseconds=1))
+    late, behind = (int(each / timedelta(milliseconds=1)) for each in (LATE, BEHIND))
+    reverse = delays.select(
+        sf.col("broker").alias("controller"),
+        sf.col("controller").alias("broker"),
+        sf.col("least_ms").alias("reverse"),
+    )
+    is_of_others = (sf.col("least_ms") < -behind) & (sf.col("reverse") < -behind)
+    is_ahead = sf.col("led_ms").isNotNull() & (sf.col("least_ms") >= late) & sf.col("reverse").isNull()
     return (
-        delays.withColumns(
+        delays.join(reverse, ["controller", "broker"], "left")
+        .withColumns(
             {
-                "behind_ms": sf.greatest(-sf.col("least_ms"), sf.lit(0)),
-                "ahead_ms": sf.coalesce(sf.when(sf.col("led_ms") >= late, sf.col("led_ms")), sf.lit(0)),
+                "behind_ms": sf.when(is_of_others, 0).otherwise(sf.greatest(-sf.col("least_ms"), sf.lit(0))),
+                "ahead_ms": sf.when(is_ahead, sf.col("least_ms")).otherwise(0),
             }
         )
         .orderBy(sf.desc(sf.greatest("behind_ms", "ahead_ms")), "controller", "broker")
-        .drop("led_ms")
+        .drop("led_ms", "reverse")
     )
 
 

@@ -36,7 +36,7 @@ class Difference(NamedTuple):
         broker: The broker whose clock is compared with its controller's.
         controller: The controller.
         least: The least time by which the clocks differ, if ``broker`` is behind; else the least delay of
-            its lines.
+            its lines, so the most by which it is ahead.
         is_ahead: Whether the clock of ``broker`` seems to be ahead; that is not proven, as lines may be
             missing.
     """
@@ -48,13 +48,23 @@ class Difference(NamedTuple):
 
 
 def differences_of(delays: Iterable[Delay]) -> list[Difference]:
-    """Return whose clocks differ, by controller and broker."""
+    """Return whose clocks differ, by controller and broker.
+
+    If a clock is ahead, all lines of its broker are late, those of a follower too, and the lines of others
+    about its own decisions as a controller are early. It is not ahead if one line is soon, and nothing shows
+    it if the others' lines are not early. Two that are behind each other are compared by lines that are not
+    about the same decisions, as where logs of several clusters are mixed.
+    """
     found: list[Difference] = []
-    for each in sorted(delays):
+    rows = sorted(delays)
+    least = {(each.controller, each.broker): each.least for each in rows}
+    for each in rows:
+        reverse = least.get((each.broker, each.controller))
         if each.least < -BEHIND:
-            found.append(Difference(each.broker, each.controller, -each.least, is_ahead=False))
-        elif each.led is not None and each.led >= LATE:
-            found.append(Difference(each.broker, each.controller, each.led, is_ahead=True))
+            if reverse is None or reverse >= -BEHIND:
+                found.append(Difference(each.broker, each.controller, -each.least, is_ahead=False))
+        elif each.led is not None and each.least >= LATE and reverse is None:
+            found.append(Difference(each.broker, each.controller, each.least, is_ahead=True))
     return found
 
 

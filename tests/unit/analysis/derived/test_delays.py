@@ -44,3 +44,18 @@ def test_the_least_delay_of_each_broker_is_kept(read: Callable[..., DataFrame]) 
 def test_a_leader_epoch_that_was_decided_twice_is_left_out(read: Callable[..., DataFrame]) -> None:
     log = decided("01,000", 1, 0) + starts("01,030", 1, "Leader", 0) + decided("30,000", 1, 0)
     assert delays(read(log)).collect() == []
+
+
+def test_a_leader_epoch_of_topics_with_several_ids_is_left_out(read: Callable[..., DataFrame]) -> None:
+    """The logs of a cluster in ZooKeeper mode and of one with KRaft, which logs no decisions."""
+    first, early = (
+        f"[2024-03-05 {time}] INFO [Broker id={broker}] Leader orders-0 with topic id Some({name * 22}) "
+        "starts at leader epoch 1 from offset 42 with partition epoch 1, high watermark 42, ISR [1,2], "
+        "adding replicas [] and removing replicas [] . Previous leader Some(3) and previous leader epoch "
+        "was 0. (state.change.logger)\n"
+        for time, broker, name in (("10:00:01,030", 1, "a"), ("09:00:01,030", 2, "b"))
+    )
+    log, old = decided("01,000", 1, 1), starts("01,030", 1, "Leader", 1)
+    assert [row["broker"] for row in delays(read(log + first)).collect()] == [1]
+    assert delays(read(log + first + early)).collect() == []
+    assert delays(read(log + old + early)).collect() == []

@@ -49,6 +49,17 @@ def test_a_leader_that_logs_all_elections_late_may_be_ahead() -> None:
     assert Clocks([delay(3, 1, late - 1, late - 1)]).differences == []
     # A follower may start much later than it is told.
     assert Clocks([delay(3, 1, late)]).differences == []
+    # It followed another decision soon.
+    assert Clocks([delay(3, 1, late - 1, late)]).differences == []
+    # Broker 3 would have logged the decisions of broker 1 early.
+    assert Clocks([delay(3, 1, late, late), delay(1, 3, 30)]).differences == []
+
+
+def test_two_that_are_behind_each_other_are_not_compared_by_the_same_decisions() -> None:
+    hour = 60 * 60 * 1_000
+    clocks = Clocks([delay(3, 1, -hour, -hour), delay(1, 3, -hour, -hour), delay(3, 2, -30)])
+    assert clocks.differences == [Difference(2, 3, 30 * MS, is_ahead=False)]
+    assert clocks.agree((1, 3))
 
 
 def test_a_few_milliseconds_are_no_difference() -> None:
