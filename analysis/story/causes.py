@@ -310,7 +310,36 @@ def _contacts(broker: int, last: datetime | None, first: datetime, observed: Obs
         if line.broker != broker and since < line.time and not _is_between_lives(line, observed)
     ]
     answers = observed.about_within(broker, BrokerKind.CONTACT_MADE, since, first)
-    return _not_recovered([line for line in lost if not _has_answered(line, answers)], first)
+    witnessed = _without_cut_off(lost, answers, observed)
+    return _not_recovered([line for line in witnessed if not _has_answered(line, answers)], first)
+
+
+def _without_cut_off(
+    lost: Sequence[BrokerLine], answers: Sequence[BrokerLine], observed: Observed
+) -> list[BrokerLine]:
+    """Leave out the survivors that had no way to a broker while another one was still in contact with it.
+
+    Their lost contacts say nothing about the broker's end, before which they could not reach it either.
+    """
+    alive: dict[int | None, datetime] = {}
+    times = [(each.broker, _last_contact(each)) for each in answers]
+    times.extend(
+        (each.broker, until)
+        for each in lost
+        if not _stood_still(each, observed) and (until := _open_until(each, observed)) is not None
+    )
+    for survivor, time in times:
+        alive[survivor] = max(time, alive.get(survivor, time))
+    if not alive:
+        return list(lost)
+    last = max(alive.values())
+    cut_off = {
+        each.broker
+        for each in lost
+        if each.time + CLOCKS < last and not _may_be_idle(each, observed)
+        and alive.get(each.broker, each.time) <= each.time
+    }  # fmt: skip
+    return [each for each in lost if each.broker not in cut_off]
 
 
 def _has_answered(lost: BrokerLine, answers: Sequence[BrokerLine]) -> bool:
