@@ -32,6 +32,13 @@ _OF_SERVING = (
 )  # fmt: skip
 """The kinds of lines that a broker writes only after it has registered and loaded its logs."""
 
+_OF_MEMBERS = (Kind.LEADER_STARTS, CompanionKind.ISR_UPDATED)
+"""The kinds of lines that a broker writes only if the cluster knows it to be there.
+
+A controller makes no broker a leader that it has given up, and refuses its changes of ISRs; ZooKeeper refuses
+those of a broker whose session is over.
+"""
+
 
 class Spoken(NamedTuple):
     """The times of brokers' own lines.
@@ -41,26 +48,28 @@ class Spoken(NamedTuple):
         served: The times of those of them that a broker writes only when it has started.
         as_brokers: Those of whose lines some are a broker's.
         until: Until when the times are all that the model needs; None to the end of the logs.
+        joined: The times of those of them that show a broker in the cluster.
     """
 
     times: dict[int, list[datetime]]
     served: dict[int, list[datetime]]
     as_brokers: frozenset[int]
     until: datetime | None
+    joined: dict[int, list[datetime]]
 
 
 def spoken(events: DataFrame) -> DataFrame:
     """Compute the first and the last line of each broker and second, in no order."""
+    is_broker = sf.col("role") == "broker"
     return (
         events.where("broker is not null")
         .groupBy("broker", sf.date_trunc("second", "time").cast("timestamp_ntz").alias("second"))
         .agg(
             sf.min("time").alias("first"),
             sf.max("time").alias("last"),
-            sf.max(sf.when((sf.col("role") == "broker") & is_kind(*_OF_SERVING), sf.col("time"))).alias(
-                "served"
-            ),
-            sf.max((sf.col("role") == "broker") & ~is_kind(*_OF_ANY_NODE)).alias("as_broker"),
+            sf.max(sf.when(is_broker & is_kind(*_OF_SERVING), sf.col("time"))).alias("served"),
+            sf.max(sf.when(is_broker & is_kind(*_OF_MEMBERS), sf.col("time"))).alias("joined"),
+            sf.max(is_broker & ~is_kind(*_OF_ANY_NODE)).alias("as_broker"),
         )
     )
 
@@ -85,16 +94,22 @@ def spoken_near(found: pa.Table, events: DataFrame, moments: Callable[[], pa.Tab
         until = min(cut, default=None)
     times: dict[int, list[datetime]] = {}
     served: dict[int, list[datetime]] = {}
+    joined: dict[int, list[datetime]] = {}
     as_brokers: set[int] = set()
     for row in found.to_pylist():
         times.setdefault(row["broker"], []).extend((row["first"], row["last"]))
         if row["served"] is not None:
             served.setdefault(row["broker"], []).append(row["served"])
+        if row["joined"] is not None:
+            joined.setdefault(row["broker"], []).append(row["joined"])
         if row["as_broker"]:
             as_brokers.add(row["broker"])
     kept = {broker: seconds(set(each)) for broker, each in times.items()}
-    after = {broker: sorted(each) for broker, each in served.items()}
-    return Spoken(kept, after, frozenset(as_brokers), until)
+    return Spoken(kept, _sorted(served), frozenset(as_brokers), until, _sorted(joined))
+
+
+def _sorted(times: dict[int, list[datetime]]) -> dict[int, list[datetime]]:
+    return {broker: sorted(each) for broker, each in times.items()}
 
 
 def moments_of(lines: pa.Table, others: Iterable[pa.Table]) -> pa.Table:
@@ -137,6 +152,6 @@ def before(rows: DataFrame, moments: pa.Table) -> DataFrame:
         .unionByName(marks, allowMissingColumns=True)
         .withColumns({"next": followed, "as_broker": sf.max("as_broker").over(Window.partitionBy("broker"))})
         .where((sf.col("place") == 1) & (sf.col("next").isNull() | (sf.col("next") != 1)))
-        .select("broker", "second", "first", "last", "served", "as_broker")
+        .select("broker", "second", "first", "last", "served", "joined", "as_broker")
         .orderBy("second", "broker")
     )

@@ -112,6 +112,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         min_insync=min_insync,
         untold=untold,
         delays=[_delay(row) for row in _rows(delayed)],
+        joined=voices.joined,
     )
 
 

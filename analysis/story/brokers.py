@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import pairwise
@@ -40,10 +40,12 @@ from barnabas.analysis.story.clusters import beginnings
 from barnabas.analysis.story.directories import failed_directory
 from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, BrokerLine, Controller, Observed, State
 from barnabas.analysis.story.removals import losses
+from barnabas.analysis.story.returns import Returns
 from barnabas.analysis.story.runs import (
     ASKED,
     ENDS,
     HANDOVER,
+    IMPLIED,
     OFFLINE,
     SENT,
     SERVES,
@@ -115,18 +117,22 @@ def absences(observed: Observed) -> list[Absence]:
     for each in beginnings(observed.brokers):
         begins.setdefault(each.broker, []).append(each.start)
     moved, lost = _moved(observed.states), losses(observed.states)
+    returns = Returns(observed)
     found = [
-        _absence(
-            broker,
-            run,
-            _last_present(present, run),
-            observed,
-            _Changes(begins.get(broker, ()), moved.get(broker, ()), lost.get(broker, ())),
+        _left_after(
+            before,
+            _absence(
+                broker,
+                run,
+                _last_present(present, run),
+                observed,
+                _Changes(begins.get(broker, ()), moved.get(broker, ()), lost.get(broker, ())),
+            ),
         )
         for broker, lines in lines_about(observed.brokers).items()
-        for since, part in parts_of(lines, begins.get(broker, ()))
+        for since, part in parts_of(returns.added(broker, lines), begins.get(broker, ()))
         for present in [_presences(part)]
-        for run in runs_of(part, partial(_is_of_directory, broker, observed))
+        for before, run in _with_before(runs_of(part, partial(_is_of_directory, broker, observed)))
         if not _is_first_start(broker, run, part, observed, since) and not _is_present(broker, run, observed)
     ]
     return sorted(found, key=lambda each: (begin_of(each), each.broker))
@@ -158,6 +164,22 @@ def _last_present(presences: Sequence[datetime], run: Run) -> datetime | None:
     """Return when a line last showed a broker present before an absence; None if none does."""
     index = bisect_left(presences, run.marks[0][1].time)
     return presences[index - 1] if index else None
+
+
+def _with_before(runs: Sequence[Run]) -> Iterable[tuple[Run | None, Run]]:
+    """Return each absence's lines after those of the one before."""
+    return zip((None, *runs), runs, strict=False)
+
+
+def _left_after(before: Run | None, absence: Absence) -> Absence:
+    """Bound a departure by the last line about the absence before, if no line states the return from that."""
+    if before is None or not before.kinds(IMPLIED):
+        return absence
+    loss, low = before.last_loss(), earliest(absence.gone)
+    if low is not None and low >= loss.time:
+        return absence
+    lines = (*absence.gone.lines, loss.line)
+    return replace(absence, gone=moment(loss.time, latest(absence.gone), lines, ""))
 
 
 class _Changes(NamedTuple):
@@ -262,7 +284,7 @@ def _absence(
         has_own_log=has_own_log,
         noticed=_noticed(run, noticed, earliest(gone) or present, changes.moved, observed.controllers),
         started=None if next_start is None else next_start.time,
-        returned=_returned(back, led_to, unseen, served),
+        returned=_returned(back, led_to or _last_gone(run, back), unseen, served),
         stopping=None if stop is None else stop.time,
         spoke=None if fenced is None else observed.last_spoken(broker, fenced.time),
         unseen=None if unseen is None else max(unseen, run.marks[0][1].time),
@@ -280,7 +302,7 @@ def _is_only_offline(
     More is a leadership that moved, a contact that was lost, or a replica that stayed assigned, after
     ``alive``, the last sign of life.
     """
-    if any(line.kind not in (*OFFLINE, *SENT) for _, line in run.marks):
+    if any(line.kind not in (*OFFLINE, *SENT, IMPLIED) for _, line in run.marks):
         return False
     first = run.marks[0][1].time
     since, until = first - CONTACT_WINDOW, first + CONTACT_WINDOW
@@ -373,6 +395,8 @@ def _back(run: Run, since: BrokerLine) -> BrokerLine | None:
         for index, (what, line) in enumerate(run.marks)
         if what is What.BACK and line.time >= since.time and not is_of_failed_start(run.marks, index)
     ]
+    if backs and backs[0].kind == IMPLIED:
+        return backs[0]
     started = [line for line in backs if line.kind in (*SERVES, BrokerKind.BROKER_UNFENCED)]
     proven = [line for line in backs if line.kind not in SENT or is_return(run, line)]
     return next(iter((*started, *proven)), None)
@@ -416,6 +440,11 @@ def _has_failed(run: Run) -> bool:
     """Return whether the last start of a broker failed or ended, so that it bounds no return."""
     turns = run.kinds(*STARTS, *ENDS, BrokerKind.START_FAILED)
     return bool(turns) and turns[-1].kind not in STARTS
+
+
+def _last_gone(run: Run, back: BrokerLine | None) -> BrokerLine | None:
+    """Return the last line that shows a broker gone before a return that no line states."""
+    return run.last_loss() if back is not None and back.kind == IMPLIED else None
 
 
 def _returned(

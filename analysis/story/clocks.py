@@ -12,8 +12,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import NamedTuple
 
-from barnabas.analysis.story.brokers import Absence
-from barnabas.analysis.story.certainty import Bound, Duration, Instant, Lines, Unknown, between
+from barnabas.analysis.story.certainty import Duration, Lines, Unknown, between
 from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.observed import Delay, Observed
 from barnabas.analysis.story.partitions import History, Life, Outage
@@ -147,19 +146,3 @@ def duration_of(outage: Outage) -> Duration:
 
 def _undated(step: IsrStep) -> IsrStep:
     return step._replace(is_certain=False, is_begun=False)
-
-
-def absence_by_one_clock(absence: Absence, clocks: Clocks) -> Absence:
-    """Keep of a departure and a return between the moments of two clocks that differ only the later one.
-
-    The later one is of a witness, and the broker's own last line is on its own clock.
-    """
-
-    def kept(moment: Instant) -> Instant:
-        if not isinstance(moment, Bound) or moment.at_most is None:
-            return moment
-        if clocks.agree((absence.broker, *writers(moment.lines))):
-            return moment
-        return Bound(None, moment.at_most, moment.lines)
-
-    return replace(absence, gone=kept(absence.gone), returned=kept(absence.returned))

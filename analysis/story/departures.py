@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 
 from barnabas.analysis.story.brokers import Absence, begin_of, known_end
 from barnabas.analysis.story.causes import ORDERLY, Cause
-from barnabas.analysis.story.certainty import Fact, Instant, earliest, latest, moment
+from barnabas.analysis.story.certainty import Bound, Fact, Instant, earliest, latest, moment
 from barnabas.analysis.story.clocks import Clocks, writers
 from barnabas.analysis.story.costs import costs_of
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
@@ -197,3 +198,19 @@ def are_overlapping(members: Sequence[Absence], *, by_silence: bool = True) -> b
         for index, each in enumerate(members)
         if index
     )
+
+
+def absence_by_one_clock(absence: Absence, clocks: Clocks) -> Absence:
+    """Keep of a departure and a return between the moments of two clocks that differ only the later one.
+
+    The later one is of a witness, and the broker's own last line is on its own clock.
+    """
+
+    def kept(moment: Instant) -> Instant:
+        if not isinstance(moment, Bound) or moment.at_most is None:
+            return moment
+        if clocks.agree((absence.broker, *writers(moment.lines))):
+            return moment
+        return Bound(None, moment.at_most, moment.lines)
+
+    return replace(absence, gone=kept(absence.gone), returned=kept(absence.returned))

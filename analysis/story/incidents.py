@@ -22,7 +22,6 @@ from barnabas.analysis.story.certainty import latest
 from barnabas.analysis.story.charges import Charging, bounded_notices, refined, shown_by, with_elections
 from barnabas.analysis.story.clocks import (
     Clocks,
-    absence_by_one_clock,
     by_one_clock,
     mixed_lives,
     outage_by_one_clock,
@@ -30,7 +29,7 @@ from barnabas.analysis.story.clocks import (
 from barnabas.analysis.story.clusters import Beginning, beginnings
 from barnabas.analysis.story.controllers import vacancies
 from barnabas.analysis.story.costs import costs_of, least
-from barnabas.analysis.story.departures import departure, groups_of, parted
+from barnabas.analysis.story.departures import absence_by_one_clock, departure, groups_of, parted
 from barnabas.analysis.story.directories import failed_directory, with_moves
 from barnabas.analysis.story.elections import unclean_elections
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind

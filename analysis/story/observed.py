@@ -188,6 +188,8 @@ class Observed:
         delays: The delays of brokers' lines, by controller and broker.
         moves: When controllers moved what lay on a log directory, as begins and ends, by broker and time of
             its failure, as far as the model has found out.
+        joined: The times of brokers' own lines that show the writer in the cluster, as in ``served``: that it
+            leads, or that an ISR was changed as it asked.
     """
 
     brokers: Sequence[BrokerLine] = ()
@@ -206,6 +208,7 @@ class Observed:
     untold: int = 0
     delays: Sequence[Delay] = ()
     moves: Mapping[tuple[int, datetime], Sequence[tuple[datetime, datetime]]] = field(default_factory=dict)
+    joined: Mapping[int, Sequence[datetime]] = field(default_factory=dict)
     _about: Mapping[tuple[int | None, str], Sequence[BrokerLine]] = field(
         init=False, repr=False, compare=False
     )
@@ -254,13 +257,20 @@ class Observed:
 
     def first_served(self, broker: int, since: datetime) -> datetime | None:
         """Return the time of the first known line after ``since`` that the broker wrote after a start."""
-        times = self.served.get(broker, ())
-        index = bisect_right(times, since)
-        return times[index] if index < len(times) else None
+        return _first_after(self.served.get(broker, ()), since)
+
+    def first_joined(self, broker: int, since: datetime) -> datetime | None:
+        """Return the time of the first known line after ``since`` that shows the broker in the cluster."""
+        return _first_after(self.joined.get(broker, ()), since)
 
     def last_served(self, broker: int, until: datetime) -> datetime | None:
         """Return the time of the last line before ``until`` that the broker wrote after a start."""
         return _last_before(self.served.get(broker, ()), until)
+
+
+def _first_after(times: Sequence[datetime], since: datetime) -> datetime | None:
+    index = bisect_right(times, since)
+    return times[index] if index < len(times) else None
 
 
 def _last_before(times: Sequence[datetime], until: datetime) -> datetime | None:

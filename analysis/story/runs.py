@@ -37,6 +37,9 @@ OFFLINE = (Kind.ISR_REMOVAL, Kind.REPLICAS_OFFLINE, Kind.REPLICA_CHANGE)
 
 SENT = (Kind.LEADER_AND_ISR_BATCH, Kind.LEADER_AND_ISR_SENDING)
 
+IMPLIED = "return-implied"
+"""The kind of a return that no line states, at the time of the first line which presupposes it."""
+
 _NO_CLIENT = "Unable to reconnect to ZooKeeper service"
 
 _RESTART = timedelta(seconds=1)
@@ -102,7 +105,7 @@ class Run:
         """Return the lines before the next start; a start that fails ends with a stop, too."""
         return Run(self.marks[: self._firsts.get(What.START)])
 
-    def kinds(self, *kinds: StrEnum) -> list[BrokerLine]:
+    def kinds(self, *kinds: str) -> list[BrokerLine]:
         """Return the lines of these kinds, by time."""
         return [line for _, line in self.marks if line.kind in kinds]
 
@@ -265,13 +268,15 @@ def _is_late(runs: Sequence[Run], what: What, line: BrokerLine) -> bool:
     if not runs:
         return False
     back = runs[-1].first(What.BACK)
-    if back is None or line.time > back.time + CLOCKS:
+    if back is None or back.kind == IMPLIED or line.time > back.time + CLOCKS:
         return False
     return what is What.START or (what is What.GONE and line.role == "controller")
 
 
 def is_return(run: Run, line: BrokerLine) -> bool:
     """Return whether a line of a broker's presence shows that its absence is over."""
+    if line.kind == IMPLIED:
+        return True
     if line.kind in (Kind.LEADER_AND_ISR_BATCH, Kind.LEADER_AND_ISR_SENDING):
         # A controller still sends requests to a broker that is stopping, and at once after its loss.
         last = run.last_loss().time
