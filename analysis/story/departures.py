@@ -107,21 +107,22 @@ def departure(
     costs = costs_of(outages)
     ends = [latest(each.returned) for each in members]
     dated = [end for end in ends if end is not None]
-    kind = _kind(members, known)
+    kind, since = _kind(members, known), min(begin_of(each) for each in members)
     return Incident(
         kind=kind,
-        since=min(begin_of(each) for each in members),
+        since=since,
         until=max(dated) if len(dated) == len(ends) else None,
         absences=members,
         all_gone=all_gone(members) if kind is IncidentKind.WHOLE_CLUSTER else None,
-        are_listed=known.are_listed,
+        # An older list may lack brokers that came later.
+        are_listed=known.are_listed(since - _CURRENT, max(dated, default=since) + _CURRENT),
         costs=costs,
     )
 
 
 def _kind(members: Sequence[Absence], known: Members) -> IncidentKind:
     brokers = {each.broker for each in members}
-    is_all = known.are_listed or len(known.brokers) > 1
+    is_all = bool(known.listed) or len(known.brokers) > 1
     if is_all and brokers >= known.brokers and all_gone(members) is not None:
         return IncidentKind.WHOLE_CLUSTER
     if len(brokers) == 1:

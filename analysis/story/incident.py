@@ -57,7 +57,7 @@ class Incident:
             leader, if no line of ``failures`` is about that broker.
         unclean: The elections of leaders that were not in sync.
         begun: The first starts of brokers in another cluster than before.
-        are_listed: Whether a controller's list names the members of the cluster.
+        are_listed: Whether a controller's list of about that time names the members of the cluster.
         all_gone: The first moment at which the lines prove that all brokers were gone; None if there is none.
         lines: Lines that prove what no part proves.
         differences: The clocks that differ, if the incident has times that depend on several clocks.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
@@ -22,22 +24,26 @@ class Members(NamedTuple):
 
     Attributes:
         brokers: The brokers that the lines name.
-        are_listed: Whether a controller's list names them, so that these are all of them.
+        listed: The times at which a controller listed the live brokers, ascending.
         only_controllers: The nodes that are controllers by their settings, or by a start without a broker's
             line.
     """
 
     brokers: frozenset[int]
-    are_listed: bool
+    listed: Sequence[datetime]
     only_controllers: frozenset[int]
+
+    def are_listed(self, since: datetime, until: datetime) -> bool:
+        """Return whether a controller listed the live brokers between two times, so that these are all."""
+        first = bisect_left(self.listed, since)
+        return first < len(self.listed) and self.listed[first] <= until
 
 
 def members_of(observed: Observed) -> Members:
     """Return the members of the cluster, as far as the lines name them."""
     brokers = _brokers_of(observed)
-    return Members(
-        brokers, any(line.live for line in observed.brokers), _controllers_of(observed.brokers) - brokers
-    )
+    listed = sorted(line.time for line in observed.brokers if line.live)
+    return Members(brokers, listed, _controllers_of(observed.brokers) - brokers)
 
 
 def _brokers_of(observed: Observed) -> frozenset[int]:
