@@ -262,7 +262,7 @@ def _absence(
     noticed = gone_lines[0] if gone_lines else None
     has_own_log = bool(observed.about(broker, *_OWN_LOG))
     first = min(line.time for line in (start, noticed, run.marks[0][1]) if line is not None)
-    alive = lives_on(broker, run, start, noticed, observed)
+    alive = lives_on(broker, run, start, observed)
     gone, proof = when_gone(broker, run, first, observed, present=present, is_alive=alive)
     cause, reason, causal = why_gone(broker, run, start, first, observed, present=present, is_alive=alive)
     stop = next(iter(run.kinds(*STOP)), None)

@@ -79,23 +79,21 @@ STARTUP = timedelta(seconds=1)
 """Lines that a broker writes this soon before its start is logged may be of the same start."""
 
 
-def lives_on(
-    broker: int, run: Run, start: BrokerLine | None, noticed: BrokerLine | None, observed: Observed
-) -> Line | None:
-    """Return a line which proves that the process lived on while the cluster took it for gone."""
+def lives_on(broker: int, run: Run, start: BrokerLine | None, observed: Observed) -> Line | None:
+    """Return a line which proves that the process lived on while the cluster took it for gone.
+
+    A registration alone is none: it may be that of a new process whose other lines are missing.
+    """
     if run.kinds(*STOP, *ENDS):
         return None
     for line in run.kinds(BrokerKind.SESSION_EXPIRED):
         return line.line
     if start is not None or run.kinds(*SERVES):
         return None
-    own_again = [line for line in run.kinds(BrokerKind.REGISTERED) if line.broker == broker]
     fenced, unfenced = run.kinds(BrokerKind.BROKER_FENCED), run.kinds(BrokerKind.BROKER_UNFENCED)
     if fenced and unfenced and unfenced[0].broker_epoch in _epochs_at(broker, fenced[0], observed):
         return unfenced[0].line
-    # Without the broker's own starts, a registration may be that of a new process.
-    starts = observed.about(broker, *STARTS)
-    return own_again[0].line if own_again and noticed is not None and starts else None
+    return None
 
 
 def _epochs_at(broker: int, fenced: BrokerLine, observed: Observed) -> set[int]:
