@@ -22,6 +22,9 @@ UNSEEN = "it is not known who led it before"
 _TAKEOVER = timedelta(seconds=10)
 """An outage noticed this soon after a controller's election is blamed on the former controller's death."""
 
+_SOON = timedelta(seconds=5)
+"""The time after a failed election within which a leader's own line is not one of its next start."""
+
 _OFFLINE = ("OfflinePartition", "Offline")
 _NEW = ("NewPartition", "New")
 _ONLINE = ("OnlinePartition", "Online")
@@ -91,15 +94,9 @@ def _marks(events: DataFrame, states: DataFrame, lives: DataFrame) -> DataFrame:
         (failed & (sf.col("from").isin(*_NEW) | is_kind(OtherKind.NEW_PARTITION_NOT_ALIVE))).alias("newborn"),
         sf.when(failed, sf.coalesce(sf.substring_index("trace", "\n", 1), "error")).alias("reason"),
         sf.lit(col=True).alias("by_controller"),
-        still.alias("still"),
+        still.alias("still"), "controller",
     )  # fmt: skip
-    # No other broker may lead while all stop, so elections fail although the leader, the last to stop, leads.
-    after = Window.partitionBy(*LIFE).orderBy("controller_epoch", "time", "leader_epoch")
-    next_state = sf.first(sf.when(~sf.col("failed"), sf.col("still")), ignorenulls=True).over(
-        after.rowsBetween(1, Window.unboundedFollowing)
-    )
-    is_led = sf.col("failed") & sf.coalesce(next_state, sf.lit(col=False))
-    said = said.withColumn("is_led", is_led).where("not (is_led or still)").drop("is_led", "still")
+    said = _without_leaders_that_go_on(said, events)
     decided = Window.partitionBy(*LIFE, "leader_epoch")
     from_brokers = (
         states.withColumn("is_decided", sf.max(sf.col("decided").isNotNull()).over(decided))
@@ -126,6 +123,38 @@ def _marks(events: DataFrame, states: DataFrame, lives: DataFrame) -> DataFrame:
     return said.unionByName(from_brokers.select(*_MARK)).dropDuplicates(
         [*LIFE, "time", "leader_epoch", "down", "failed"]
     )
+
+
+def _without_leaders_that_go_on(said: DataFrame, events: DataFrame) -> DataFrame:
+    """Leave out failed elections of partitions whose leader goes on, and the lines that still name it.
+
+    No other broker may lead while all stop, so elections fail although the leader, the last to stop, leads.
+    It does if the next state still names it, if it is the controller itself, or if it writes a line soon and
+    before the one which says that it is gone.
+    """
+    order = Window.partitionBy(*LIFE).orderBy("controller_epoch", "time", "leader_epoch")
+    before = order.rowsBetween(Window.unboundedPreceding, -1)
+    after = order.rowsBetween(1, Window.unboundedFollowing)
+    state = sf.when(~sf.col("failed"), sf.struct("time", "still", "down"))
+    marks = said.withColumns(
+        {
+            "led_by": sf.last(sf.when(sf.col("leader") > NO_LEADER, sf.col("leader")), ignorenulls=True).over(
+                before
+            ),
+            "next_state": sf.first(state, ignorenulls=True).over(after),
+        }
+    )
+    failed = marks.where("failed").withColumn(
+        "moment",
+        sf.when(sf.col("next_state.down"), sf.least("next_state.time", sf.col("time") + sf.lit(_SOON))),
+    )
+    is_led = (
+        sf.coalesce("next_state.still", sf.lit(col=False))
+        | sf.coalesce(sf.col("led_by") == sf.col("controller"), sf.lit(col=False))
+        | sf.coalesce(sf.col("spoke") > sf.col("time"), sf.lit(col=False))
+    )
+    gone = with_last_words(failed, events, "led_by", "moment", "spoke").where(~is_led)
+    return marks.where("not (failed or still)").select(*_MARK).unionByName(gone.select(*_MARK))
 
 
 def _runs(marks: DataFrame) -> DataFrame:

@@ -104,6 +104,43 @@ def test_an_election_that_failed_while_the_leader_still_led_begins_no_outage(rea
     assert (row["leader_before"], row["leader_after"], row["failed"]) == (3, 3, 0)
 
 
+FAILED = (
+    "[2026-11-25 22:31:06,507] INFO [Controller id=1 epoch=5] Changed partition a-1 from NewPartition to "
+    "OnlinePartition with state LeaderAndIsr(leader={0}, leaderEpoch=0, isrWithBrokerEpoch=List(BrokerState("
+    "brokerId={0}, brokerEpoch=-1)), leaderRecoveryState=RECOVERED, partitionEpoch=0) (state.change.logger)\n"
+    "[2026-11-25 22:31:10,910] ERROR [Controller id=1 epoch=5] Controller 1 epoch 5 failed to change state "
+    "for partition a-1 from OfflinePartition to OnlinePartition (state.change.logger)\n"
+    "kafka.common.StateChangeFailedException: Failed to elect leader for partition a-1\n"
+    "[2026-11-25 22:31:14,831] INFO [Controller id=2 epoch=6] Partition a-1 state changed to (Leader:-1,"
+    "ISR:{0},LeaderRecoveryState:RECOVERED,LeaderEpoch:1,ZkVersion:1,ControllerEpoch:6) after removing "
+    "replica {0} from the ISR as part of transition to OfflineReplica (state.change.logger)\n"
+)
+"""All brokers stop: the controller may move no leader, and the next one finds that leader gone."""
+GOES_ON = (
+    "[2026-11-25 22:31:11,874] WARN [KafkaServer id=3] Proceeding to do an unclean shutdown as all the "
+    "controlled shutdown attempts failed (kafka.server.KafkaServer)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("log", "since"),
+    [
+        # A controller does not notice its own end.
+        (FAILED.format(1), 14),
+        (FAILED.format(3) + GOES_ON, 14),
+        (FAILED.format(3), 10),
+        # It has started again.
+        (FAILED.format(3) + GOES_ON.replace("31:11", "31:29"), 10),
+    ],
+)
+def test_an_election_that_failed_shows_no_outage_of_a_leader_that_goes_on(
+    read: Read, log: str, since: int
+) -> None:
+    (row,) = derived(read(log))["unavailability"].collect()
+    assert row["since"].second == since
+    assert row["controller_epoch"] == (5 if since == 10 else 6)
+
+
 SKIPPED = (
     "[2026-11-25 10:00:00,900] INFO [Broker id=1] Skipped the become-leader state change for only-0 with "
     "topic id Some(iFjYi-ETSkKhMbbudMW5wg) and partition state LeaderAndIsrPartitionState(topicName='only', "
