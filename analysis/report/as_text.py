@@ -312,18 +312,23 @@ def _steps(found: Sequence[Step], day: datetime) -> Iterator[str]:
 
 
 def _without_leader(document: Document) -> Iterator[str]:
-    rows: list[tuple[str, ...]] = [("partition", "times", "noticed for", "at most", "why")]
+    rows: list[tuple[str, ...]] = [("partition", "times", "at least", "at most", "why")]
     rows.extend(
         (
             f"{row['topic']}-{row['partition']}",
             str(row["outages"]),
-            "no end shown" if row["lasting"] else duration(row["total_ms"], Rounding.DOWN),
+            "no end shown" if row["lasting"] else _unless_zero(row["total_ms"]),
             "?" if row["lasting"] or row["at_most_ms"] is None else duration(row["at_most_ms"], Rounding.UP),
             row["cause"],
         )
         for row in document.answers["partitions_without_leader"][:_TABLE_ROWS]
     )
     yield from _table(rows)
+
+
+def _unless_zero(milliseconds: int) -> str:
+    """Format what is proven of a time, which is 0 if nothing is."""
+    return duration(milliseconds, Rounding.DOWN) if milliseconds else "?"
 
 
 def _slowest(document: Document) -> Iterator[str]:

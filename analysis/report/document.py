@@ -20,6 +20,7 @@ from barnabas.analysis.questions.availability import OFFLINE, UNDER_REPLICATED, 
 from barnabas.analysis.questions.catalog import QUESTIONS
 from barnabas.analysis.questions.story import observed
 from barnabas.analysis.report.incidents import plain
+from barnabas.analysis.report.same_facts import departures, without_leader
 from barnabas.analysis.report.strips import Stretch, cells, millis
 from barnabas.analysis.runtime.engine import first_of, held, matching, rows_of, sf
 from barnabas.analysis.runtime.threads import threads
@@ -76,7 +77,8 @@ class Document:
         end: The last time in the logs; None if no line has a time.
         lines: The number of entries that were read, without ``others``.
         understood: The number of those that a rule matches.
-        answers: The first ``ROWS`` rows of each question's answer (``analysis.questions.catalog``).
+        answers: The first ``ROWS`` rows of each question's answer (``analysis.questions.catalog``). What the
+            incidents tell of brokers and partitions, these answers say, too (``analysis.report.same_facts``).
         counts: The number of all rows of each question's answer.
         partitions: The number of partitions.
         pictured: The partitions that are drawn, those with the longest stalls first, as (topic, partition).
@@ -153,8 +155,7 @@ def gather(
         named = {each.name: answered[each.name] for each in QUESTIONS}
         frames = {name: frame for name, (frame, _, _) in named.items()}
         pictured = pool.submit(lambda: _pictured(frames["write_stalls"], tables["leaders"]))
-        answers = {name: rows for name, (_, rows, _) in named.items()}
-        kinds = frames["coverage"].collect() if named["coverage"][2] > ROWS else answers["coverage"]
+        kinds = _all_rows(named["coverage"])
         files = _all_rows(named["read_logs"])
         ours = [row for row in kinds if row["understood"] is not None]
         start, end = _span(ours)
@@ -169,8 +170,7 @@ def gather(
         end=end,
         lines=sum(row["lines"] for row in ours),
         understood=sum(row["lines"] for row in ours if row["understood"]),
-        answers=answers,
-        counts={name: count for name, (_, _, count) in named.items()},
+        **_answers(named, happened),
         partitions=partitions,
         pictured=chosen,
         leaderships=leaderships,
@@ -186,6 +186,19 @@ def gather(
         stretches=stretches,
         unended=lasting,
     )
+
+
+def _answers(
+    found: Mapping[str, tuple[DataFrame, list[Row], int]], incidents: Sequence[Incident]
+) -> dict[str, Any]:
+    """Return the answers and their counts as ``Document`` has them; some come from the incidents."""
+    answers = {name: rows for name, (_, rows, _) in found.items()}
+    counts = {name: count for name, (_, _, count) in found.items()}
+    for name, agreed in (("partitions_without_leader", without_leader), ("departures", departures)):
+        rows = agreed(answers[name], incidents)
+        counts[name] = max(counts[name], len(rows)) if counts[name] > ROWS else len(rows)
+        answers[name] = rows[:ROWS]
+    return {"answers": answers, "counts": counts}
 
 
 def _of_files(files: Sequence[Row]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ _TABLES: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "partitions_without_leader": (
         "Partitions without a leader",
         {
-            "topic": "topic", "partition": "partition", "outages": "times", "total_ms": "noticed for",
+            "topic": "topic", "partition": "partition", "outages": "times", "total_ms": "at least",
             "at_most_ms": "at most", "longest_ms": "longest", "first": "first", "cause": "why",
         },
     ),
@@ -113,7 +113,9 @@ def _cell(row: Row, column: str) -> Any:
     """Return the value of a cell; no span of a partition if no line shows the end of its latest outage."""
     if row.get("lasting") and column.endswith("_ms"):
         return "no end shown"
-    value = "?" if column == "at_most_ms" and row[column] is None else _plain(row[column])
+    # Nothing is proven of a time of 0, but 0 bounds a time of less than a millisecond from above.
+    is_unknown = row[column] is None if column == "at_most_ms" else column in _BOUNDS and not row[column]
+    value = "?" if is_unknown else _plain(row[column])
     return value[:_TEXT] if isinstance(value, str) else value
 
 

@@ -42,6 +42,8 @@ class Cost:
         reason: The line about the log directory because of which a broker that stayed did not lead them; None
             if a broker left, or no line shows why.
         refusals: The lines of brokers that were elected meanwhile that they do not lead, by time.
+        each: The times without a leader one by one: the partition's name, how long it had none, and the
+            latest moment by which it had lost its leader.
     """
 
     partitions: tuple[str, ...]
@@ -54,6 +56,7 @@ class Cost:
     times: int = 1
     reason: BrokerLine | Refusal | None = None
     refusals: tuple[Refusal, ...] = ()
+    each: tuple[tuple[str, Duration, datetime | None], ...] = ()
 
 
 def costs_of(outages: Iterable[tuple[int | None, Outage]]) -> tuple[Cost, ...]:
@@ -83,17 +86,19 @@ def _ending(broker: int | None, outage: Outage) -> Ending:
 def _cost(ending: Ending, outages: Sequence[Outage]) -> Cost:
     durations = [duration_of(each) for each in outages]
     worst = max(range(len(outages)), key=lambda index: least(durations[index]))
-    begins = [begin for each in outages if (begin := latest(each.begin)) is not None]
+    names = [f"{each.life[0]}-{each.life[1]}" for each in outages]
+    begins = [latest(each.begin) for each in outages]
     return Cost(
-        partitions=tuple(sorted({f"{each.life[0]}-{each.life[1]}" for each in outages})),
+        partitions=tuple(sorted(set(names))),
         duration=_together(durations, is_mixed=any(each.is_mixed for each in outages)),
         ending=ending,
         leaders=tuple(sorted({each.leader_after for each in outages if each.leader_after is not None})),
         failed=sum(each.failed for each in outages),
-        begin=min(begins, default=None),
+        begin=min((begin for begin in begins if begin is not None), default=None),
         lines=tuple(dict.fromkeys((*outages[worst].lines, *durations[worst].lines))),
         times=len(outages),
         refusals=tuple(sorted({refusal for each in outages for refusal in each.refusals}, key=_time)),
+        each=tuple(zip(names, durations, begins, strict=True)),
     )
 
 
@@ -113,7 +118,7 @@ def _together(durations: Sequence[Duration], *, is_mixed: bool) -> Duration:
         return Unknown(DIFFERING if is_mixed else "the logs do not show when it ended", lines)
     if len(set(map(least, durations))) == 1 and all(isinstance(each, Fact) for each in durations):
         return durations[0]
-    most = [_most(each) for each in durations]
+    most = [greatest(each) for each in durations]
     at_most = None if None in most else max(each for each in most if each is not None)
     at_least = min(least(each) for each in durations)
     if not at_least and at_most is None:
@@ -121,7 +126,8 @@ def _together(durations: Sequence[Duration], *, is_mixed: bool) -> Duration:
     return Bound(at_least or None, at_most, lines)
 
 
-def _most(duration: Duration) -> timedelta | None:
+def greatest(duration: Duration) -> timedelta | None:
+    """Return the most that a duration may be; None if nothing bounds it from above."""
     if isinstance(duration, Fact):
         return duration.value
     return duration.at_most if isinstance(duration, Bound) else None

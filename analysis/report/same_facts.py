@@ -1,0 +1,129 @@
+"""Answers about brokers and partitions that take from the incidents what these prove.
+
+The tables know little more than the lines of controllers, and a broker of KRaft logs what it reads much
+later. The incidents take all lines into account, so an answer from the tables alone would say something else
+of the same event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from math import ceil
+from typing import Any
+
+from barnabas.analysis.derived.unavailability import LEADER_OFFLINE, NOTIFIED_ONLY
+from barnabas.analysis.story.brokers import Absence, begin_of
+from barnabas.analysis.story.certainty import Duration, earliest, latest
+from barnabas.analysis.story.costs import Cost, Ending, greatest, least
+from barnabas.analysis.story.incident import Incident
+from barnabas.analysis.story.observed import CLOCKS
+
+Row = dict[str, Any]
+
+NOT_SHOWN = "no line shows why"
+"""The cause of a time without a leader that no departure explains."""
+
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def without_leader(rows: Sequence[Row], incidents: Sequence[Incident]) -> list[Row]:
+    """Return the answer ``partitions_without_leader``, with what the incidents prove of their partitions.
+
+    Args:
+        rows: The answer of the tables. Of partitions that no incident names it remains.
+        incidents: All incidents.
+
+    Returns:
+        The rows with the same columns. ``total_ms`` and ``longest_ms`` are what is proven, 0 if nothing is;
+        ``at_most_ms`` is null if nothing bounds it.
+    """
+    known = {f"{row['topic']}-{row['partition']}": row for row in rows}
+    told: dict[str, list[tuple[Incident, Cost, Duration, datetime | None]]] = {}
+    for incident in incidents:
+        for cost in incident.costs:
+            for name, duration, begin in cost.each:
+                told.setdefault(name, []).append((incident, cost, duration, begin))
+    found = [row for name, row in known.items() if name not in told]
+    found.extend(_of_partition(name, each, known.get(name)) for name, each in told.items())
+    return sorted(found, key=_longest_first)
+
+
+def _of_partition(
+    name: str,
+    told: Sequence[tuple[Incident, Cost, Duration, datetime | None]],
+    known: Mapping[str, Any] | None,
+) -> Row:
+    topic, _, partition = name.rpartition("-")
+    proven = [least(duration) / _MILLISECOND for _, _, duration, _ in told]
+    most = [greatest(duration) for _, _, duration, _ in told]
+    bounds = [each / _MILLISECOND for each in most if each is not None]
+    begins = [begin for _, _, _, begin in told if begin is not None]
+    return {
+        "topic": topic,
+        "partition": int(partition),
+        "outages": len(told),
+        "lasting": any(cost.ending is Ending.NOT_SHOWN for _, cost, _, _ in told),
+        "total_ms": int(sum(proven)),
+        "at_most_ms": ceil(sum(bounds)) if len(bounds) == len(told) else None,
+        "longest_ms": int(max(proven)),
+        "first": min(begins, default=None if known is None else known["first"]),
+        "cause": _cause((incident for incident, _, _, _ in told), known),
+    }
+
+
+def _cause(incidents: Iterable[Incident], known: Mapping[str, Any] | None) -> str:
+    if known is not None and known["cause"] != NOTIFIED_ONLY:
+        return str(known["cause"])
+    return LEADER_OFFLINE if any(each.absences for each in incidents) else NOT_SHOWN
+
+
+def _longest_first(row: Row) -> tuple[bool, int, float, str, int]:
+    at_most = row["at_most_ms"]
+    return (
+        not row["lasting"],
+        -row["total_ms"],
+        0 if at_most is None else -at_most,
+        row["topic"],
+        row["partition"],
+    )
+
+
+def departures(rows: Sequence[Row], incidents: Sequence[Incident]) -> list[Row]:
+    """Return the answer ``departures``: a row for each departure of the incidents, by time.
+
+    Args:
+        rows: The answer of the tables, which has the controller's epoch and the number of partitions.
+        incidents: All incidents.
+
+    Returns:
+        The rows with the same columns. ``since`` is when a controller noticed it, or else when the broker was
+        gone at the latest; ``last_logged`` is when it was there at the latest; ``back`` is null if no line
+        shows the return. ``controller_epoch`` and ``partitions`` are null if no controller's line shows it.
+    """
+    return sorted(
+        (_departure(absence, rows) for incident in incidents for absence in incident.absences),
+        key=lambda row: (row["since"], row["broker"]),
+    )
+
+
+def _departure(absence: Absence, rows: Iterable[Row]) -> Row:
+    begin, back = begin_of(absence), latest(absence.returned)
+    same = next(
+        (
+            row
+            for row in rows
+            if row["broker"] == absence.broker
+            and begin - CLOCKS <= row["since"]
+            and (back is None or row["since"] <= back)
+        ),
+        None,
+    )
+    return {
+        "broker": absence.broker,
+        "since": latest(absence.noticed) or latest(absence.gone) or begin,
+        "last_logged": earliest(absence.gone),
+        "back": back,
+        "controller_epoch": None if same is None else same["controller_epoch"],
+        "partitions": None if same is None else same["partitions"],
+    }
