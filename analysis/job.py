@@ -201,7 +201,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _replace_closed_streams()
     parser = argparse.ArgumentParser(
         prog="barnabas analyze",
-        description="Report what happened in a cluster, from its state-change.log files.",
+        description="Report what happened in a cluster, from its logs.",
+        epilog="exit code: 0 if any line was understood, 1 if none was, 2 if there was nothing to read or "
+        "nowhere to write, 3 if Spark failed",
     )
     parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders or globs; - for stdin")
     parser.add_argument(
@@ -225,7 +227,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         type=_zone,
         default="UTC",
         metavar="ZONE",
-        help="the time zone of the logs; the report is in UTC (%(default)s)",
+        help="the time zone of times without one, so of none in JSON; the report is in UTC (%(default)s)",
     )
     parser.add_argument(
         "--min-insync-replicas",

@@ -146,8 +146,8 @@ def logs_in(folder: Path, closed: list[str] | None = None) -> list[Path]:
 
     Args:
         folder: The folder to search.
-        closed: A list that receives each folder that cannot be listed and each pipe or device with the name
-            of a log, with the reason; None to drop them.
+        closed: A list that receives each folder that cannot be listed and each pipe or device that may be a
+            log by its name, with the reason; None to drop them.
     """
 
     def refused(error: OSError) -> None:
@@ -164,7 +164,7 @@ def logs_in(folder: Path, closed: list[str] | None = None) -> list[Path]:
             path = Path(place, name)
             is_named = _is_named(name)
             special = _special(path)
-            if special and is_named and closed is not None:
+            if special and (is_named or not _is_other(name)) and closed is not None:
                 closed.append(f"{path}: it is {special}")
             if special or (has_server_log and _is_repeating(name)):
                 continue

@@ -164,4 +164,4 @@ def place(line: Line) -> str:
     path = unquote(urlsplit(line.source).path) or line.source
     parts = path.strip("/").split("/")
     name = "/".join(parts[-3:] if parts[-2:-1] in _OF_LOGS else parts[-2:])
-    return f"{name}:{line.number}" if not line.block else f"{name}:{line.number} after byte {line.block}"
+    return f"{name}:{line.number}" if not line.block else f"{name}, line {line.number} from byte {line.block}"

@@ -19,8 +19,9 @@ TERMS = {
     "leader": "the replica of a partition that takes its writes; each election raises the leader epoch",
     "ISR": "the in-sync replicas; with acks=all a write waits for all of them, and needs min.insync.replicas",
     "under-replicated": "fewer replicas in sync than assigned",
-    "noticed": "the controller learns of a dead broker when its ZooKeeper session expires, seconds later",
-    "LeaderAndIsr": "the request that makes brokers lead or follow partitions",
+    "noticed": "the controller learns of a dead broker when its session expires, seconds later: the one with "
+    "ZooKeeper, or, under KRaft, with the controller",
+    "LeaderAndIsr": "the request with which a controller of ZooKeeper mode makes brokers lead or follow",
 }
 """The terms of a report, for readers who do not use them daily."""
 

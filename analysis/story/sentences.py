@@ -131,7 +131,8 @@ def _trouble(trouble: Trouble, day: date | None, only: Collection[int]) -> str:
     who, first = node(trouble.broker, only), trouble.first
     when = f"at {clock(first.time, day)}"
     how_often = "" if trouble.times == 1 else f", the first of {trouble.times} times"
-    why = f": {first.error}" if first.error else ""
+    # An error that is a sentence has a full stop of its own.
+    why = f": {first.error.rstrip('.')}" if first.error else ""
     match first.kind:
         case BrokerKind.THREAD_DIED:
             return (

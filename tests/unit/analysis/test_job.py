@@ -314,6 +314,17 @@ def test_a_time_zone_that_does_not_exist_is_refused(capsys: pytest.CaptureFixtur
     assert f"no time zone {name!r}" in capsys.readouterr().err
 
 
+def test_the_help_has_the_exit_codes_and_what_a_time_zone_is_for(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="0"):
+        job.main(["--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert told.endswith(
+        "exit code: 0 if any line was understood, 1 if none was, 2 if there was nothing to read or nowhere "
+        "to write, 3 if Spark failed"
+    )
+    assert "the time zone of times without one" in told
+
+
 def test_a_form_that_does_not_exist_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         job.main(["a.log", "--format", "xml"])

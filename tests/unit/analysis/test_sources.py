@@ -212,6 +212,10 @@ def test_pipes_and_devices_are_refused(tmp_path: Path) -> None:
     found = find([tmp_path])
     assert found.files == (str(tmp_path / "a"),)
     assert found.closed == (f"{tmp_path / 'server.log'}: it is a pipe",)
+    # It may be a log as any other file may.
+    (tmp_path / "server.log").rename(tmp_path / "lines")
+    os.mkfifo(tmp_path / "kafka-request.log")
+    assert find([tmp_path]).closed == (f"{tmp_path / 'lines'}: it is a pipe",)
 
 
 def test_a_metadata_log_is_one_source_however_many_nodes_have_it(tmp_path: Path) -> None:

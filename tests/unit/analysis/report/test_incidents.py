@@ -69,7 +69,7 @@ def test_what_the_sentences_leave_out_or_word_otherwise_the_values_do_too() -> N
     [
         ("file:///a/broker-1/server.log", 0, "broker-1/server.log:7"),
         ("file:///a/broker-1/logs/server.log", 0, "broker-1/logs/server.log:7"),
-        ("hdfs://n/a/kafka%201/log/server.log", 4096, "kafka 1/log/server.log:7 after byte 4096"),
+        ("hdfs://n/a/kafka%201/log/server.log", 4096, "kafka 1/log/server.log, line 7 from byte 4096"),
         ("file:///logs/server.log", 0, "logs/server.log:7"),
         ("standard input", 0, "standard input:7"),
     ],

@@ -14,7 +14,8 @@ from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.observed import Controller
 from barnabas.analysis.story.partitions import Gap
-from barnabas.analysis.story.sentences import headline
+from barnabas.analysis.story.sentences import details, headline
+from barnabas.analysis.story.troubles import Trouble
 from tests.unit.analysis.story.rows import at, broker_line, line
 
 DAY = at(0).date()
@@ -68,6 +69,13 @@ def test_a_log_directory_that_failed_is_the_reason_for_lost_leaders() -> None:
         "At 10:00:00.000 or before partitions lost their leaders: a log directory of broker 1 had failed at "
         "10:00:01.000 (/data); 2 partitions had no leader for 4.0 s"
     )
+
+
+def test_an_error_that_is_a_sentence_ends_with_one_full_stop() -> None:
+    error = "Failed to acquire lock on file .lock in /data. A Kafka instance may use this directory."
+    failed = Trouble(1, broker_line(1, BrokerKind.START_FAILED, error=error), 1)
+    (told,) = details(Incident(IncidentKind.DEPARTURE, at(0), None, troubles=(failed,)), DAY)
+    assert told.text == f"A start of broker 1 failed at 10:00:01.000: {error}"
 
 
 @pytest.mark.parametrize("has_resigned", [True, False])
