@@ -22,6 +22,7 @@ from barnabas.analysis.story.causes import (
     cut_short,
     last_of_process,
     lives_on,
+    outlived,
     when_gone,
     why_gone,
 )
@@ -84,6 +85,8 @@ class Absence:
             does.
         is_only_offline: Whether all that shows it is that a controller took some of the broker's replicas
             offline, as it does, too, when a reassignment or a deletion removes them.
+        ended_by: When the next process started, if only that shows that the one before had died; None if
+            other lines show it, or none does.
     """
 
     broker: int
@@ -101,6 +104,7 @@ class Absence:
     lines: Lines = ()
     cut_short: Line | None = None
     is_only_offline: bool = False
+    ended_by: datetime | None = None
 
 
 _OWN_LOG = (*STOP, *HANDOVER, *STARTS, *SERVES, *ENDS, BrokerKind.CONFIGURED)
@@ -291,6 +295,7 @@ def _absence(
         lines=tuple(dict.fromkeys((*causal, *cut, *proof, *(() if noticed is None else (noticed.line,))))),
         cut_short=is_cut,
         is_only_offline=_is_only_offline(broker, run, earliest(gone) or present, observed, changes),
+        ended_by=outlived(broker, gone, run, first, observed) if cause is Cause.DIED else None,
     )
 
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 from itertools import dropwhile, takewhile
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind, Contact
-from barnabas.analysis.story.certainty import Fact, Instant, Line, Lines, moment
+from barnabas.analysis.story.certainty import Fact, Instant, Line, Lines, latest, moment
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
 from barnabas.analysis.story.runs import (
     ASKED,
@@ -72,6 +72,9 @@ _SESSION_TIMEOUT = "zookeeper.session.timeout.ms="
 
 _CONNECTION_DELAY = timedelta(seconds=1)
 """A process that ends closes its connections within this time, so it lived until then."""
+
+_AT_ONCE = timedelta(seconds=5)
+"""The longest time from a notice to the next start for which the notice still dates the death."""
 
 PREVIOUS = (BrokerKind.PREVIOUS_STOP_CLEAN, BrokerKind.PREVIOUS_STOP_UNCLEAN)
 
@@ -250,8 +253,12 @@ def _open_until(contact: BrokerLine, observed: Observed) -> datetime | None:
         return since
     if contact.contact != Contact.DISCONNECTED:
         return None
-    may_be_timeout = _BEFORE_AN_ANSWER in (contact.error or "") and _has_long_sessions(observed)
-    return since - _REQUEST_TIMEOUT if may_be_timeout else since
+    return since - _REQUEST_TIMEOUT if _may_be_timeout(contact, observed) else since
+
+
+def _may_be_timeout(contact: BrokerLine, observed: Observed) -> bool:
+    """Return whether a connection may have ended because a request got no answer in time."""
+    return _BEFORE_AN_ANSWER in (contact.error or "") and _has_long_sessions(observed)
 
 
 def _has_long_sessions(observed: Observed) -> bool:
@@ -407,6 +414,34 @@ def why_gone(
         # line.
         return Cause.DIED, None, (refused[0].line, start.line)
     return Cause.UNKNOWN, None, ()
+
+
+def outlived(broker: int, gone: Instant, run: Run, first: datetime, observed: Observed) -> datetime | None:
+    """Return when the next process of a broker that died started, if nothing shows an earlier end of it.
+
+    A process that stands still loses its session like one that ends, and may be killed much later. A survivor
+    whose connection ended, or who found nobody listening, shows which of the two it was.
+
+    Args:
+        broker: The broker.
+        gone: When it left.
+        run: The lines of its absence.
+        first: The first sign that it is gone, or its next start.
+        observed: Everything in the lines.
+    """
+    start, lost = run.first(What.START), latest(gone)
+    if start is None or lost is None or isinstance(gone, Fact) or lost + _AT_ONCE >= start.time:
+        return None
+    contacts = observed.about_within(broker, BrokerKind.CONTACT_LOST, lost, first + CLOCKS)
+    return None if any(_shows_end(line, observed) for line in contacts) else start.time
+
+
+def _shows_end(contact: BrokerLine, observed: Observed) -> bool:
+    """Return whether a process that stands still keeps the contact that was lost."""
+    may_stand = contact.contact in (Contact.TIMED_OUT, Contact.UNREACHABLE) or (
+        contact.contact == Contact.DISCONNECTED and _may_be_timeout(contact, observed)
+    )
+    return contact.broker != contact.subject and not may_stand
 
 
 def _has_logged_life(broker: int, until: datetime, observed: Observed) -> bool:

@@ -328,6 +328,9 @@ def _left(absence: Absence, day: date | None, only: Collection[int]) -> str:
             return f"{who} was stopped {when} (a shutdown is logged{reason}{_cut(absence)})"
         case Cause.NOT_GRANTED:
             return f"{who} was stopped {when} (its controlled shutdown failed{reason}{_cut(absence)})"
+        case Cause.DIED if absence.ended_by is not None:
+            ended = f"its process had ended by {clock(absence.ended_by, day)}"
+            return f"{who} was lost {when} ({absence.reason or 'no shutdown logged'}; {ended})"
         case Cause.DIED:
             return f"{who} died {when} ({absence.reason or 'no shutdown logged'})"
         case Cause.LOST_SESSION:
