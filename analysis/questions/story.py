@@ -89,7 +89,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
     again = _led_again(_of(_rows(own), whole))
     voices = spoken_near(said, events, lambda: moments_of(lines, (states, decisions, marks, own)), _ROWS)
     return Observed(
-        brokers=without_second_processes([broker_line(row) for row in _rows(lines)]),
+        brokers=without_second_processes([broker_line(row) for row in _rows(lines)], voices.served),
         states=[state(row) for each in (states, decisions) for row in _of(_rows(each), whole)],
         marks=[_mark(row) for row in _of(_rows(marks), whole)],
         led=[each for each in again if isinstance(each, LedAgain)],
