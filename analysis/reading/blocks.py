@@ -23,6 +23,7 @@ from barnabas.analysis.reading.forms import Forms, read_heads
 from barnabas.analysis.reading.grammar import LEVELS, message_columns
 from barnabas.analysis.reading.heads import NO_TIME, Heads, find_heads, no_heads
 from barnabas.analysis.reading.layouts import unwrap
+from barnabas.analysis.reading.passes import Passes
 from barnabas.analysis.reading.text import Mask, Places, Text
 from barnabas.analysis.reading.times import Clock, is_plausible
 from barnabas.analysis.reading.traces import join
@@ -129,6 +130,7 @@ class BlockReader:
         self._clock = clock
         self._broker_of = broker_of
         self._forms = Forms()
+        self._passes = Passes(clock)
 
     def read(self, data: bytes, origin: Origin) -> Typed:
         """Read the rows of a block in the order of its entries."""
@@ -142,6 +144,7 @@ class BlockReader:
         found = self._forms.find(text)
         read_heads(text, found, self._clock, heads)
         find_heads(text, found.alone, self._clock, heads)
+        self._passes.correct(heads, (origin.source, origin.block))
         first, last = _entries(text, heads)
         columns = Columns(len(first))
         row_of = np.full(len(text), -1)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 
 _MICROSECONDS = 1_000_000
+MINUTE = 60 * _MICROSECONDS
+"""A minute in microseconds."""
+
 _REMEMBERED_MAX = 100_000
+_DAY = timedelta(days=1)
 _MINUTE = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d", re.ASCII)
 _END = round(datetime(2200, 1, 1, tzinfo=UTC).timestamp()) * _MICROSECONDS
 
@@ -26,11 +30,16 @@ class Clock:
 
     Args:
         zone: The brokers' time zone.
+
+    Attributes:
+        repeated: The minutes read so far that occurred twice, each with the microseconds until it occurred
+            again.
     """
 
     def __init__(self, zone: tzinfo) -> None:
         self._zone = zone
         self._minutes: dict[str, int | None] = {}
+        self.repeated: dict[int, int] = {}
 
     @property
     def is_utc(self) -> bool:
@@ -42,7 +51,10 @@ class Clock:
         if text not in self._minutes:
             if len(self._minutes) >= _REMEMBERED_MAX:
                 self._minutes.clear()
-            self._minutes[text] = _read(text, self._zone)
+            first, again = (_read(text, self._zone, fold) for fold in (0, 1))
+            if first is not None and again is not None and first < again:
+                self.repeated[first] = again - first
+            self._minutes[text] = first
         return self._minutes[text]
 
     def moment(self, text: str) -> int | None:
@@ -57,11 +69,49 @@ class Clock:
         return minute + int(seconds) * _MICROSECONDS + int(millis) * 1000
 
 
-def _read(text: str, zone: tzinfo) -> int | None:
+def repeated_times(zone: tzinfo, start: datetime, end: datetime) -> list[tuple[datetime, datetime]]:
+    """Return the local times that occurred twice, as clocks were set back, each with its begin and end.
+
+    Args:
+        zone: The time zone.
+        start: The time in UTC from which on they count.
+        end: The time in UTC until which they count.
+    """
+    found = []
+    before, day = start.replace(tzinfo=UTC) - _DAY, start.replace(tzinfo=UTC)
+    while before <= end.replace(tzinfo=UTC):
+        if _offset(zone, day) < _offset(zone, before):
+            change = _change(zone, before, day)
+            begin, until = (change.replace(tzinfo=None) + _offset(zone, at) for at in (day, before))
+            if change - (until - begin) <= end.replace(tzinfo=UTC) and start.replace(tzinfo=UTC) < change + (
+                until - begin
+            ):
+                found.append((begin, until))
+        before, day = day, day + _DAY
+    return found
+
+
+def _change(zone: tzinfo, before: datetime, after: datetime) -> datetime:
+    """Return the first minute with the later offset of two times within which the offset changes once."""
+    old = _offset(zone, before)
+    low, high = 0, (after - before) // timedelta(minutes=1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        is_old = _offset(zone, before + timedelta(minutes=middle)) == old
+        low, high = (middle, high) if is_old else (low, middle)
+    change = before + timedelta(minutes=high)
+    return change.replace(second=0, microsecond=0)
+
+
+def _offset(zone: tzinfo, time: datetime) -> timedelta:
+    return time.astimezone(zone).utcoffset() or timedelta(0)
+
+
+def _read(text: str, zone: tzinfo, fold: int = 0) -> int | None:
     if not _MINUTE.fullmatch(text):
         return None
     try:
-        local = datetime.fromisoformat(text).replace(tzinfo=zone)
+        local = datetime.fromisoformat(text).replace(tzinfo=zone, fold=fold)
         time_us = round(local.astimezone(UTC).timestamp()) * _MICROSECONDS
     except (ValueError, OverflowError):
         # A day that does not exist, or an hour outside Python's calendar in UTC.

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from barnabas.analysis.derived.leaders import SAME
 from barnabas.analysis.derived.unavailability import UNSEEN
 from barnabas.analysis.questions.audit import CHECKS, CONTROLLER_EPOCH_FELL, TWO_CONTROLLERS
+from barnabas.analysis.reading.times import repeated_times
 from barnabas.analysis.report.document import Document, Row
 from barnabas.analysis.report.failovers import (
     departure,
@@ -66,6 +68,7 @@ def summary(document: Document) -> Iterator[str]:
     yield from _logs(document.logs)
     yield from _nameless(document.nameless)
     yield f"Times are UTC; the logs' were read as {document.zone} (--time-zone)."
+    yield from _set_back(document)
     for trouble in document.troubles[:_TROUBLES]:
         yield f"Could not read all of {trouble}."
     if len(document.troubles) > _TROUBLES:
@@ -129,6 +132,26 @@ def _logs(logs: Sequence[Row]) -> Iterator[str]:
         share = f"{100 * log['understood'] / ours:.2f} % of {count(ours, 'line')} understood" if ours else ""
         others = f"{count(log['others'], 'line')} that no question needs" if log["others"] else ""
         yield f"{log['name']}: {', '.join(each for each in (share, others) if each)}."
+
+
+def _set_back(document: Document) -> Iterator[str]:
+    """Generate the sentence about local times of the logs that occurred twice."""
+    if document.start is None or document.end is None:
+        return
+    try:
+        zone = ZoneInfo(document.zone)
+    except (ZoneInfoNotFoundError, ValueError):
+        return  # an offset without a name, which never changes
+    twice = repeated_times(zone, document.start, document.end)
+    if twice:
+        when = ", ".join(
+            f"{begin:%Y-%m-%d} from {begin:%H:%M} to {end:%H:%M}" for begin, end in twice[:_FILES]
+        )
+        more = f" and {len(twice) - _FILES:,} more" if len(twice) > _FILES else ""
+        yield (
+            f"The times of {when}{more} occurred twice in {zone}: where they go back within a file, they "
+            "count as the second, else as the first, which is not certain."
+        )
 
 
 def _nameless(files: Sequence[Row]) -> Iterator[str]:

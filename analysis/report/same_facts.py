@@ -39,36 +39,36 @@ def without_leader(rows: Sequence[Row], incidents: Sequence[Incident]) -> list[R
         ``at_most_ms`` is null if nothing bounds it.
     """
     known = {f"{row['topic']}-{row['partition']}": row for row in rows}
-    told: dict[str, list[tuple[Incident, Cost, Duration, datetime | None]]] = {}
+    outages: dict[str, list[tuple[Incident, Cost, Duration, datetime | None]]] = {}
     for incident in incidents:
         for cost in incident.costs:
             for name, duration, begin in cost.each:
-                told.setdefault(name, []).append((incident, cost, duration, begin))
-    found = [row for name, row in known.items() if name not in told]
-    found.extend(_of_partition(name, each, known.get(name)) for name, each in told.items())
+                outages.setdefault(name, []).append((incident, cost, duration, begin))
+    found = [row for name, row in known.items() if name not in outages]
+    found.extend(_of_partition(name, each, known.get(name)) for name, each in outages.items())
     return sorted(found, key=_longest_first)
 
 
 def _of_partition(
     name: str,
-    told: Sequence[tuple[Incident, Cost, Duration, datetime | None]],
+    outages: Sequence[tuple[Incident, Cost, Duration, datetime | None]],
     known: Mapping[str, Any] | None,
 ) -> Row:
     topic, _, partition = name.rpartition("-")
-    proven = [least(duration) / _MILLISECOND for _, _, duration, _ in told]
-    most = [greatest(duration) for _, _, duration, _ in told]
+    proven = [least(duration) / _MILLISECOND for _, _, duration, _ in outages]
+    most = [greatest(duration) for _, _, duration, _ in outages]
     bounds = [each / _MILLISECOND for each in most if each is not None]
-    begins = [begin for _, _, _, begin in told if begin is not None]
+    begins = [begin for _, _, _, begin in outages if begin is not None]
     return {
         "topic": topic,
         "partition": int(partition),
-        "outages": len(told),
-        "lasting": any(cost.ending is Ending.NOT_SHOWN for _, cost, _, _ in told),
+        "outages": len(outages),
+        "lasting": any(cost.ending is Ending.NOT_SHOWN for _, cost, _, _ in outages),
         "total_ms": int(sum(proven)),
-        "at_most_ms": ceil(sum(bounds)) if len(bounds) == len(told) else None,
+        "at_most_ms": ceil(sum(bounds)) if len(bounds) == len(outages) else None,
         "longest_ms": int(max(proven)),
         "first": min(begins, default=None if known is None else known["first"]),
-        "cause": _cause((incident for incident, _, _, _ in told), known),
+        "cause": _cause((incident for incident, _, _, _ in outages), known),
     }
 
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.analysis.reading.times import Clock, is_plausible
+from barnabas.analysis.reading.times import Clock, is_plausible, repeated_times
 
+HOWE = ZoneInfo("Australia/Lord_Howe")
 WARSAW = ZoneInfo("Europe/Warsaw")
 NEAR = st.datetimes(datetime.fromisoformat("2000-01-01"), datetime.fromisoformat("2100-01-01"))
 
@@ -63,3 +64,30 @@ def test_seconds_are_digits() -> None:
 def test_a_time_with_a_zone_is_not_local() -> None:
     assert Clock(WARSAW).moment("2026-11-21 03:12:45,678Z") == Clock(UTC).moment("2026-11-21 03:12:45,678")
     assert (Clock(UTC).is_utc, Clock(ZoneInfo("UTC")).is_utc, Clock(WARSAW).is_utc) == (True, True, False)
+
+
+def when(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+@pytest.mark.parametrize(
+    ("zone", "start", "end", "found"),
+    [
+        (WARSAW, "2026-10-24", "2026-10-26", [("2026-10-25 02:00", "2026-10-25 03:00")]),
+        (WARSAW, "2025-10-01 12:34:56.789", "2026-10-25 00:00", [
+            ("2025-10-26 02:00", "2025-10-26 03:00"), ("2026-10-25 02:00", "2026-10-25 03:00"),
+        ]),
+        (HOWE, "2026-04-01", "2026-04-09", [("2026-04-05 01:30", "2026-04-05 02:00")]),
+        # The hour was over, it was not there yet, clocks were set forward, or never.
+        (WARSAW, "2026-10-25 02:00", "2026-11-26", []),
+        (WARSAW, "2026-09-25", "2026-10-24 23:59", []),
+        (WARSAW, "2026-03-01", "2026-04-01", []),
+        (ZoneInfo("Asia/Tokyo"), "2026-01-01", "2026-12-31", []),
+    ],
+)  # fmt: skip
+def test_local_times_that_occurred_twice_are_found(
+    zone: tzinfo, start: str, end: str, found: list[tuple[str, str]]
+) -> None:
+    assert repeated_times(zone, when(start), when(end)) == [
+        (when(first), when(last)) for first, last in found
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from barnabas.analysis.derived.unavailability import NOBODY_IN_SYNC
@@ -160,6 +160,17 @@ def test_nobody_is_named_who_is_not_known_to_have_led(document: Document) -> Non
 def test_the_zone_of_the_logs_is_shown(document: Document) -> None:
     told = list(summary(replace(document, zone="Europe/Berlin")))
     assert "Times are UTC; the logs' were read as Europe/Berlin (--time-zone)." in told
+
+
+def test_times_that_occurred_twice_are_called_ambiguous(document: Document) -> None:
+    in_autumn = {"start": datetime(2026, 10, 24), "end": datetime(2026, 10, 26), "zone": "Europe/Berlin"}  # noqa: DTZ001
+    (told,) = (line for line in summary(replace(document, **in_autumn)) if "twice" in line)
+    assert told == (
+        "The times of 2026-10-25 from 02:00 to 03:00 occurred twice in Europe/Berlin: where they go back "
+        "within a file, they count as the second, else as the first, which is not certain."
+    )
+    for zone in ("UTC", "UTC+02:00", "Asia/Tokyo"):
+        assert "twice" not in "".join(summary(replace(document, **in_autumn | {"zone": zone})))
 
 
 def test_nothing_is_said_of_what_is_not_there() -> None:
