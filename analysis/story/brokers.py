@@ -123,21 +123,25 @@ def absences(observed: Observed) -> list[Absence]:
     moved, lost = _moved(observed.states), losses(observed.states)
     returns = Returns(observed)
     found = [
-        _left_after(
-            before,
-            _absence(
-                broker,
-                run,
-                _last_present(present, run),
-                observed,
-                _Changes(begins.get(broker, ()), moved.get(broker, ()), lost.get(broker, ())),
+        _without_start(
+            _left_after(
+                before,
+                _absence(
+                    broker,
+                    run,
+                    _last_present(present, run),
+                    observed,
+                    _Changes(begins.get(broker, ()), moved.get(broker, ()), lost.get(broker, ())),
+                ),
             ),
+            is_first=is_first and not run.left().kinds(*STOP, *HANDOVER, *ENDS),
         )
         for broker, lines in lines_about(observed.brokers).items()
         for since, part in parts_of(returns.added(broker, lines), begins.get(broker, ()))
         for present in [_presences(part)]
         for before, run in _with_before(runs_of(part, partial(_is_of_directory, broker, observed)))
-        if not _is_first_start(broker, run, part, observed, since) and not _is_present(broker, run, observed)
+        for is_first in [_is_first_start(broker, run, part, observed, since)]
+        if not (is_first and not _is_known_loss(broker, run)) and not _is_present(broker, run, observed)
     ]
     return sorted(found, key=lambda each: (begin_of(each), each.broker))
 
@@ -184,6 +188,30 @@ def _left_after(before: Run | None, absence: Absence) -> Absence:
         return absence
     lines = (*absence.gone.lines, loss.line)
     return replace(absence, gone=moment(loss.time, latest(absence.gone), lines, ""))
+
+
+def _is_known_loss(broker: int, run: Run) -> bool:
+    """Return whether an absence begins with the line of a controller that knew the broker to be there.
+
+    From 4.0 on, when the line has a broker epoch, one of KRaft fences a broker that has only registered, too.
+    """
+    first = run.marks[0][1]
+    return broker in first.lost or (first.kind == BrokerKind.BROKER_FENCED and first.broker_epoch is None)
+
+
+def _without_start(absence: Absence, *, is_first: bool) -> Absence:
+    """Return an absence without what its next start says, where the broker's log begins with that start.
+
+    Lines of an earlier start, which may be the next one after the loss, are missing then.
+    """
+    if not is_first:
+        return absence
+    noticed, back = absence.noticed, absence.returned
+    return replace(
+        absence, cause=Cause.UNKNOWN, reason=None, has_own_log=False, started=None,
+        returned=moment(latest(noticed), latest(back), (*noticed.lines, *back.lines), ""),
+        lines=(*absence.gone.lines, *noticed.lines),
+    )  # fmt: skip
 
 
 class _Changes(NamedTuple):
