@@ -15,7 +15,6 @@ from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.causes import (
-    CONTACT_WINDOW,
     PREVIOUS,
     STARTUP,
     Cause,
@@ -38,6 +37,7 @@ from barnabas.analysis.story.certainty import (
     moment,
 )  # fmt: skip
 from barnabas.analysis.story.clusters import beginnings
+from barnabas.analysis.story.contacts import CONTACT_WINDOW
 from barnabas.analysis.story.directories import failed_directory
 from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, BrokerLine, Controller, Observed, State
 from barnabas.analysis.story.removals import losses

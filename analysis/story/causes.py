@@ -7,13 +7,22 @@ connection.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import dropwhile, takewhile
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind, Contact
 from barnabas.analysis.story.certainty import Fact, Instant, Line, Lines, latest, moment
+from barnabas.analysis.story.contacts import (
+    CONTACT_WINDOW,
+    last_contact,
+    lost_contacts,
+    may_be_earlier,
+    may_be_idle,
+    open_until,
+    shows_end,
+    stood_still,
+)
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
 from barnabas.analysis.story.runs import (
     ASKED,
@@ -54,24 +63,6 @@ ORDERLY = (Cause.PLANNED, Cause.STOPPED, Cause.NOT_GRANTED)
 _WITH_EPOCH = (BrokerKind.REGISTERED, BrokerKind.BROKER_REGISTERED, BrokerKind.BROKER_UNFENCED)
 
 _NO_EPOCH = -1
-
-CONTACT_WINDOW = timedelta(seconds=60)
-"""The longest time before the notice in which a lost contact counts; earlier ones were recovered from."""
-
-_RETRY = timedelta(seconds=20)
-"""The longest time between attempts to connect again, and from the last to the notice: a session's 18 s."""
-
-_CLOSED_PORT = (Contact.REFUSED, Contact.UNREACHABLE)
-
-_BEFORE_AN_ANSWER = "was disconnected before the response was read"
-
-_REQUEST_TIMEOUT = timedelta(seconds=30)
-"""The time after which Kafka gives up a request (replica.socket.timeout.ms, controller.socket.timeout.ms)."""
-
-_SESSION_TIMEOUT = "zookeeper.session.timeout.ms="
-
-_CONNECTION_DELAY = timedelta(seconds=1)
-"""A process that ends closes its connections within this time, so it lived until then."""
 
 _AT_ONCE = timedelta(seconds=5)
 """The longest time from a notice to the next start for which the notice still dates the death."""
@@ -145,10 +136,10 @@ def when_gone(
         last = _in_contact(broker, last, first, observed)
     # A line of the broker after a lost contact shows that it lived on.
     since = max((each for each in (last, present) if each is not None), default=None)
-    contacts = _contacts(broker, since, first, observed) if observed.knows_until(first) else []
+    contacts = lost_contacts(broker, since, first, observed) if observed.knows_until(first) else []
     contacts = [
         line for line in contacts
-        if not _may_be_earlier(line, present, observed) and not _may_be_idle(line, observed)
+        if not may_be_earlier(line, present, observed) and not may_be_idle(line, observed)
     ]  # fmt: skip
     # A broker that logs the loss of its own leaders is still there.
     others = [
@@ -159,13 +150,13 @@ def when_gone(
     lines = tuple(each.line for each in (*stops[-1:], *asked[:1], *contacts[:1], *others[:1]))
     if is_alive is not None:
         silence = _silence(broker, first, observed)
-        contact = None if silence is None else _last_contact(silence)
+        contact = None if silence is None else last_contact(silence)
         said = () if silence is None else (silence.line,)
         lines = (*lines, *said)
         return moment(contact, first, lines, "no line shows when it lost contact"), (*lines, is_alive)
     at_most = min((each.time for each in (*contacts[:1], *others[:1])), default=None)
-    is_witnessed = bool(contacts) and not _stood_still(contacts[0], observed)
-    still = _open_until(contacts[0], observed) if is_witnessed else None
+    is_witnessed = bool(contacts) and not stood_still(contacts[0], observed)
+    still = open_until(contacts[0], observed) if is_witnessed else None
     if still is not None:
         last = still if last is None else max(last, still)
     if at_most is None:
@@ -205,7 +196,7 @@ def _in_contact(broker: int, last: datetime | None, first: datetime, observed: O
     was in contact.
     """
     silences = [
-        line.time if line.duration_ms is None else _last_contact(line)
+        line.time if line.duration_ms is None else last_contact(line)
         for line in observed.about_within(broker, BrokerKind.SESSION_SILENT, first - CONTACT_WINDOW, first)
     ]
     spoken = observed.last_spoken(broker, first)
@@ -215,158 +206,14 @@ def _in_contact(broker: int, last: datetime | None, first: datetime, observed: O
     return max((line.time for line in registered if line.broker == broker), default=None)
 
 
-def _stood_still(contact: BrokerLine, observed: Observed) -> bool:
-    """Return whether a survivor was cut off or stood still itself, so that it may have noticed late."""
-    since, until = contact.time - CONTACT_WINDOW, contact.time + CLOCKS
-    return any(
-        line.broker == contact.broker
-        for kind in (BrokerKind.SESSION_SILENT, BrokerKind.SESSION_EXPIRED)
-        for line in observed.about_within(contact.broker, kind, since, until)
-    )
-
-
-def _may_be_earlier(contact: BrokerLine, present: datetime | None, observed: Observed) -> bool:
-    """Return whether a contact may have been lost with an earlier process, as its writer stood still."""
-    is_recent = present is not None and present >= contact.time - CONTACT_WINDOW
-    return is_recent and _stood_still(contact, observed)
-
-
-def _may_be_idle(contact: BrokerLine, observed: Observed) -> bool:
-    """Return whether a connection may have ended because nothing was sent over it (connections.max.idle.ms).
-
-    A request in flight shows that it was in use. Where the broker is gone, the next attempt to connect fails,
-    which has a line of its own.
-    """
-    return contact.contact == Contact.CLOSED and _open_until(contact, observed) is None
-
-
-def _open_until(contact: BrokerLine, observed: Observed) -> datetime | None:
-    """Return until when a lost connection surely was open, so that the broker lived; None if that is unknown.
-
-    Kafka logs each failure to connect again in the same words as the end of an open connection. A request
-    that was cancelled in flight shows that the connection was open when it was sent. Up to 3.0 a request that
-    got no answer in time is logged as one whose connection ended (``NetworkClient.handleTimedOutRequests``).
-    """
-    since, until = contact.time - _CONNECTION_DELAY, contact.time + _CONNECTION_DELAY
-    made = observed.about_within(contact.subject, BrokerKind.CONTACT_MADE, since, until)
-    if any(line.broker == contact.broker and _last_contact(line) >= since for line in made):
-        return since
-    if contact.contact != Contact.DISCONNECTED:
-        return None
-    return since - _REQUEST_TIMEOUT if _may_be_timeout(contact, observed) else since
-
-
-def _may_be_timeout(contact: BrokerLine, observed: Observed) -> bool:
-    """Return whether a connection may have ended because a request got no answer in time."""
-    return _BEFORE_AN_ANSWER in (contact.error or "") and _has_long_sessions(observed)
-
-
-def _has_long_sessions(observed: Observed) -> bool:
-    """Return whether a broker's session may outlive a request, so that its loss is noticed after a timeout.
-
-    The default is 18 s, and was 6 s up to 2.4; only settings that a broker logs show another.
-    """
-    timeouts = (
-        setting.removeprefix(_SESSION_TIMEOUT)
-        for broker in (None, *observed.spoken)
-        for line in observed.about(broker, BrokerKind.CONFIGURED)
-        for setting in line.settings if setting.startswith(_SESSION_TIMEOUT)
-    )  # fmt: skip
-    return any(each.isdigit() and timedelta(milliseconds=int(each)) >= _REQUEST_TIMEOUT for each in timeouts)
-
-
-def _is_between_lives(contact: BrokerLine, observed: Observed) -> bool:
-    """Return whether the writer of a line was stopping or starting, so that it lost its contacts itself."""
-    if contact.broker is None:
-        return False
-    turns = [
-        (lines[-1].time, kind in SERVES)
-        for kind in (*STOP, *ENDS, *STARTS, *SERVES)
-        if (lines := observed.about_within(contact.broker, kind, None, contact.time))
-    ]
-    turned, serves = max(turns, default=(None, True))
-    if turned is None or serves:
-        return False
-    served = observed.last_served(contact.broker, contact.time)
-    return served is None or served <= turned
-
-
 def _silence(broker: int, first: datetime, observed: Observed) -> BrokerLine | None:
     """Return the broker's own line that ZooKeeper was silent while, or until, the cluster gave it up."""
     silences = (
         line
         for line in observed.about_within(broker, BrokerKind.SESSION_SILENT, first - CONTACT_WINDOW, None)
-        if line.duration_ms is not None and _last_contact(line) <= first
+        if line.duration_ms is not None and last_contact(line) <= first
     )
-    return max(silences, key=_last_contact, default=None)
-
-
-def _last_contact(line: BrokerLine) -> datetime:
-    """Return the last contact, by a line about the silence after it."""
-    return line.time - timedelta(milliseconds=line.duration_ms or 0)
-
-
-def _contacts(broker: int, last: datetime | None, first: datetime, observed: Observed) -> list[BrokerLine]:
-    """Return the survivors' lost contacts from the last sign of the broker to the first one of its loss."""
-    since = first - CONTACT_WINDOW if last is None else max(last, first - CONTACT_WINDOW)
-    lost = [
-        line
-        for line in observed.about_within(broker, BrokerKind.CONTACT_LOST, since, first)
-        if line.broker != broker and since < line.time and not _is_between_lives(line, observed)
-    ]
-    answers = observed.about_within(broker, BrokerKind.CONTACT_MADE, since, first)
-    witnessed = _without_cut_off(lost, answers, observed)
-    return _not_recovered([line for line in witnessed if not _has_answered(line, answers)], first)
-
-
-def _without_cut_off(
-    lost: Sequence[BrokerLine], answers: Sequence[BrokerLine], observed: Observed
-) -> list[BrokerLine]:
-    """Leave out the survivors that had no way to a broker while another one was still in contact with it.
-
-    Their lost contacts say nothing about the broker's end, before which they could not reach it either.
-    """
-    alive: dict[int | None, datetime] = {}
-    times = [(each.broker, _last_contact(each)) for each in answers]
-    times.extend(
-        (each.broker, until)
-        for each in lost
-        if not _stood_still(each, observed) and (until := _open_until(each, observed)) is not None
-    )
-    for survivor, time in times:
-        alive[survivor] = max(time, alive.get(survivor, time))
-    if not alive:
-        return list(lost)
-    last = max(alive.values())
-    cut_off = {
-        each.broker
-        for each in lost
-        if each.time + CLOCKS < last and not _may_be_idle(each, observed)
-        and alive.get(each.broker, each.time) <= each.time
-    }  # fmt: skip
-    return [each for each in lost if each.broker not in cut_off]
-
-
-def _has_answered(lost: BrokerLine, answers: Sequence[BrokerLine]) -> bool:
-    """Return whether a broker answered after a contact with it was lost, by its writer's clock or another."""
-    return any(
-        _last_contact(each) > lost.time + (timedelta(0) if each.broker == lost.broker else CLOCKS)
-        for each in answers
-    )
-
-
-def _not_recovered(lost: list[BrokerLine], first: datetime) -> list[BrokerLine]:
-    """Return the last of the lost contacts between which nobody can have been in contact again.
-
-    Who cannot connect tries again, and logs it. An open connection that ended may have been opened again at
-    once, without a line.
-    """
-    until = first
-    for index in range(len(lost) - 1, -1, -1):
-        if until - lost[index].time > _RETRY and (until < first or lost[index].contact not in _CLOSED_PORT):
-            return lost[index + 1 :]
-        until = lost[index].time
-    return lost
+    return max(silences, key=last_contact, default=None)
 
 
 def why_gone(
@@ -391,7 +238,7 @@ def why_gone(
         silence = _silence(broker, first, observed)
         if silence is None:
             return Cause.LOST_SESSION, None, (is_alive,)
-        seconds = (silence.time - _last_contact(silence)).total_seconds()
+        seconds = (silence.time - last_contact(silence)).total_seconds()
         return (
             Cause.LOST_SESSION,
             f"it had no contact with ZooKeeper for {seconds:.1f} s",
@@ -407,7 +254,7 @@ def why_gone(
     if renewed:
         return Cause.DIED, renewed[0].error, (renewed[0].line,)
     refused = [
-        line for line in _contacts(broker, present, first, observed) if line.contact == Contact.REFUSED
+        line for line in lost_contacts(broker, present, first, observed) if line.contact == Contact.REFUSED
     ]
     if refused and start is not None and _has_logged_life(broker, refused[0].time, observed):
         # Nobody listened on the port any more, and a later process started: the one before ended without a
@@ -433,15 +280,7 @@ def outlived(broker: int, gone: Instant, run: Run, first: datetime, observed: Ob
     if start is None or lost is None or isinstance(gone, Fact) or lost + _AT_ONCE >= start.time:
         return None
     contacts = observed.about_within(broker, BrokerKind.CONTACT_LOST, lost, first + CLOCKS)
-    return None if any(_shows_end(line, observed) for line in contacts) else start.time
-
-
-def _shows_end(contact: BrokerLine, observed: Observed) -> bool:
-    """Return whether a process that stands still keeps the contact that was lost."""
-    may_stand = contact.contact in (Contact.TIMED_OUT, Contact.UNREACHABLE) or (
-        contact.contact == Contact.DISCONNECTED and _may_be_timeout(contact, observed)
-    )
-    return contact.broker != contact.subject and not may_stand
+    return None if any(shows_end(line, observed) for line in contacts) else start.time
 
 
 def _has_logged_life(broker: int, until: datetime, observed: Observed) -> bool:

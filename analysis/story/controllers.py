@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.brokers import Absence, begin_of
-from barnabas.analysis.story.causes import CONTACT_WINDOW
 from barnabas.analysis.story.certainty import Lines, earliest, latest
+from barnabas.analysis.story.contacts import CONTACT_WINDOW
 from barnabas.analysis.story.observed import BrokerLine, Controller, Observed
 
 _ELECTION = timedelta(seconds=5)

@@ -10,8 +10,9 @@ from itertools import zip_longest
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.brokers import Absence, begin_of
-from barnabas.analysis.story.causes import CONTACT_WINDOW, ORDERLY
+from barnabas.analysis.story.causes import ORDERLY
 from barnabas.analysis.story.certainty import earliest, latest
+from barnabas.analysis.story.contacts import CONTACT_WINDOW
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Controller
 
 
