@@ -10,11 +10,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime, timedelta
+from itertools import takewhile
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.clocks import Clocks
 from barnabas.analysis.story.observed import NO_LEADER, BrokerLine, Observed, State
-from barnabas.analysis.story.runs import ENDS, IMPLIED, SENT, STARTS, What
+from barnabas.analysis.story.runs import ASKED, ENDS, HANDOVER, IMPLIED, SENT, STARTS, STOP, What
 
 _APART = timedelta(minutes=1)
 """The least time from a line about a loss to one that shows a return, and from that to the next loss.
@@ -24,6 +25,8 @@ it received before.
 """
 
 _GRANTED = (BrokerKind.BROKER_STOP_GRANTED, BrokerKind.CONTROLLED_SHUTDOWN_SUCCEEDED)
+
+_OF_STOP = (*STOP, *HANDOVER, *ASKED)
 
 _UNFENCED = "Unfenced broker"
 """A controller of KRaft says with these words that the broker that asks to stop is not fenced."""
@@ -44,12 +47,14 @@ class Returns:
         self._clocks = Clocks(observed.delays)
         self._elections = _elections(observed.states)
 
-    def added(self, broker: int, marks: Iterable[_Mark]) -> list[_Mark]:
+    def added(self, broker: int, marks: Sequence[_Mark]) -> list[_Mark]:
         """Return the lines about a broker, by time, with the returns that some of them presuppose."""
         found: list[_Mark] = []
         gone: list[_Mark] = []
-        for what, line in marks:
+        for index, (what, line) in enumerate(marks):
             shown = self._present(broker, gone, line) or self._presupposed(broker, gone, line)
+            if shown is None and line.kind in _OF_STOP and gone:
+                shown = self._granted(broker, gone, marks[index:])
             if shown is not None:
                 found.append((What.BACK, shown))
                 gone = []
@@ -67,6 +72,20 @@ class Returns:
         if loss is None or line.time <= loss.time + _APART:
             return None
         return line._replace(kind=IMPLIED) if self._clocks.agree((loss.broker, line.broker)) else None
+
+    def _granted(self, broker: int, gone: Sequence[_Mark], marks: Iterable[_Mark]) -> BrokerLine | None:
+        """Return the return before a stop, with which ``marks`` begin, that ZooKeeper's controller granted.
+
+        It refuses the stop of a broker that it has deleted, so the broker is back when that succeeds.
+        """
+        if any(line.kind in _OF_STOP for _, line in gone) or not any(broker in line.lost for _, line in gone):
+            return None
+        last = gone[-1][1]
+        stop = [line for _, line in takewhile(lambda mark: mark[1].kind in _OF_STOP, marks)]
+        granted = next((line for line in stop if line.kind == BrokerKind.CONTROLLED_SHUTDOWN_SUCCEEDED), None)
+        if granted is None or stop[0].time <= last.time + _APART:
+            return None
+        return granted._replace(kind=IMPLIED) if self._clocks.agree((last.broker, broker)) else None
 
     def _present(self, broker: int, gone: Sequence[_Mark], until: BrokerLine | None) -> BrokerLine | None:
         """Return the first sign that a broker was there after some lines of an absence, and before another.

@@ -8,6 +8,7 @@ import pytest
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.brokers import absences
+from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound, Unknown
 from barnabas.analysis.story.observed import BrokerLine, Delay, Observed
 from tests.unit.analysis.story.rows import at, broker_line, line, state
@@ -99,3 +100,23 @@ def test_a_process_that_writes_after_the_end_of_one_is_another() -> None:
     assert isinstance(first.returned, Bound)
     assert (first.returned.at_least, first.returned.at_most) == (at(0), at(200))
     assert second.started == at(600)
+
+
+STOP = (
+    said(599.9, BrokerKind.BROKER_STOP_ASKED, 3),
+    broker_line(600, BrokerKind.CONTROLLED_SHUTDOWN_STARTED),
+    broker_line(602, BrokerKind.CONTROLLED_SHUTDOWN_SUCCEEDED),
+    broker_line(603, BrokerKind.STOPPED),
+)
+
+
+def test_a_broker_whose_stop_zookeepers_controller_grants_had_returned() -> None:
+    first, second = absences(Observed(brokers=(deleted(0), *STOP)))
+    assert isinstance(first.returned, Bound)
+    assert (first.returned.at_least, first.returned.at_most) == (at(0), at(602))
+    assert second.cause is Cause.PLANNED
+
+
+def test_a_broker_that_is_cut_off_may_stop() -> None:
+    (absence,) = absences(Observed(brokers=(deleted(0), *STOP[1:2], *STOP[3:])))
+    assert absence.cause is Cause.STOPPED
