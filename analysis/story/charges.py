@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.brokers import Absence, begin_of, known_end
 from barnabas.analysis.story.causes import ORDERLY, Cause
 from barnabas.analysis.story.certainty import Bound, Fact, Unknown, earliest, latest, moment
@@ -15,6 +16,7 @@ from barnabas.analysis.story.directories import failed_directory
 from barnabas.analysis.story.intervals import Intervals
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed, State
 from barnabas.analysis.story.partitions import Outage
+from barnabas.analysis.story.runs import ENDS, STARTS
 from barnabas.cluster.model.statechange import Kind
 
 _LATE = timedelta(seconds=10)
@@ -77,6 +79,41 @@ def with_elections(found: Iterable[Absence], states: Iterable[State]) -> list[Ab
             known[index] = replace(each, returned=back)
         next_begin[each.broker] = begin_of(each)
     return known
+
+
+def with_registrations(found: Iterable[Absence], observed: Observed) -> list[Absence]:
+    """Take its registration for the return of a broker that was elected before its start was over.
+
+    A controller elects whom it sees registered, and the broker logs some time later that it has started.
+
+    Args:
+        found: The absences.
+        observed: Everything in the lines.
+    """
+    elected: dict[int, list[datetime]] = {}
+    for state in observed.states:
+        if state.decided is not None and state.was is not None:
+            elected.setdefault(state.leader, []).append(state.decided)
+    for times in elected.values():
+        times.sort()
+    return [_registered(each, elected.get(each.broker, ()), observed) for each in found]
+
+
+def _registered(absence: Absence, elected: Sequence[datetime], observed: Observed) -> Absence:
+    back = absence.returned
+    if not isinstance(back, Fact) or absence.started is None:
+        return absence
+    broker = absence.broker
+    for line in observed.about_within(broker, BrokerKind.REGISTERED, absence.started, back.value):
+        first = bisect_left(elected, line.time)
+        is_elected = first < len(elected) and elected[first] < back.value
+        is_of_failed = any(
+            observed.about_within(broker, kind, line.time, back.value)
+            for kind in (*STARTS, *ENDS, BrokerKind.START_FAILED)
+        )
+        if line.broker == broker and is_elected and not is_of_failed:
+            return replace(absence, returned=Fact(line.time, (line.line,)))
+    return absence
 
 
 def _is_silent(absence: Absence) -> bool:

@@ -19,7 +19,14 @@ from barnabas.analysis.story.additions import (
 from barnabas.analysis.story.brokers import Absence, absences, begin_of
 from barnabas.analysis.story.causes import ORDERLY
 from barnabas.analysis.story.certainty import latest
-from barnabas.analysis.story.charges import Charging, bounded_notices, refined, shown_by, with_elections
+from barnabas.analysis.story.charges import (
+    Charging,
+    bounded_notices,
+    refined,
+    shown_by,
+    with_elections,
+    with_registrations,
+)
 from barnabas.analysis.story.clocks import (
     Clocks,
     by_one_clock,
@@ -107,7 +114,8 @@ def _absences(stories: Iterable[History], observed: Observed) -> tuple[list[Abse
         led.setdefault(line.subject, []).append(line.time)
     proven: list[Absence] = []
     offline: list[Absence] = []
-    for each in with_elections(bounded_notices(absences(seen), lost), observed.states):
+    bounded = with_elections(bounded_notices(absences(seen), lost), observed.states)
+    for each in with_registrations(bounded, observed):
         begin = begin_of(each)
         has_led = any(abs(time - begin) <= TOGETHER for time in led.get(each.broker, ()))
         (offline if each.is_only_offline and not has_led else proven).append(each)
