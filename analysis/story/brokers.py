@@ -19,6 +19,7 @@ from barnabas.analysis.story.causes import (
     STARTUP,
     Cause,
     cut_short,
+    found_by_next,
     last_of_process,
     lives_on,
     outlived,
@@ -78,8 +79,8 @@ class Absence:
         stopping: When it began to stop, for a logged stop.
         was_controller: Whether it was the controller until then.
         spoke: When it last wrote a line before a KRaft controller fenced it; None if it was not fenced.
-        unseen: From when on records are missing that may show its return or a later absence; None if none
-            are.
+        unseen: From when on records or lines are missing that may show its return or a later absence; None if
+            none are.
         lines: The lines that prove the absence and its cause.
         cut_short: The line which proves that the process ended before its shutdown was complete; None if none
             does.
@@ -106,6 +107,9 @@ class Absence:
     is_only_offline: bool = False
     ended_by: datetime | None = None
 
+
+_HIDDEN = timedelta(minutes=1)
+"""The shortest time between the end of a process and a start in which another process may hide."""
 
 _OWN_LOG = (*STOP, *HANDOVER, *STARTS, *SERVES, *ENDS, BrokerKind.CONFIGURED)
 
@@ -436,9 +440,11 @@ def _back(run: Run, since: BrokerLine) -> BrokerLine | None:
 
 
 def _unseen(run: Run, back: BrokerLine | None, observed: Observed) -> datetime | None:
-    """Return from when on records of a metadata log are missing that may show the return of a broker.
+    """Return from when on records or lines are missing that may show the return of a broker.
 
-    The broker's own start after them, or after some of them, shows that it did not return before.
+    The broker's own start after records of a metadata log, or after some of them, shows that it did not
+    return before. If a broker stopped to the end and its next start finds no clean shutdown, a process
+    between the two may have left no line: of logs that a host rolls hourly, an hour is easily lost.
     """
     begin = run.marks[0][1].time
     own = max((line.time for line in run.kinds(*STARTS, *SERVES)), default=None)
@@ -447,6 +453,11 @@ def _unseen(run: Run, back: BrokerLine | None, observed: Observed) -> datetime |
         is_back = back is not None and back.time <= since
         if not is_back and (own is None or own <= since):
             return since
+    stopped = run.left().kinds(BrokerKind.STOPPED, BrokerKind.NODE_STOPPED)
+    found = found_by_next(run)
+    is_unclean = any(line.kind == BrokerKind.PREVIOUS_STOP_UNCLEAN for line in found)
+    if stopped and is_unclean and found[0].time > stopped[-1].time + _HIDDEN:
+        return stopped[-1].time
     return None
 
 

@@ -244,7 +244,7 @@ def why_gone(
             f"it had no contact with ZooKeeper for {seconds:.1f} s",
             (is_alive, silence.line),
         )
-    found = _found_by_next(run)
+    found = found_by_next(run)
     clean = [line for line in found if line.kind == BrokerKind.PREVIOUS_STOP_CLEAN]
     if clean:
         return Cause.STOPPED, "the next start found a clean shutdown", (clean[0].line,)
@@ -299,15 +299,15 @@ def cut_short(run: Run) -> Line | None:
 
     A supervisor kills a process that takes too long to stop.
     """
-    left, found = run.left(), _found_by_next(run)
+    left, found = run.left(), found_by_next(run)
     is_whole = any(line.kind == BrokerKind.PREVIOUS_STOP_CLEAN for line in found)
     if not found or is_whole or left.kinds(*ENDS) or not left.kinds(*STOP, *HANDOVER, *ASKED):
         return None
     return found[0].line
 
 
-def _found_by_next(run: Run) -> list[BrokerLine]:
-    """Return the lines of the next process which say whether it found clean shutdown files.
+def found_by_next(run: Run) -> list[BrokerLine]:
+    """Return the lines of the next process which say whether it found clean shutdown files, by time.
 
     A process that starts after that one says it of that one. An empty disk, perhaps of another host, has no
     such file, however the process before ended.
