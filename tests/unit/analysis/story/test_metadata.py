@@ -64,9 +64,9 @@ def test_a_new_process_without_a_stop_before_proves_a_death_that_was_noticed(log
     )
     (headline,) = told(segment)[:1]
     assert headline == (
-        "Broker 1 died at 1970-01-01 00:00:50.000 or before (a new process registered, and the one before "
-        "had not asked to stop) and was back at 1970-01-01 00:01:25.000; no line shows a partition without a "
-        "leader."
+        "Broker 1 was lost at 1970-01-01 00:00:50.000 or before (a new process registered, and the one "
+        "before had not asked to stop; its process had ended by 1970-01-01 00:01:20.000) and was back at "
+        "1970-01-01 00:01:25.000; no line shows a partition without a leader."
     )
 
 
@@ -179,7 +179,12 @@ NEVER_ASKED = "(a new process registered, and the one before had not asked to st
     [
         (FENCED, SECOND, f"lost at 1970-01-01 00:00:50.000 or before {WHY}", None),
         (FENCED, FIRST, f"lost at 1970-01-01 00:00:50.000 or before {WHY}", None),
-        (FENCED + BORN_AGAIN, THIRD, f"died at 1970-01-01 00:00:50.000 or before {NEVER_ASKED}", "00:01:00"),
+        (
+            FENCED + BORN_AGAIN,
+            THIRD,
+            f"lost at 1970-01-01 00:00:50.000 or before {NEVER_ASKED[:-1]}",
+            "00:01:00",
+        ),
         (
             STOPPED,
             SECOND,
