@@ -15,6 +15,7 @@ from barnabas.analysis.reading.events.broker_kinds import BrokerKind, Contact
 from barnabas.analysis.story.certainty import Fact, Instant, Line, Lines, latest, moment
 from barnabas.analysis.story.contacts import (
     CONTACT_WINDOW,
+    is_early,
     last_contact,
     lost_contacts,
     may_be_earlier,
@@ -147,6 +148,8 @@ def when_gone(
         for what, line in run.marks
         if what is What.START or (what is What.GONE and line.broker != broker)
     ]
+    if starts is None or first < starts.time:
+        contacts = [line for line in contacts if not is_early(line, first, observed)]
     lines = tuple(each.line for each in (*stops[-1:], *asked[:1], *contacts[:1], *others[:1]))
     if is_alive is not None:
         silence = _silence(broker, first, observed)

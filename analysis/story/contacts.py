@@ -13,7 +13,10 @@ CONTACT_WINDOW = timedelta(seconds=60)
 """The longest time before the notice in which a lost contact counts; earlier ones were recovered from."""
 
 _RETRY = timedelta(seconds=20)
-"""The longest time between attempts to connect again, and from the last to the notice: a session's 18 s."""
+"""The longest time between attempts to connect again, and from the end of a broker to the notice.
+
+A session lasts 18 s by default, 6 s up to 2.4, and ends with a tick of ZooKeeper (2 s).
+"""
 
 _CLOSED_PORT = (Contact.REFUSED, Contact.UNREACHABLE)
 
@@ -126,6 +129,14 @@ def may_be_earlier(contact: BrokerLine, present: datetime | None, observed: Obse
     """Return whether a contact may have been lost with an earlier process, as its writer stood still."""
     is_recent = present is not None and present >= contact.time - CONTACT_WINDOW
     return is_recent and stood_still(contact, observed)
+
+
+def is_early(contact: BrokerLine, noticed: datetime, observed: Observed) -> bool:
+    """Return whether a survivor lost contact too long before the notice for an end of the broker.
+
+    The cluster notices an end when the session is over. Who lost contact longer before was cut off itself.
+    """
+    return contact.time < noticed - _RETRY and not _has_long_sessions(observed)
 
 
 def may_be_idle(contact: BrokerLine, observed: Observed) -> bool:
