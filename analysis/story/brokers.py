@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -19,7 +19,6 @@ from barnabas.analysis.story.causes import (
     STARTUP,
     Cause,
     cut_short,
-    found_by_next,
     last_of_process,
     lives_on,
     outlived,
@@ -38,6 +37,14 @@ from barnabas.analysis.story.certainty import (
     moment,
 )  # fmt: skip
 from barnabas.analysis.story.clusters import beginnings
+from barnabas.analysis.story.comebacks import (
+    has_failed,
+    last_gone,
+    line_of_return,
+    returned_at,
+    served_again,
+    unseen_since,
+)
 from barnabas.analysis.story.contacts import CONTACT_WINDOW
 from barnabas.analysis.story.directories import failed_directory
 from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, BrokerLine, Controller, Observed, State
@@ -55,8 +62,6 @@ from barnabas.analysis.story.runs import (
     STOP,
     Run,
     What,
-    is_of_failed_start,
-    is_return,
     lines_about,
     parts_of,
     runs_of,
@@ -107,9 +112,6 @@ class Absence:
     is_only_offline: bool = False
     ended_by: datetime | None = None
 
-
-_HIDDEN = timedelta(minutes=1)
-"""The shortest time between the end of a process and a start in which another process may hide."""
 
 _OWN_LOG = (*STOP, *HANDOVER, *STARTS, *SERVES, *ENDS, BrokerKind.CONFIGURED)
 
@@ -306,12 +308,12 @@ def _absence(
     cut = () if is_cut is None else (is_cut,)
     expired = next(iter(run.kinds(BrokerKind.SESSION_EXPIRED)), None)
     fenced = next(iter(run.kinds(BrokerKind.BROKER_FENCED)), None)
-    back = _back(run, start or expired or noticed or run.marks[0][1])
-    unseen = _unseen(run, back, observed)
+    back = line_of_return(run, start or expired or noticed or run.marks[0][1])
+    unseen = unseen_since(run, back, observed)
     # A start after missing records need not be the first one.
     next_start = start if start is None or unseen is None or start.time <= unseen else None
-    served = _served_again(broker, run, observed, changes.begins)
-    led_to = None if back is None and served is None and _has_failed(run) else next_start
+    served = served_again(broker, run, observed, changes.begins)
+    led_to = None if back is None and served is None and has_failed(run) else next_start
     return Absence(
         broker=broker,
         gone=gone,
@@ -320,7 +322,7 @@ def _absence(
         has_own_log=has_own_log,
         noticed=_noticed(run, noticed, earliest(gone) or present, changes.moved, observed.controllers),
         started=None if next_start is None else next_start.time,
-        returned=_returned(back, led_to or _last_gone(run, back), unseen, served),
+        returned=returned_at(back, led_to or last_gone(run, back), unseen, served),
         stopping=None if stop is None else stop.time,
         spoke=None if fenced is None else observed.last_spoken(broker, fenced.time),
         unseen=None if unseen is None else max(unseen, run.marks[0][1].time),
@@ -423,85 +425,3 @@ def _was_cut_off(broker: int, time: datetime, observed: Observed) -> bool:
 
 def _is_of_directory(broker: int, observed: Observed, line: BrokerLine) -> bool:
     return line.kind in OFFLINE and failed_directory(broker, line.time, observed) is not None
-
-
-def _back(run: Run, since: BrokerLine) -> BrokerLine | None:
-    """Return the best line of the return: that it serves, else the first that shows it present again."""
-    backs = [
-        line
-        for index, (what, line) in enumerate(run.marks)
-        if what is What.BACK and line.time >= since.time and not is_of_failed_start(run.marks, index)
-    ]
-    if backs and backs[0].kind == IMPLIED:
-        return backs[0]
-    started = [line for line in backs if line.kind in (*SERVES, BrokerKind.BROKER_UNFENCED)]
-    proven = [line for line in backs if line.kind not in SENT or is_return(run, line)]
-    return next(iter((*started, *proven)), None)
-
-
-def _unseen(run: Run, back: BrokerLine | None, observed: Observed) -> datetime | None:
-    """Return from when on records or lines are missing that may show the return of a broker.
-
-    The broker's own start after records of a metadata log, or after some of them, shows that it did not
-    return before. If a broker stopped to the end and its next start finds no clean shutdown, a process
-    between the two may have left no line: of logs that a host rolls hourly, an hour is easily lost.
-    """
-    begin = run.marks[0][1].time
-    own = max((line.time for line in run.kinds(*STARTS, *SERVES)), default=None)
-    for missing in observed.about_within(None, BrokerKind.RECORDS_MISSING, begin, None):
-        since = _last_before(missing)
-        is_back = back is not None and back.time <= since
-        if not is_back and (own is None or own <= since):
-            return since
-    stopped = run.left().kinds(BrokerKind.STOPPED, BrokerKind.NODE_STOPPED)
-    found = found_by_next(run)
-    is_unclean = any(line.kind == BrokerKind.PREVIOUS_STOP_UNCLEAN for line in found)
-    if stopped and is_unclean and found[0].time > stopped[-1].time + _HIDDEN:
-        return stopped[-1].time
-    return None
-
-
-def _last_before(missing: BrokerLine) -> datetime:
-    """Return the time of the last record before missing ones."""
-    if missing.duration_ms is None:
-        return datetime.min  # noqa: DTZ901
-    return missing.time - timedelta(milliseconds=missing.duration_ms)
-
-
-def _served_again(broker: int, run: Run, observed: Observed, begins: Sequence[datetime]) -> datetime | None:
-    """Return when a broker whose process had ended served again, by its own line; None if none shows it.
-
-    Where it belonged to another cluster from one of ``begins`` on, it did not return to this one.
-    """
-    ends = [line.time for line in run.kinds(*ENDS) if line.broker == broker]
-    served = observed.first_served(broker, ends[-1] + STARTUP) if ends else None
-    if served is None or any(ends[-1] <= begin <= served for begin in begins):
-        return None
-    return served
-
-
-def _has_failed(run: Run) -> bool:
-    """Return whether the last start of a broker failed or ended, so that it bounds no return."""
-    turns = run.kinds(*STARTS, *ENDS, BrokerKind.START_FAILED)
-    return bool(turns) and turns[-1].kind not in STARTS
-
-
-def _last_gone(run: Run, back: BrokerLine | None) -> BrokerLine | None:
-    """Return the last line that shows a broker gone before a return that no line states."""
-    return run.last_loss() if back is not None and back.kind == IMPLIED else None
-
-
-def _returned(
-    back: BrokerLine | None, start: BrokerLine | None, unseen: datetime | None, served: datetime | None
-) -> Instant:
-    if unseen is None and back is not None and back.kind in (*SERVES, BrokerKind.BROKER_UNFENCED):
-        return Fact(back.time, (back.line,))
-    lines: Lines = tuple(each.line for each in (start, back) if each is not None)
-    return moment(
-        None if start is None else start.time,
-        served if back is None else back.time,
-        lines,
-        "no line shows that it returned"
-        if unseen is None
-        else "records that may show its return are missing",
-    )
