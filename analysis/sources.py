@@ -45,11 +45,14 @@ _NAMED = 3
 LOOKED_AT_BYTES = 64 * 1024
 """The bytes of a file that show whether it is a log."""
 
+_SOCKET = "a socket"
+"""What lies beside the logs of a cluster that a command has started; no log ends in one."""
+
 _KINDS = {
     stat.S_IFIFO: "a pipe",
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
-    stat.S_IFSOCK: "a socket",
+    stat.S_IFSOCK: _SOCKET,
 }
 
 # A number with a dot after it is no broker id: kafka_2.13-2.8.0 is a release.
@@ -164,7 +167,8 @@ def logs_in(folder: Path, closed: list[str] | None = None) -> list[Path]:
             path = Path(place, name)
             is_named = _is_named(name)
             special = _special(path)
-            if special and (is_named or not _is_other(name)) and closed is not None:
+            is_maybe = is_named or (special != _SOCKET and not _is_other(name))
+            if special and is_maybe and closed is not None:
                 closed.append(f"{path}: it is {special}")
             if special or (has_server_log and _is_repeating(name)):
                 continue

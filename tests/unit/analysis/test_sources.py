@@ -7,6 +7,7 @@ import io
 import json
 import lzma
 import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -216,6 +217,14 @@ def test_pipes_and_devices_are_refused(tmp_path: Path) -> None:
     (tmp_path / "server.log").rename(tmp_path / "lines")
     os.mkfifo(tmp_path / "kafka-request.log")
     assert find([tmp_path]).closed == (f"{tmp_path / 'lines'}: it is a pipe",)
+
+
+def test_a_socket_beside_logs_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # the path of a socket is short
+    put(tmp_path, a=ENTRY)
+    with socket.socket(socket.AF_UNIX) as control:
+        control.bind("control.sock")
+        assert find([tmp_path]).closed == ()
 
 
 def test_a_metadata_log_is_one_source_however_many_nodes_have_it(tmp_path: Path) -> None:
