@@ -46,7 +46,7 @@ LOOKED_AT_BYTES = 64 * 1024
 """The bytes of a file that show whether it is a log."""
 
 _SOCKET = "a socket"
-"""What lies beside the logs of a cluster that a command has started; no log ends in one."""
+"""The kind of what lies beside the logs of a cluster that a command has started; no log is one."""
 
 _KINDS = {
     stat.S_IFIFO: "a pipe",
