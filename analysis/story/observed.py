@@ -257,18 +257,19 @@ class Observed:
 
     def first_served(self, broker: int, since: datetime) -> datetime | None:
         """Return the time of the first known line after ``since`` that the broker wrote after a start."""
-        return _first_after(self.served.get(broker, ()), since)
+        return first_after(self.served.get(broker, ()), since)
 
     def first_joined(self, broker: int, since: datetime) -> datetime | None:
         """Return the time of the first known line after ``since`` that shows the broker in the cluster."""
-        return _first_after(self.joined.get(broker, ()), since)
+        return first_after(self.joined.get(broker, ()), since)
 
     def last_served(self, broker: int, until: datetime) -> datetime | None:
         """Return the time of the last line before ``until`` that the broker wrote after a start."""
         return _last_before(self.served.get(broker, ()), until)
 
 
-def _first_after(times: Sequence[datetime], since: datetime) -> datetime | None:
+def first_after(times: Sequence[datetime], since: datetime) -> datetime | None:
+    """Return the first of some sorted times after a moment; None if there is none."""
     index = bisect_right(times, since)
     return times[index] if index < len(times) else None
 

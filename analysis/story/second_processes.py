@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
-from barnabas.analysis.story.observed import BrokerLine
+from barnabas.analysis.story.observed import BrokerLine, first_after
 from barnabas.analysis.story.runs import ENDS, HANDOVER, SERVES, STARTS, STOP
 
 _LOCKED = "Failed to acquire lock on file .lock"
@@ -49,8 +48,8 @@ def without_second_processes(
         """Return whether the broker serves after a start that failed, and before the next one."""
         if failed.broker is None:
             return False
-        after = _first_after(served.get(failed.broker, ()), failed.time)
-        start = _first_after(starts.get(failed.broker, ()), failed.time)
+        after = first_after(served.get(failed.broker, ()), failed.time)
+        start = first_after(starts.get(failed.broker, ()), failed.time)
         return after is not None and (start is None or after < start)
 
     failed: dict[int | None, list[datetime]] = {}
@@ -61,12 +60,6 @@ def without_second_processes(
     if not failed:
         return lines
     return [line for line in lines if not _is_of_second(line, failed.get(line.broker, ()))]
-
-
-def _first_after(times: Sequence[datetime], moment: datetime) -> datetime | None:
-    """Return the first of some sorted times after a moment."""
-    index = bisect_right(times, moment)
-    return times[index] if index < len(times) else None
 
 
 def _is_of_second(line: BrokerLine, failed: Sequence[datetime]) -> bool:
