@@ -16,6 +16,7 @@ from barnabas.analysis.story.directories import failed_directory
 from barnabas.analysis.story.intervals import Intervals
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed, State
 from barnabas.analysis.story.partitions import Outage
+from barnabas.analysis.story.returns import elections
 from barnabas.analysis.story.runs import ENDS, STARTS
 from barnabas.cluster.model.statechange import Kind
 
@@ -90,12 +91,10 @@ def with_registrations(found: Iterable[Absence], observed: Observed) -> list[Abs
         found: The absences.
         observed: Everything in the lines.
     """
-    elected: dict[int, list[datetime]] = {}
-    for state in observed.states:
-        if state.decided is not None and state.was is not None:
-            elected.setdefault(state.leader, []).append(state.decided)
-    for times in elected.values():
-        times.sort()
+    elected = {
+        broker: [state.decided for state in states if state.decided is not None]
+        for broker, states in elections(observed.states).items()
+    }
     return [_registered(each, elected.get(each.broker, ()), observed) for each in found]
 
 

@@ -45,7 +45,7 @@ class Returns:
     def __init__(self, observed: Observed) -> None:
         self._observed = observed
         self._clocks = Clocks(observed.delays)
-        self._elections = _elections(observed.states)
+        self._elections = elections(observed.states)
 
     def added(self, broker: int, marks: Sequence[_Mark]) -> list[_Mark]:
         """Return the lines about a broker, by time, with the returns that some of them presuppose."""
@@ -148,7 +148,7 @@ def _is_lost(gone: Iterable[_Mark]) -> bool:
     return any(what is What.GONE or line.kind in _GRANTED for what, line in gone)
 
 
-def _elections(states: Iterable[State]) -> dict[int, list[State]]:
+def elections(states: Iterable[State]) -> dict[int, list[State]]:
     """Return the elections of each broker that a controller logged, by time."""
     found: dict[int, list[State]] = {}
     for state in states:
