@@ -50,102 +50,133 @@ class Returns:
     def added(self, broker: int, marks: Sequence[_Mark]) -> list[_Mark]:
         """Return the lines about a broker, by time, with the returns that some of them presuppose."""
         found: list[_Mark] = []
-        gone: list[_Mark] = []
+        gone = _Gone(broker)
         for index, (what, line) in enumerate(marks):
-            shown = self._present(broker, gone, line) or self._presupposed(broker, gone, line)
-            if shown is None and line.kind in _OF_STOP and gone:
-                shown = self._granted(broker, gone, marks[index:])
+            shown = self._present(gone, line) or self._presupposed(gone, line)
+            if shown is None and gone.may_be_granted(line):
+                shown = self._granted(gone, (marks[later][1] for later in range(index, len(marks))))
             if shown is not None:
                 found.append((What.BACK, shown))
-                gone = []
+                gone = _Gone(broker)
             if what is not What.BACK:
-                gone.append((what, line))
+                gone.add(what, line)
             elif line.kind not in SENT:
-                gone = []
+                gone = _Gone(broker)
             found.append((what, line))
-        last = self._present(broker, gone, None)
+        last = self._present(gone, None)
         return found if last is None else [*found, (What.BACK, last)]
 
-    def _presupposed(self, broker: int, gone: Sequence[_Mark], line: BrokerLine) -> BrokerLine | None:
+    def _presupposed(self, gone: _Gone, line: BrokerLine) -> BrokerLine | None:
         """Return the return before a line that only a broker that is there can cause."""
-        loss = next((each for _, each in reversed(gone) if _presupposes(broker, line, each)), None)
+        loss = gone.loss_before(line)
         if loss is None or line.time <= loss.time + _APART:
             return None
         return line._replace(kind=IMPLIED) if self._clocks.agree((loss.broker, line.broker)) else None
 
-    def _granted(self, broker: int, gone: Sequence[_Mark], marks: Iterable[_Mark]) -> BrokerLine | None:
-        """Return the return before a stop, with which ``marks`` begin, that ZooKeeper's controller granted.
+    def _granted(self, gone: _Gone, lines: Iterable[BrokerLine]) -> BrokerLine | None:
+        """Return the return before a stop, with which ``lines`` begin, that ZooKeeper's controller granted.
 
         It refuses the stop of a broker that it has deleted, so the broker is back when that succeeds.
         """
-        if any(line.kind in _OF_STOP for _, line in gone) or not any(broker in line.lost for _, line in gone):
-            return None
-        last = gone[-1][1]
-        stop = [line for _, line in takewhile(lambda mark: mark[1].kind in _OF_STOP, marks)]
+        stop = list(takewhile(lambda line: line.kind in _OF_STOP, lines))
         granted = next((line for line in stop if line.kind == BrokerKind.CONTROLLED_SHUTDOWN_SUCCEEDED), None)
-        if granted is None or stop[0].time <= last.time + _APART:
+        if granted is None or gone.last is None or stop[0].time <= gone.last.time + _APART:
             return None
-        return granted._replace(kind=IMPLIED) if self._clocks.agree((last.broker, broker)) else None
+        agree = self._clocks.agree((gone.last.broker, gone.broker))
+        return granted._replace(kind=IMPLIED) if agree else None
 
-    def _present(self, broker: int, gone: Sequence[_Mark], until: BrokerLine | None) -> BrokerLine | None:
+    def _present(self, gone: _Gone, until: BrokerLine | None) -> BrokerLine | None:
         """Return the first sign that a broker was there after some lines of an absence, and before another.
 
         Args:
-            broker: The broker.
             gone: The lines of the absence.
             until: The next line about the broker; None if there is none.
         """
-        if not gone:
+        last = gone.last
+        if last is None:
             return None
-        last = gone[-1][1]
+        since = last.time + _APART
         writers = {last.broker} if until is None else {last.broker, until.broker}
-        known = [self._first_own(broker, gone)] if self._clocks.agree({broker, *writers}) else []
-        if until is not None:
-            known.append(self._first_election(broker, gone, writers))
+        known = [self._first_own(gone, since)] if self._clocks.agree({gone.broker, *writers}) else []
+        if until is not None and gone.is_lost:
+            known.append(self._first_election(gone.broker, since, writers))
         times = [each for each in known if each is not None and (until is None or each < until.time - _APART)]
         return last._replace(kind=IMPLIED, time=min(times)) if times else None
 
-    def _first_own(self, broker: int, gone: Sequence[_Mark]) -> datetime | None:
+    def _first_own(self, gone: _Gone, since: datetime) -> datetime | None:
         """Return when a line of the broker itself first shows it there; None if none does.
 
         A process that did not end may write on while it is cut off, but it does not become a leader.
         """
-        last = gone[-1][1]
-        since = last.time + _APART
-        is_new = last.kind in STARTS or not any(line.kind in STARTS for _, line in gone)
-        if is_new and any(line.broker == broker and line.kind in (*STARTS, *ENDS) for _, line in gone):
-            return self._observed.first_served(broker, since)
-        return self._observed.first_joined(broker, since) if _is_lost(gone) else None
+        if gone.is_other_process:
+            return self._observed.first_served(gone.broker, since)
+        return self._observed.first_joined(gone.broker, since) if gone.is_lost else None
 
     def _first_election(
-        self, broker: int, gone: Sequence[_Mark], writers: Collection[int | None]
+        self, broker: int, since: datetime, writers: Collection[int | None]
     ) -> datetime | None:
         """Return when a controller first elected the broker: it elects only those that are there."""
-        if not _is_lost(gone):
-            return None
         elected = self._elections.get(broker, [])
-        first = bisect_right(elected, gone[-1][1].time + _APART, key=_decided)
-        states = (state for state in elected[first:] if self._clocks.agree({state.line.broker, *writers}))
+        first = bisect_right(elected, since, key=_decided)
+        later = (elected[index] for index in range(first, len(elected)))
+        states = (state for state in later if self._clocks.agree({state.line.broker, *writers}))
         return next((_decided(state) for state in states), None)
 
 
-def _presupposes(broker: int, line: BrokerLine, loss: BrokerLine) -> bool:
-    """Return whether a line says that a broker was there after a line about its loss.
+class _Gone:
+    """The lines of an absence so far, as far as they matter for a return; there may be many.
 
-    A controller of ZooKeeper deletes only a broker that it had added. Up to 3.9 one of KRaft fences only a
-    broker that is not fenced, and a stop that is granted fences it (``BrokerHeartbeatManager``). From 4.0 on,
-    when the line has a broker epoch, it fences one again that has only registered.
+    Args:
+        broker: The broker that is absent.
+
+    Attributes:
+        broker: The same.
+        last: The last line; None if there is none yet.
+        is_lost: Whether the cluster has given the broker up, or let it go.
     """
-    if line.kind == BrokerKind.BROKERS_CHANGED:
-        return broker in line.lost and broker in loss.lost
-    is_fenced = line.kind == BrokerKind.BROKER_FENCED and line.broker_epoch is None
-    is_there = is_fenced or _UNFENCED in line.line.text
-    return is_there and loss.kind in (BrokerKind.BROKER_FENCED, *_GRANTED)
 
+    def __init__(self, broker: int) -> None:
+        self.broker = broker
+        self.last: BrokerLine | None = None
+        self.is_lost = False
+        self._deleted: BrokerLine | None = None
+        self._fenced: BrokerLine | None = None
+        self._is_stop = self._has_start = self._has_own = False
 
-def _is_lost(gone: Iterable[_Mark]) -> bool:
-    """Return whether the cluster has given a broker up, or let it go, by the lines of its absence."""
-    return any(what is What.GONE or line.kind in _GRANTED for what, line in gone)
+    def add(self, what: What, line: BrokerLine) -> None:
+        """Add the next line, which states a fact about the broker."""
+        self.last = line
+        self.is_lost = self.is_lost or what is What.GONE or line.kind in _GRANTED
+        if self.broker in line.lost:
+            self._deleted = line
+        if line.kind in (BrokerKind.BROKER_FENCED, *_GRANTED):
+            self._fenced = line
+        self._is_stop = self._is_stop or line.kind in _OF_STOP
+        self._has_start = self._has_start or line.kind in STARTS
+        is_own = line.broker == self.broker and line.kind in (*STARTS, *ENDS)
+        self._has_own = self._has_own or is_own
+
+    @property
+    def is_other_process(self) -> bool:
+        """Whether what the broker writes next is by another process than the one that left."""
+        is_new = not self._has_start or (self.last is not None and self.last.kind in STARTS)
+        return is_new and self._has_own
+
+    def may_be_granted(self, line: BrokerLine) -> bool:
+        """Return whether a line begins a stop after a controller deleted the broker."""
+        return line.kind in _OF_STOP and self._deleted is not None and not self._is_stop
+
+    def loss_before(self, line: BrokerLine) -> BrokerLine | None:
+        """Return the last loss after which the broker was there again by a line; None if there is none.
+
+        A controller of ZooKeeper deletes only a broker that it had added. Up to 3.9 one of KRaft fences only
+        a broker that is not fenced, and a stop that is granted fences it (``BrokerHeartbeatManager``). From
+        4.0 on, when the line has a broker epoch, it fences one again that has only registered.
+        """
+        if line.kind == BrokerKind.BROKERS_CHANGED:
+            return self._deleted if self.broker in line.lost else None
+        is_fenced = line.kind == BrokerKind.BROKER_FENCED and line.broker_epoch is None
+        return self._fenced if is_fenced or _UNFENCED in line.line.text else None
 
 
 def elections(states: Iterable[State]) -> dict[int, list[State]]:

@@ -11,6 +11,9 @@ from barnabas.analysis.story.brokers import absences
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound, Unknown
 from barnabas.analysis.story.observed import BrokerLine, Delay, Observed
+from barnabas.analysis.story.returns import Returns
+from barnabas.analysis.story.runs import What
+from barnabas.cluster.model.statechange import Kind
 from tests.unit.analysis.story.rows import at, broker_line, line, state
 
 
@@ -120,3 +123,20 @@ def test_a_broker_whose_stop_zookeepers_controller_grants_had_returned() -> None
 def test_a_broker_that_is_cut_off_may_stop() -> None:
     (absence,) = absences(Observed(brokers=(deleted(0), *STOP[1:2], *STOP[3:])))
     assert absence.cause is Cause.STOPPED
+
+
+class Counted(BrokerLine):
+    """A line that counts how often its kind is asked for."""
+
+    asked = 0
+
+    @property
+    def kind(self) -> str:
+        Counted.asked += 1
+        return self[1]
+
+
+def test_an_absence_of_many_lines_is_looked_at_once() -> None:
+    lines = [Counted(*said(seconds, Kind.REPLICAS_OFFLINE)) for seconds in range(2_000)]
+    Returns(Observed()).added(1, [(What.GONE, line) for line in lines])
+    assert Counted.asked < 20 * len(lines)
