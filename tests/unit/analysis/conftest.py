@@ -8,16 +8,16 @@ from datetime import UTC
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from barnabas.analysis.derived.catalog import DERIVED
 from barnabas.analysis.derived.store import derive_here
 from barnabas.analysis.reading.blocks import BlockReader, Origin
-from barnabas.analysis.reading.events.tables import EVENTS
 from barnabas.analysis.reading.times import Clock
 from barnabas.analysis.runtime import gateway
-from barnabas.analysis.runtime.engine import in_this_process
+from barnabas.analysis.runtime.engine import framed, in_this_process, settled
 from barnabas.analysis.runtime.session import Amount, spark_session
 from barnabas.analysis.scan import events, plain
 from barnabas.analysis.sources import find
@@ -107,29 +107,31 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def settled(frame: DataFrame) -> DataFrame:
-    """The rows of a frame without the way to them: what is asked of it has a short plan.
+def settled_by_spark(frame: DataFrame) -> DataFrame:
+    """The rows of a frame of Spark without the way to them: what is asked of it has a short plan.
 
     In one piece, as no rows need to be brought together then.
     """
     return frame.sparkSession.createDataFrame(frame.toArrow(), frame.schema).coalesce(1)
 
 
-@pytest.fixture(scope="session")
-def settle() -> Callable[[DataFrame], DataFrame]:
-    return settled
+@pytest.fixture
+def here() -> Iterator[None]:
+    """Tables and questions by this process. ``runtime/test_engine.py`` compares them with Spark's."""
+    with in_this_process():
+        yield
 
 
 @pytest.fixture(scope="session")
 def table(spark: SparkSession, logs: Path) -> DataFrame:
-    return settled(events(spark, find([logs])))
+    return settled_by_spark(events(spark, find([logs])))
 
 
 Read = Callable[..., DataFrame]
 
 
 @pytest.fixture(scope="session")
-def read(spark: SparkSession) -> Read:
+def read() -> Read:
     """The table of events of hand-made logs: ``read("text of a log", "of another", …)``."""
 
     def events_of(*logs: str) -> DataFrame:
@@ -138,9 +140,15 @@ def read(spark: SparkSession) -> Read:
             plain(reader.read(log.encode(), Origin(f"file:///log-{number}", 0, 1)).rows)
             for number, log in enumerate(logs)
         ]
-        return spark.createDataFrame(pa.Table.from_batches(rows), EVENTS).coalesce(1)
+        return framed(pa.Table.from_batches(rows))
 
     return events_of
+
+
+def written(rows: pa.Table, folder: Path) -> None:
+    """Write a table into a new folder."""
+    folder.mkdir()
+    pq.write_table(rows, folder / "part-0.parquet")
 
 
 ORDERS = [TopicPartition("orders", number) for number in range(4)]
@@ -270,22 +278,22 @@ def stalled_3() -> str:
 
 
 @pytest.fixture(scope="session")
-def stored(spark: SparkSession, read: Read, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def stored(read: Read, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the tables of the stall of orders-3; one of a former run was in it."""
     folder = tmp_path_factory.mktemp("stored")
-    events = read(*stall_of_orders_3())
-    events.write.parquet(str(folder / "events"))
-    events.limit(1).write.parquet(str(folder / "lives"))
+    events = read(*stall_of_orders_3()).toArrow()
+    for name, rows in (("events", events), ("lives", events.slice(0, 1))):
+        written(rows, folder / name)
     with in_this_process(), derive_here(folder):
         pass
     return folder
 
 
 @pytest.fixture(scope="session")
-def story(spark: SparkSession, stored: Path) -> Mapping[str, DataFrame]:
+def story(stored: Path) -> Mapping[str, DataFrame]:
     """The stall of orders-3: events and all tables derived from them."""
     names = ("events", *(table.name for table in DERIVED))
-    return {name: settled(spark.read.parquet(str(stored / name))) for name in names}
+    return {name: framed(pq.read_table(stored / name)) for name in names}
 
 
 @pytest.fixture(scope="session")
@@ -308,8 +316,9 @@ def beginning(read: Read) -> Mapping[str, DataFrame]:
 def derived(events: DataFrame) -> Mapping[str, DataFrame]:
     """Events and all tables derived from them."""
     tables = {"events": events}
-    for table in DERIVED:
-        tables[table.name] = settled(table.of(tables))
+    with in_this_process():
+        for table in DERIVED:
+            tables[table.name] = settled(table.of(tables))
     return tables
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from barnabas.analysis.derived.catalog import DERIVED
 from barnabas.analysis.follow import Follower
+from barnabas.analysis.runtime.engine import framed
 from barnabas.analysis.scan import AS_WRITTEN, Reading, events
 from barnabas.analysis.sources import find
+from tests.unit.analysis.conftest import derived
 
 pytestmark = pytest.mark.spark
 PLACE = ("source", "block", "line")
@@ -28,7 +29,7 @@ def told(table: DataFrame) -> list[str]:
 
 
 def test_logs_that_are_followed_with_interruptions_give_the_rows_of_a_batch(
-    spark: SparkSession, logs: Path, tmp_path: Path, settle: Callable[[DataFrame], DataFrame]
+    spark: SparkSession, logs: Path, tmp_path: Path
 ) -> None:
     growing, out = tmp_path / "growing", tmp_path / "out"
     growing.mkdir()
@@ -56,10 +57,8 @@ def test_logs_that_are_followed_with_interruptions_give_the_rows_of_a_batch(
     written = spark.read.parquet(str(out / "events"))
     read = events(spark, find([growing]), Reading(broker=8))
     assert told(written) == told(read)
-    followed, at_once = {"events": written.cache()}, {"events": read.cache()}
+    followed, at_once = (derived(framed(each.toArrow())) for each in (written, read))
     for table in DERIVED:
-        for tables in (followed, at_once):
-            tables[table.name] = settle(table.of(tables))
         # A row may name the place of its line, which counts from where a batch began to read.
         assert told(followed[table.name]) == told(at_once[table.name]), table.name
 

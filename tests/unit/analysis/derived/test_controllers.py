@@ -12,7 +12,7 @@ from barnabas.cluster.model.epochs import ControllerEpoch
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.model.statechange import RequestLines
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def test_a_controller_epoch_is_one_row(story: Mapping[str, DataFrame]) -> None:

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.delays import delays
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def decided(time: str, leader: int, epoch: int) -> str:

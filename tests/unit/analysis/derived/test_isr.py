@@ -10,12 +10,13 @@ from pyspark.sql import DataFrame
 from barnabas.analysis.derived.isr import isr
 from barnabas.analysis.derived.lives import lives
 from barnabas.analysis.derived.states import states
+from barnabas.analysis.runtime.engine import settled
 from barnabas.cluster.model.epochs import ControllerEpoch
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import LeaderAndIsr
 from barnabas.cluster.model.statechange import ControllerLines
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def test_each_change_is_a_row_and_unseen_steps_are_counted(story: Mapping[str, DataFrame]) -> None:
@@ -31,9 +32,7 @@ def test_a_removal_by_the_controller_is_seen_at_once(story: Mapping[str, DataFra
     assert (shrunk["left"], shrunk["size"], shrunk["unseen"], shrunk["since"].second) == ([1], 2, 0, 8)
 
 
-def test_the_leader_s_server_log_tells_each_change_at_once(
-    read: Callable[..., DataFrame], settle: Callable[[DataFrame], DataFrame]
-) -> None:
+def test_the_leader_s_server_log_tells_each_change_at_once(read: Callable[..., DataFrame]) -> None:
     tp, replicas = TopicPartition("a-b", 0), (BrokerId(1), BrokerId(2))
     born = ControllerLines(BrokerId(1), ControllerEpoch(1)).partition_online(
         tp, "NewPartition", LeaderAndIsr.initial(BrokerId(1), replicas)
@@ -47,8 +46,8 @@ def test_the_leader_s_server_log_tells_each_change_at_once(
     events = read(
         born.entry("2026-11-21 10:00:00,000"), server + said.format(2, 1, "1,2"), said.format(3, 2, "2")
     )
-    born = settle(lives(events))
-    rows = isr(settle(states(events, born)), born).orderBy("version").collect()
+    born = settled(lives(events))
+    rows = isr(settled(states(events, born)), born).orderBy("version").collect()
     assert [
         (row["version"], row["leader_epoch"], row["size"], row["left"], row["joined"]) for row in rows
     ] == [

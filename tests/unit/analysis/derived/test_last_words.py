@@ -7,11 +7,11 @@ from datetime import datetime
 
 import pytest
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as sf
 
 from barnabas.analysis.derived.last_words import with_last_words
+from barnabas.analysis.runtime.engine import sf
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def test_the_last_line_before_the_moment_is_found(story: Mapping[str, DataFrame]) -> None:

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.leaders import LOST, NEW, NONE, SAME
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def test_a_leadership_has_the_reasons_why_it_began_and_ended(story: Mapping[str, DataFrame]) -> None:

@@ -12,13 +12,14 @@ from barnabas.analysis.derived.leaders import DELETED, leaders
 from barnabas.analysis.derived.lives import lives, with_life
 from barnabas.analysis.derived.states import states
 from barnabas.analysis.questions.controllers import departures
+from barnabas.analysis.runtime.engine import settled
 from barnabas.cluster.model.epochs import ControllerEpoch, PartitionVersion
 from barnabas.cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
 from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
 from barnabas.cluster.model.requests import UpdateMetadataPartition
 from barnabas.cluster.model.statechange import ControllerLines, RequestLines
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.usefixtures("here")
 
 TP = TopicPartition("again", 0)
 ONE, TWO = BrokerId(1), BrokerId(2)
@@ -97,12 +98,10 @@ def deleted(read: Callable[..., DataFrame]) -> DataFrame:
     return read("".join(line.entry(f"2026-11-21 {time}") for time, line in lines))
 
 
-def test_a_deletion_at_info_is_no_outage_and_takes_no_broker_away(
-    deleted: DataFrame, settle: Callable[[DataFrame], DataFrame]
-) -> None:
+def test_a_deletion_at_info_is_no_outage_and_takes_no_broker_away(deleted: DataFrame) -> None:
     tables = {"events": deleted}
     for table in DERIVED:
-        tables[table.name] = settle(table.of(tables))
+        tables[table.name] = settled(table.of(tables))
     (row,) = tables["lives"].where("deleted is not null").collect()
     assert (row["topic"], row["deleted"].minute) == ("again", 2)
     (outage,) = tables["unavailability"].collect()
@@ -111,11 +110,9 @@ def test_a_deletion_at_info_is_no_outage_and_takes_no_broker_away(
     assert (away["broker"], away["since"].minute, away["partitions"]) == (2, 5, 1)
 
 
-def test_equal_leader_epochs_of_two_incarnations_are_two_leaderships(
-    twice: DataFrame, settle: Callable[[DataFrame], DataFrame]
-) -> None:
-    born = settle(lives(twice))
-    first, second = leaders(settle(states(twice, born)), born).orderBy("life").collect()
+def test_equal_leader_epochs_of_two_incarnations_are_two_leaderships(twice: DataFrame) -> None:
+    born = settled(lives(twice))
+    first, second = leaders(settled(states(twice, born)), born).orderBy("life").collect()
     assert (first["leader"], first["until"].minute, first["ended"]) == (1, 5, DELETED)
     assert (second["leader"], second["led_at"].second, second["until"]) == (2, 59, None)
 

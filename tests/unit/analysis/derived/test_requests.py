@@ -13,7 +13,7 @@ from barnabas.cluster.model.epochs import ControllerEpoch
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.model.statechange import ControllerLines, RequestLines, StateChange
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.usefixtures("here")
 
 ONE, TWO = BrokerId(1), BrokerId(2)
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 
 import pytest
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as sf
 
 from barnabas.analysis.derived.lives import lives
 from barnabas.analysis.derived.states import states
+from barnabas.analysis.runtime.engine import sf
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def test_a_state_is_one_row_however_many_lines_hold_it(story: Mapping[str, DataFrame]) -> None:

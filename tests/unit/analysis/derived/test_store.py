@@ -18,7 +18,7 @@ from barnabas.analysis.derived.schemas import DERIVED_ARROW
 from barnabas.analysis.runtime.engine import in_tasks, in_this_process, kept
 
 
-@pytest.mark.spark
+@pytest.mark.usefixtures("here")
 def test_tables_lie_beside_the_events_and_replace_former_ones(
     story: Mapping[str, DataFrame], stored: Path
 ) -> None:

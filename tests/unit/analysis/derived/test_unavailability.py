@@ -16,7 +16,7 @@ from barnabas.analysis.derived.unavailability import (
 )
 from tests.unit.analysis.conftest import Read, derived
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def test_an_outage_has_a_begin_an_end_and_a_cause(story: Mapping[str, DataFrame]) -> None:

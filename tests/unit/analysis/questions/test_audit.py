@@ -12,12 +12,13 @@ from barnabas.analysis.derived.lives import lives
 from barnabas.analysis.derived.requests import requests
 from barnabas.analysis.derived.states import states
 from barnabas.analysis.questions import audit
+from barnabas.analysis.runtime.engine import settled
 from barnabas.cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import LeaderAndIsr
 from barnabas.cluster.model.statechange import ControllerLines, RequestLines, StateChange
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.usefixtures("here")
 
 ONE, TWO, THREE = BrokerId(1), BrokerId(2), BrokerId(3)
 
@@ -56,13 +57,11 @@ def test_a_sound_cluster_passes(story: Mapping[str, DataFrame]) -> None:
     assert audit.safety_audit(*needed).collect() == []
 
 
-def test_each_broken_rule_is_found_with_its_evidence(
-    read: Callable[..., DataFrame], settle: Callable[[DataFrame], DataFrame]
-) -> None:
+def test_each_broken_rule_is_found_with_its_evidence(read: Callable[..., DataFrame]) -> None:
     events = read(BROKEN, PRETENDER, OBEDIENT + REFUSING)
-    asked = settle(requests(events, settle(controllers(events))))
-    born = settle(lives(events))
-    rows = audit.safety_audit(events, born, settle(states(events, born)), asked).collect()
+    asked = settled(requests(events, settled(controllers(events))))
+    born = settled(lives(events))
+    rows = audit.safety_audit(events, born, settled(states(events, born)), asked).collect()
     found = {(row["check"], row["topic"] or row["broker"]): row for row in rows}
     assert set(found) == {
         (audit.LEADER_EPOCH_FELL, "fell"),
@@ -84,9 +83,7 @@ def test_each_broken_rule_is_found_with_its_evidence(
     assert [raw[12:20] for raw in stale["evidence"]] == ["10:00:10", "10:00:12"]
 
 
-def test_a_clock_that_is_set_back_accuses_nobody(
-    read: Callable[..., DataFrame], settle: Callable[[DataFrame], DataFrame]
-) -> None:
+def test_a_clock_that_is_set_back_accuses_nobody(read: Callable[..., DataFrame]) -> None:
     # At the end of summer: what comes later in each file was logged in the hour that came again.
     obeying = at(50, RequestLines(THREE, ONE, ControllerEpoch(5), 7).updated_metadata(1, 0)) + at(
         10, RequestLines(THREE, TWO, ControllerEpoch(6), 1).updated_metadata(1, 0)
@@ -96,6 +93,6 @@ def test_a_clock_that_is_set_back_accuses_nobody(
         for second, epoch in ((50, 5), (10, 7))
     )
     events = read(obeying, controlling)
-    asked = settle(requests(events, settle(controllers(events))))
-    born = settle(lives(events))
-    assert audit.safety_audit(events, born, settle(states(events, born)), asked).collect() == []
+    asked = settled(requests(events, settled(controllers(events))))
+    born = settled(lives(events))
+    assert audit.safety_audit(events, born, settled(states(events, born)), asked).collect() == []

@@ -7,11 +7,11 @@ from datetime import datetime
 
 import pytest
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as sf
 
 from barnabas.analysis.questions.availability import leaderless_minutes, partitions_without_leader, strip
+from barnabas.analysis.runtime.engine import sf
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def test_the_longest_without_a_leader_comes_first(story: Mapping[str, DataFrame]) -> None:

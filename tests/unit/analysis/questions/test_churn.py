@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from barnabas.analysis.questions.churn import flapping_brokers, isr_churn, under_replicated
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def test_the_most_restless_partitions_and_brokers(story: Mapping[str, DataFrame]) -> None:

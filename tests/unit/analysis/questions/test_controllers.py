@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.catalog import DERIVED
 from barnabas.analysis.questions.controllers import controller_epochs, departures
+from barnabas.analysis.runtime.engine import settled
 from barnabas.cluster.model.epochs import ControllerEpoch
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
@@ -16,7 +17,7 @@ from barnabas.cluster.model.statechange import ControllerLines
 from tests.unit.analysis.conftest import Read, derived
 from tests.unit.analysis.derived.test_unavailability import KRAFT
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def test_who_was_controller_when(story: Mapping[str, DataFrame]) -> None:
@@ -35,9 +36,7 @@ def test_a_broker_s_own_line_after_its_return_is_no_departure(read: Read) -> Non
     assert departures(tables["events"], tables["unavailability"], tables["lives"]).collect() == []
 
 
-def test_a_broker_that_shuts_down_is_sent_requests_until_it_is_gone(
-    read: Callable[..., DataFrame], settle: Callable[[DataFrame], DataFrame]
-) -> None:
+def test_a_broker_that_shuts_down_is_sent_requests_until_it_is_gone(read: Callable[..., DataFrame]) -> None:
     controller = ControllerLines(BrokerId(1), ControllerEpoch(1))
     led = LeaderAndIsr.initial(BrokerId(2), (BrokerId(2), BrokerId(3)))
     removed = controller.removed_from_isr(
@@ -52,6 +51,6 @@ def test_a_broker_that_shuts_down_is_sent_requests_until_it_is_gone(
     events = read("".join(line.entry(f"2026-11-21 {time}") for time, line in lines))
     tables = {"events": events}
     for table in DERIVED:
-        tables[table.name] = settle(table.of(tables))
+        tables[table.name] = settled(table.of(tables))
     (row,) = departures(events, tables["unavailability"], tables["lives"]).collect()
     assert (row["broker"], row["since"].second, row["back"].second) == (3, 0, 9)

@@ -5,21 +5,30 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
+import pyarrow as pa
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.leaders import leaders
 from barnabas.analysis.derived.lives import lives
+from barnabas.analysis.derived.schemas import DERIVED_ARROW
 from barnabas.analysis.derived.states import states
 from barnabas.analysis.questions.elections import failed_elections, preferred_imbalance, unclean_elections
+from barnabas.analysis.runtime.engine import framed, settled
 from barnabas.cluster.model.epochs import ControllerEpoch, PartitionVersion
 from barnabas.cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
 from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
 from barnabas.cluster.model.statechange import ControllerLines
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.usefixtures("here")
 
 ONE, TWO = BrokerId(1), BrokerId(2)
+
+
+def led(*rows: dict[str, object]) -> DataFrame:
+    """The table of leaders of a-0."""
+    told = [{"topic": "a", "partition": 0, "life": 0} | row for row in rows]
+    return framed(pa.Table.from_pylist(told, DERIVED_ARROW["leaders"]))
 
 
 def test_a_failed_election_names_its_cause(story: Mapping[str, DataFrame]) -> None:
@@ -29,9 +38,7 @@ def test_a_failed_election_names_its_cause(story: Mapping[str, DataFrame]) -> No
 
 
 def test_a_leader_that_was_not_in_sync_is_unclean(
-    story: Mapping[str, DataFrame],
-    read: Callable[..., DataFrame],
-    settle: Callable[[DataFrame], DataFrame],
+    story: Mapping[str, DataFrame], read: Callable[..., DataFrame]
 ) -> None:
     assert unclean_elections(story["leaders"]).count() == 0
     tp, controller = TopicPartition("dirty", 0), ControllerLines(ONE, ControllerEpoch(1))
@@ -43,13 +50,13 @@ def test_a_leader_that_was_not_in_sync_is_unclean(
     seen = lost.entry("2026-11-21 10:00:01,000")
     elected = controller.partition_online(tp, "OfflinePartition", dirty).entry("2026-11-21 10:00:02,000")
     events = read(born + seen + elected)
-    made = settle(lives(events))
-    (row,) = unclean_elections(leaders(settle(states(events, made)), made)).collect()
+    made = settled(lives(events))
+    (row,) = unclean_elections(leaders(settled(states(events, made)), made)).collect()
     assert (row["leader"], row["previous_isr"], row["isr"]) == (2, [1], [2])
     # Without the line of zkVersion 1, the ISR may have been another by then.
     events = read(born + elected)
-    made = settle(lives(events))
-    assert unclean_elections(leaders(settle(states(events, made)), made)).count() == 0
+    made = settled(lives(events))
+    assert unclean_elections(leaders(settled(states(events, made)), made)).count() == 0
 
 
 def test_imbalance_is_shown_for_each_minute_in_which_it_changes(story: Mapping[str, DataFrame]) -> None:
@@ -71,19 +78,15 @@ def test_imbalance_is_shown_for_each_minute_in_which_it_changes(story: Mapping[s
     ids=["in order", "clocks are behind"],
 )
 def test_a_reassigned_partition_counts_for_its_new_preferred_leader(
-    spark: SparkSession, since: tuple[int, int, int], shown: list[tuple[object, ...]]
+    since: tuple[int, int, int], shown: list[tuple[object, ...]]
 ) -> None:
-    columns = (
-        "topic string, partition int, life int, leader_epoch int, since timestamp_ntz, leader int, "
-        "replicas array<int>"
-    )
     times = [datetime(2026, 11, 21, 10, minute) for minute in since]  # noqa: DTZ001  (as in the tables)
     told = [
-        ("a", 0, 0, 0, times[0], 1, [1, 2]),
-        ("a", 0, 0, 1, times[1], 1, [2, 3]),
-        ("a", 0, 0, 2, times[2], 2, [2, 3]),
+        {"leader_epoch": 0, "since": times[0], "leader": 1, "replicas": [1, 2]},
+        {"leader_epoch": 1, "since": times[1], "leader": 1, "replicas": [2, 3]},
+        {"leader_epoch": 2, "since": times[2], "leader": 2, "replicas": [2, 3]},
     ]
-    rows = preferred_imbalance(spark.createDataFrame(told, columns)).collect()
+    rows = preferred_imbalance(led(*told)).collect()
     assert [
         (row["minute"].minute, row["broker"], row["preferred"], row["elsewhere"], row["percent"])
         for row in rows
@@ -103,13 +106,11 @@ def test_a_reassigned_partition_counts_for_its_new_preferred_leader(
     ],
 )
 def test_what_the_controller_says_of_an_election_counts(
-    spark: SparkSession, election: str | None, controller_epoch: int | None, version: int, is_unclean: bool
+    election: str | None, controller_epoch: int | None, version: int, is_unclean: bool
 ) -> None:
-    columns = (
-        "topic string, partition int, leader int, leader_epoch int, since timestamp_ntz, "
-        "previous_leader int, previous_isr array<int>, isr array<int>, raw string, "
-        "version int, previous_version int, controller_epoch int, election string"
-    )
-    row = ("a", 0, 2, 4, None, 1, [1], [2], "", version, 3, controller_epoch, election)
-    found = unclean_elections(spark.createDataFrame([row], columns)).collect()
+    row = {
+        "leader": 2, "leader_epoch": 4, "previous_leader": 1, "previous_isr": [1], "isr": [2], "raw": "",
+        "version": version, "previous_version": 3, "controller_epoch": controller_epoch, "election": election,
+    }  # fmt: skip
+    found = unclean_elections(led(row)).collect()
     assert [each["leader"] for each in found] == [2] * is_unclean

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as sf
 
 from barnabas.analysis.questions.failovers import failovers
+from barnabas.analysis.runtime.engine import sf
 from barnabas.cluster.model.epochs import ControllerEpoch
 from barnabas.cluster.model.ids import NO_LEADER, BrokerId, Offset, TopicPartition
 from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
@@ -16,7 +16,7 @@ from barnabas.cluster.model.statechange import BrokerLines, ControllerLines
 from tests.unit.analysis.conftest import Read, derived, when
 from tests.unit.analysis.derived.test_unavailability import KRAFT
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.usefixtures("here")
 
 NEEDS = ("events", "lives", "unavailability", "controllers", "requests")
 

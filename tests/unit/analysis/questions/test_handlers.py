@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from barnabas.analysis.questions.handlers import request_times, slowest_leader_and_isr
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def test_the_slowest_come_first(story: Mapping[str, DataFrame]) -> None:

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from barnabas.analysis.questions.reading import brokers, clock_skew, coverage, not_understood
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def test_what_no_rule_knows_is_counted_and_shown(story: Mapping[str, DataFrame]) -> None:

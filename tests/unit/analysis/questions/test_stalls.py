@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from barnabas.analysis.questions.availability import OFFLINE, UNDER_REPLICATED
 from barnabas.analysis.questions.stalls import write_stalls
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def test_all_that_kept_producers_waiting(story: Mapping[str, DataFrame]) -> None:

@@ -16,9 +16,17 @@ from barnabas.analysis.questions.story import observed
 from barnabas.analysis.runtime.engine import in_this_process
 from barnabas.analysis.story.incidents import incidents
 from barnabas.analysis.story.sentences import details, headline
-from tests.unit.analysis.conftest import BACK, BORN, ONE, ORDERS, Read, leads, stall_of_orders_3, when
-
-pytestmark = pytest.mark.spark
+from tests.unit.analysis.conftest import (
+    BACK,
+    BORN,
+    ONE,
+    ORDERS,
+    Read,
+    leads,
+    stall_of_orders_3,
+    when,
+    written,
+)
 
 Tables = Mapping[str, DataFrame]
 
@@ -29,6 +37,7 @@ def told(tables: Tables, min_insync: int | None = None) -> list[str]:
     return [headline(each, DAY).text for each in incidents(observed(tables, min_insync))]
 
 
+@pytest.mark.usefixtures("here")
 def test_the_stall_of_orders_3_is_one_incident(story: Tables) -> None:
     first, short = told(story, 2)
     assert first == (
@@ -50,6 +59,7 @@ def test_the_stall_of_orders_3_is_one_incident(story: Tables) -> None:
     assert any("orders-3" in line.text for line in headline(worst, DAY).lines)
 
 
+@pytest.mark.usefixtures("here")
 def test_without_the_lost_broker_s_log_nothing_bounds_it_from_above(
     survivor: Tables,
 ) -> None:
@@ -60,6 +70,7 @@ def test_without_the_lost_broker_s_log_nothing_bounds_it_from_above(
     assert "alone-0 had no leader for at least 14.8 s, until it was elected again" in first
 
 
+@pytest.mark.usefixtures("here")
 def test_a_partition_that_nobody_ever_led(beginning: Tables) -> None:
     assert any(
         "new-0 had no leader at 10:00:01.000, and no line shows who led next" in each
@@ -78,12 +89,13 @@ def long(read: Read, tmp_path_factory: pytest.TempPathFactory) -> Path:
         when(f"03:0{n // 60}:{n % 60:02},500", leads(ONE, ORDERS[3], BORN[3])) for n in range(100)
     )
     first, *others = stall_of_orders_3()
-    read(again + first, *others).write.parquet(str(folder / "events"))
+    written(read(again + first, *others).toArrow(), folder / "events")
     with in_this_process(), derive_here(folder):
         pass
     return folder
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize("is_spark", [True, False])
 def test_of_many_own_lines_those_after_trouble_are_read(
     spark: SparkSession, long: Path, monkeypatch: pytest.MonkeyPatch, *, is_spark: bool

@@ -16,9 +16,10 @@ from barnabas.analysis.questions.churn import under_replicated
 from barnabas.analysis.questions.stalls import write_stalls
 from barnabas.analysis.report import document as under_test
 from barnabas.analysis.report.document import CELLS, gather
+from barnabas.analysis.runtime.engine import settled
 from barnabas.analysis.story.observed import Observed
 
-pytestmark = pytest.mark.spark
+pytestmark = pytest.mark.usefixtures("here")
 
 
 def test_all_questions_are_answered(story: Mapping[str, DataFrame]) -> None:
@@ -49,16 +50,14 @@ def test_few_rows_are_shown_and_all_are_counted(
 
 
 def test_lines_without_a_time_are_not_reported_and_there_is_a_last_time(
-    story: Mapping[str, DataFrame],
-    read: Callable[..., DataFrame],
-    settle: Callable[[DataFrame], DataFrame],
+    story: Mapping[str, DataFrame], read: Callable[..., DataFrame]
 ) -> None:
     raws = [row["raw"] for row in story["events"].select("raw").collect()]
     timeless = "\n".join(raws).replace("[2026-11-21", "[2026-02-30")
     last = "[2199-12-31 23:59:59,999] INFO [Broker id=1] Danced (state.change.logger)"
     tables = {"events": read(f"{timeless}\n{last}\n")}
     for table in DERIVED:
-        tables[table.name] = settle(table.of(tables))
+        tables[table.name] = settled(table.of(tables))
     document = gather(nullcontext(tables))
     assert (document.lines, document.partitions, document.counts["write_stalls"]) == (len(raws) + 1, 0, 0)
     assert sum(row["lines"] for row in document.answers["brokers"]) == len(raws) + 1

@@ -39,6 +39,8 @@ from barnabas.analysis.runtime.engine import (
 from barnabas.analysis.scan import write_few_events
 from barnabas.analysis.sources import find
 from barnabas.bench.logs.state_change_logs import write_logs
+from tests.unit.analysis.conftest import killed_logs
+from tests.unit.analysis.derived.test_unavailability import KRAFT
 
 GOLDEN = "2.8-controller-and-leader-lost"
 """One of the incidents of ``story/golden``."""
@@ -59,6 +61,10 @@ def both(
     folder = tmp_path_factory.mktemp(request.param)
     if request.param == "bench":
         write_logs(folder / "logs", 300)
+        for number, text in enumerate((*killed_logs(), KRAFT)):
+            log = folder / "logs" / f"by-hand-{number}" / "state-change.log"
+            log.parent.mkdir()
+            log.write_text(text, encoding="utf-8")
     else:
         path = Path(__file__).parents[1] / "story" / "golden" / f"{request.param}.txt"
         _, *parts = re.split(r"^== ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from barnabas.analysis.derived.catalog import DERIVED
 from barnabas.analysis.questions import story
@@ -22,6 +22,7 @@ from barnabas.analysis.story.incidents import incidents
 from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.sentences import details, headline
 from barnabas.bench.truth.claims import NEEDED, read
+from tests.unit.analysis.conftest import settled_by_spark
 
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.txt"))
 
@@ -80,16 +81,14 @@ THROUGH_SPARK = (
 
 @pytest.mark.spark
 @pytest.mark.parametrize("name", THROUGH_SPARK)
-def test_spark_leads_to_the_same_story(
-    name: str, spark: SparkSession, settle: Callable[[DataFrame], DataFrame]
-) -> None:
+def test_spark_leads_to_the_same_story(name: str, spark: SparkSession) -> None:
     (path,) = (each for each in GOLDEN if each.stem == name)
     expected, logs, min_insync = parted(path.read_text(encoding="utf-8"))
     rows = pa.Table.from_pylist(read(logs), EVENTS_ARROW)
     tables = {"events": spark.createDataFrame(rows, EVENTS).coalesce(1)}
     for table in DERIVED:
         if table.name in NEEDED:
-            tables[table.name] = settle(table.of(tables))
+            tables[table.name] = settled_by_spark(table.of(tables))
     assert_told(told(story.observed(tables, min_insync)), expected)
 
 
