@@ -158,7 +158,7 @@ class _Gone:
 
     @property
     def is_other_process(self) -> bool:
-        """Whether what the broker writes next is by another process than the one that left."""
+        """Return whether what the broker writes next is by another process than the one that left."""
         is_new = not self._has_start or (self.last is not None and self.last.kind in STARTS)
         return is_new and self._has_own
 
