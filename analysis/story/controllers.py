@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from itertools import pairwise
 from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
@@ -66,13 +66,33 @@ class Vacancy(NamedTuple):
 
 def changes_of(observed: Observed) -> Iterator[tuple[Controller, ControllerChange]]:
     """Yield each change of the controller, after the former one's tenure."""
-    for before, after in pairwise(observed.controllers):
-        if before.broker == after.broker or after.epoch <= before.epoch:
+    epochs = sorted(each.epoch for each in observed.controllers)
+    for before, after in successions(observed.controllers):
+        if before.broker == after.broker:
             continue
         resigned = _resigned(before, after, observed)
         own = () if resigned is None else (resigned.line,)
         new = after._replace(lines=(*after.lines, *own, *before.lines))
-        yield before, ControllerChange(new, before.broker, after.epoch - before.epoch - 1, resigned)
+        is_next = bisect_right(epochs, before.epoch) == bisect_left(epochs, after.epoch)
+        unseen = after.epoch - before.epoch - 1 if is_next else 0
+        yield before, ControllerChange(new, before.broker, unseen, resigned)
+
+
+def successions(controllers: Iterable[Controller]) -> Iterator[tuple[Controller, Controller]]:
+    """Yield each controller, by time, after the one before it in the same count of controller epochs.
+
+    Controllers of ZooKeeper and of KRaft count each for themselves, and during a migration (KIP-866) both
+    are there. So do clusters of which no line tells them apart.
+    """
+    lasts: list[Controller] = []
+    for controller in controllers:
+        lower = [index for index, last in enumerate(lasts) if last.epoch < controller.epoch]
+        if not lower:
+            lasts.append(controller)
+            continue
+        nearest = max(lower, key=lambda index: (lasts[index].epoch, lasts[index].since))
+        yield lasts[nearest], controller
+        lasts[nearest] = controller
 
 
 def _resigned(before: Controller, after: Controller, observed: Observed) -> BrokerLine | None:

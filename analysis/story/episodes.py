@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
-from itertools import groupby, pairwise
+from itertools import groupby
 from typing import NamedTuple
 
 from barnabas.analysis.story.brokers import absences, begin_of
 from barnabas.analysis.story.certainty import Bound, Instant, Line, Lines, Unknown, by, latest
 from barnabas.analysis.story.clocks import Clocks, by_one_clock, duration_of, mixed_lives
+from barnabas.analysis.story.controllers import successions
 from barnabas.analysis.story.elections import consecutive, unclean_elections
 from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.minimums import Held, Minimums, minimums_of
@@ -120,9 +121,8 @@ def episodes(observed: Observed) -> list[Episode]:
 
 
 def _controller_changes(controllers: Sequence[Controller]) -> Iterator[Episode]:
-    by_epoch = sorted(controllers, key=lambda each: (each.epoch, each.since))
-    for before, after in pairwise(by_epoch):
-        if before.broker == after.broker or before.epoch == after.epoch:
+    for before, after in successions(controllers):
+        if before.broker == after.broker:
             continue
         when: Instant = Bound(None, after.since)
         unseen = after.epoch - before.epoch - 1

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import SETTINGS_READ, BrokerKind
 from barnabas.analysis.reading.events.entries import Entry, Row
@@ -35,6 +35,9 @@ _YES, _NO = 1, -1
 
 NEVER_ASKED_TO_STOP = "a new process registered, and the one before had not asked to stop"
 """The text in the column ``error`` of a new incarnation's registration if no stop precedes it."""
+
+_SESSION_MS = 9_000
+"""Kafka's default of ``broker.session.timeout.ms``."""
 
 _RECOVERING = 1
 _ENTRIES = 10_000
@@ -59,11 +62,33 @@ class _Partition:
         }  # fmt: skip
 
 
+class _Asked(NamedTuple):
+    """The record by which a broker began a controlled shutdown.
+
+    Attributes:
+        epoch: The epoch of the controller that wrote it.
+        time_ms: When that was, in milliseconds of Unix time; None if a snapshot says so.
+    """
+
+    epoch: int
+    time_ms: int | None
+
+    def grants(self, record: Record) -> bool:
+        """Return whether the fencing of the broker by a record grants its stop.
+
+        A broker whose session times out meanwhile is fenced by the same record. Its session began again when
+        it asked, so that takes longer.
+        """
+        if self.time_ms is None or self.epoch != record.epoch:
+            return False
+        return record.timestamp_ms - self.time_ms < _SESSION_MS
+
+
 @dataclass(frozen=True, slots=True)
 class _Broker:
     epoch: int
     incarnation: str | None
-    is_leaving: bool
+    asked: _Asked | None
     is_fenced: bool
     directories: frozenset[str]
 
@@ -139,7 +164,7 @@ class History:
             case "ConfigRecord":
                 rows = _setting(fields)
             case _:
-                rows = iter(()) if self._is_forgotten(name, fields) else self._broker(name, fields)
+                rows = iter(()) if self._is_forgotten(name, fields) else self._broker(record, name, fields)
         for row in rows:
             yield self._entry(record, name, fields, row)
 
@@ -162,7 +187,11 @@ class History:
         where = self._where(*place)
         if where is None:
             return
-        if is_new and state.version == 0:
+        if is_new and state.version > 0:
+            # A migration copies the states in ZooKeeper (KIP-866); who decided them, and when, is not here.
+            yield where | state.columns() | {"kind": Kind.METADATA_CACHED.value}
+            return
+        if is_new:
             yield where | {
                 "kind": Kind.PARTITION_NEW.value, "from": "NonExistentPartition", "to": "NewPartition",
                 "replicas": state.replicas,
@@ -217,12 +246,12 @@ class History:
         broker = fields.get("brokerId", fields.get("id", _NOBODY))
         return name != "RegisterBrokerRecord" and broker in self._forgotten
 
-    def _broker(self, name: str, fields: dict[str, Any]) -> Iterator[Row]:
+    def _broker(self, record: Record, name: str, fields: dict[str, Any]) -> Iterator[Row]:
         broker = fields.get("brokerId", fields.get("id", _NOBODY))
         epoch = fields.get("brokerEpoch", fields.get("epoch", _NOBODY))
         row: Row = {"subject": broker, "broker_epoch": epoch}
         known = self._brokers.get(
-            broker, _Broker(epoch, None, is_leaving=False, is_fenced=False, directories=frozenset())
+            broker, _Broker(epoch, None, asked=None, is_fenced=False, directories=frozenset())
         )
         directories = frozenset(fields.get("logDirs") or ())
         match name:
@@ -234,12 +263,12 @@ class History:
                 self._brokers[broker] = _Broker(
                     epoch,
                     incarnation,
-                    is_leaving=is_leaving,
+                    asked=_Asked(record.epoch, None) if is_leaving else None,
                     is_fenced=bool(fields.get("fenced")),
                     directories=directories,
                 )
                 row |= {"kind": BrokerKind.BROKER_REGISTERED.value, "incarnation": incarnation}
-                if is_restarted and not known.is_leaving:
+                if is_restarted and known.asked is None:
                     row |= {"error": NEVER_ASKED_TO_STOP}
                 if not is_again:
                     yield row
@@ -253,13 +282,14 @@ class History:
             case "UnfenceBrokerRecord":
                 fields = {"fenced": _NO}
         if fields.get("inControlledShutdown") == _YES:
-            known = replace(known, is_leaving=True)
+            known = replace(known, asked=_Asked(record.epoch, record.timestamp_ms))
             yield row | {"kind": BrokerKind.BROKER_STOP_ASKED.value}
         if fields.get("fenced") == _YES and not known.is_fenced:
             # The controller fences a broker when it grants its stop, or when its session times out. A new
             # controller fences again the brokers that send it no heartbeats.
             known = replace(known, is_fenced=True)
-            kind = BrokerKind.BROKER_STOP_GRANTED if known.is_leaving else BrokerKind.BROKER_FENCED
+            is_granted = known.asked is not None and known.asked.grants(record)
+            kind = BrokerKind.BROKER_STOP_GRANTED if is_granted else BrokerKind.BROKER_FENCED
             yield row | {"kind": kind.value}
         elif fields.get("fenced") == _NO:
             known = replace(known, is_fenced=False)

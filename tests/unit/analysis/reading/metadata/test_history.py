@@ -134,6 +134,27 @@ def test_a_stop_is_told_from_a_session_that_timed_out(log: Log) -> None:
     assert rows(segment)[7]["error"] == TOPIC_ID
 
 
+@pytest.mark.parametrize(
+    ("after_ms", "epoch", "kind"),
+    [(8_900, 1, "stop-granted"), (9_100, 1, "fenced"), (100, 2, "fenced")],
+    ids=["soon", "after-a-session", "by-another-controller"],
+)
+def test_a_fence_long_after_the_request_to_stop_may_be_a_session_that_timed_out(
+    log: Log, after_ms: int, epoch: int, kind: str
+) -> None:
+    unfenced, asked = registration_change(1, 10, t0=b"\xff"), registration_change(1, 10, t1=b"\1")
+    segment = log(
+        batch(0, register(1, 10), unfenced, asked, epoch=1, time_ms=1_000)
+        + batch(3, registration_change(1, 10, t0=b"\1"), epoch=epoch, time_ms=1_000 + after_ms)
+    )
+    assert rows(segment)[-1]["kind"].removeprefix("controller-broker-") == kind
+
+
+def test_a_partition_that_a_migration_copies_was_not_elected(log: Log) -> None:
+    copied = partition(3, 1, 2, 3, epoch=6)
+    assert states(log(batch(0, TOPIC, copied))) == [("metadata-cached", 3, 6, 6, (1, 2, 3), None)]
+
+
 def test_what_was_aborted_or_never_ended_did_not_happen(log: Log) -> None:
     segment = log(
         batch(0, BEGIN, TOPIC, partition(1, 1), ABORT, END)
@@ -219,7 +240,7 @@ def test_what_follows_missing_records_is_not_what_came_before_them(
     )
     assert [(row["kind"], row.get("leader_epoch"), row.get("error")) for row in told[-2:]] == [
         ("controller-broker-registered", None, None),
-        ("partition-online", 7, None),
+        ("metadata-cached", 7, None),
     ]
     assert [row["kind"] for row in told[:-2]] == [
         "partition-new", "partition-online", "isr-removal", "controller-broker-registered",
