@@ -372,8 +372,9 @@ class _Offsets:
             "understood": True,
             "role": "controller",
             "kind": BrokerKind.RECORDS_MISSING.value,
-            "duration_ms": None if last_ms is None else max(batch.timestamp_ms - last_ms, 0),
         }
+        if last_ms is not None:
+            row["duration_ms"] = max(batch.timestamp_ms - last_ms, 0)
         return Entry(batch.timestamp_ms * 1000, first + 1, text, row)
 
 

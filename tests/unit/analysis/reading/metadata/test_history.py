@@ -263,6 +263,12 @@ def test_missing_records_have_an_entry_of_their_own(log: Log) -> None:
     )  # fmt: skip
 
 
+def test_of_the_first_records_that_are_missing_nobody_knows_the_time(log: Log) -> None:
+    missing, _ = next(read_log(log(batch(5_000, registration_change(1, 3, t0=b"\1")), begin=5_000)))
+    # A row has only what is known: its columns take no None.
+    assert missing.row == {"understood": True, "role": "controller", "kind": "controller-records-missing"}
+
+
 def test_records_that_a_snapshot_has_are_not_missing(log: Log) -> None:
     changes = batch(300, change(t1=number(-1))), batch(310, change(t1=number(2)), change(t1=number(1)))
     segment = log(*changes, begin=300)
