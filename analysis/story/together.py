@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from barnabas.analysis.story.brokers import Absence, begin_of
 from barnabas.analysis.story.causes import ORDERLY, Cause
-from barnabas.analysis.story.certainty import Fact
+from barnabas.analysis.story.certainty import Fact, latest
 from barnabas.analysis.story.departures import all_gone, are_overlapping, first_departure
 from barnabas.analysis.story.incident import Incident
 from barnabas.analysis.story.words import at, clock, nodes
@@ -48,7 +48,7 @@ _HOW = {
 def whole_cluster(incident: Incident, names: str, day: date | None) -> str:
     """Return what happened if all brokers were gone."""
     absences, until = incident.absences, incident.until
-    end = "the logs show no return" if until is None else f"the last of them returned by {clock(until, day)}"
+    end = _no_return(incident) if until is None else f"the last of them returned by {clock(until, day)}"
     first = at(first_departure(absences), day)
     if len(absences) == 1:
         return f"The whole cluster (the only {names}) {_HOW[absences[0].cause].did} {first}; {end}"
@@ -58,6 +58,14 @@ def whole_cluster(incident: Incident, names: str, day: date | None) -> str:
     gone = "" if incident.all_gone is None else f", and {all_were} by {clock(incident.all_gone, day)}"
     stopped = _stopped(absences, incident.only_controllers, is_one=incident.are_listed)
     return f"{who} {stopped}, the first broker {first}{gone}; {end}"
+
+
+def _no_return(incident: Incident) -> str:
+    """Return which of several brokers no line shows to have returned."""
+    lasts = {each.broker: each for each in sorted(incident.absences, key=begin_of)}
+    away = sorted(broker for broker, each in lasts.items() if latest(each.returned) is None)
+    whose = f" of {nodes(away, incident.only_controllers)}" if 0 < len(away) < len(lasts) else ""
+    return f"the logs show no return{whose}"
 
 
 def _stopped(absences: Sequence[Absence], only: Collection[int], *, is_one: bool) -> str:
