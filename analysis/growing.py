@@ -3,7 +3,7 @@
 A log is identified by its inode and its first bytes, so a rolled log keeps its progress under its new name,
 and a new log under the old name counts as new. The last entry of a live log is read only when the next entry
 begins, because its stack trace may not be written yet. A log that was rolled, or that nobody wrote to for a
-while, is read to its end.
+while, is read to the end of its last whole line, and one of which both are true to its end.
 """
 
 from __future__ import annotations
@@ -33,11 +33,14 @@ class Log:
         path: The path of the file.
         size: The size in bytes.
         is_closed: Whether no more lines are expected: it was rolled, or nobody wrote to it for a while.
+        is_whole: Whether its last line is whole although nothing ends it: it was rolled, and nobody wrote to
+            it for a while, or it is encoded.
     """
 
     path: Path
     size: int
     is_closed: bool
+    is_whole: bool
 
 
 def find_logs(roots: Sequence[str], rest_s: float, unreadable: list[str] | None = None) -> dict[str, Log]:
@@ -66,15 +69,16 @@ def find_logs(roots: Sequence[str], rest_s: float, unreadable: list[str] | None 
             # A metadata log is read whole, so it cannot be followed.
             continue
         rests = time.time() - state.st_mtime >= rest_s
-        is_rolled = not path.name.endswith(_LIVE) and not is_encoded(str(path))
+        is_plain = not is_encoded(str(path))
+        is_rolled = not path.name.endswith(_LIVE) and is_plain
         key = f"{state.st_dev:x}-{state.st_ino:x}-{zlib.crc32(begin):08x}"
-        found[key] = Log(path, state.st_size, rests or is_rolled)
+        found[key] = Log(path, state.st_size, rests or is_rolled, (rests and is_rolled) or not is_plain)
     return found
 
 
 def whole_until(log: Log, consumed: int) -> int:
     """Return the byte up to which a log holds whole entries, at least ``consumed``."""
-    if log.is_closed:
+    if log.is_closed and log.is_whole:
         return max(log.size, consumed)
     if is_encoded(str(log.path)):
         return consumed
@@ -84,6 +88,10 @@ def whole_until(log: Log, consumed: int) -> int:
     with log.path.open("rb") as file:
         file.seek(begin)
         tail = file.read(log.size - begin)
+    if log.is_closed:
+        # What writes or copies it may stop within a line, and go on later.
+        line = tail.rfind(b"\n") + 1
+        return begin + line if line or begin == consumed else log.size
     start = 0 if begin == consumed else tail.find(b"\n") + 1
     return begin + start + last_head(tail[start:])
 

@@ -282,6 +282,9 @@ def is_return(run: Run, line: BrokerLine) -> bool:
         last = run.last_loss().time
         is_stopping = run.first(What.STOP) is not None and run.first(What.END, What.START) is None
         return line.time > last + (_SHUTDOWN if is_stopping else _RESTART) and not _is_only_stopping(run)
+    if line.kind == BrokerKind.BROKER_UNFENCED and line.time > run.last_loss().time + _RESTART:
+        # The controller unfences only who was fenced, as a broker is when its stop is granted.
+        return True
     return not _is_only_stopping(run) or line.kind in SERVES
 
 

@@ -34,10 +34,17 @@ _NOBODY = -1
 _YES, _NO = 1, -1
 
 NEVER_ASKED_TO_STOP = "a new process registered, and the one before had not asked to stop"
-"""The text in the column ``error`` of a new incarnation's registration if no stop precedes it."""
+"""The text in the column ``error`` of a new incarnation's registration if the former one died.
+
+It led a partition to the end, and one controller was active all the time. A broker that leads nothing is
+fenced at once when it stops (``BrokerHeartbeatManager``), and nobody hears of a stop without a controller.
+"""
 
 _SESSION_MS = 9_000
 """Kafka's default of ``broker.session.timeout.ms``."""
+
+_AT_ONCE_MS = 100
+"""The most time between records of one decision."""
 
 _RECOVERING = 1
 _ENTRIES = 10_000
@@ -86,11 +93,26 @@ class _Asked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Broker:
+    """A broker by the records so far.
+
+    Attributes:
+        epoch: Its broker epoch.
+        incarnation: The id of its process; None if no record has it.
+        asked: Its request to stop; None if it has not asked.
+        is_fenced: Whether it is fenced.
+        directories: The ids of its log directories.
+        told_by: The epoch of the controller that last unfenced it; None if no record says so. Of a release
+            that does not record requests to stop it is None, too.
+        led: Whether it led a partition when it was fenced.
+    """
+
     epoch: int
     incarnation: str | None
     asked: _Asked | None
     is_fenced: bool
     directories: frozenset[str]
+    told_by: int | None = None
+    led: bool = False
 
 
 class History:
@@ -102,6 +124,7 @@ class History:
         self._partitions: dict[tuple[str, int], _Partition] = {}
         self._brokers: dict[int, _Broker] = {}
         self._forgotten: dict[int, str | None] = {}
+        self._lost: dict[int, int] = {}
         self._held: list[tuple[Record, str, dict[str, Any]]] | None = None
 
     def forget(self) -> None:
@@ -160,7 +183,7 @@ class History:
             case "PartitionRecord":
                 rows = self._partition_created(fields)
             case "PartitionChangeRecord":
-                rows = self._partition_changed(fields)
+                rows = self._partition_changed(record, fields)
             case "ConfigRecord":
                 rows = _setting(fields)
             case _:
@@ -198,7 +221,7 @@ class History:
             }  # fmt: skip
         yield where | state.columns() | _decision(state, "NewPartition" if is_new else "OnlinePartition")
 
-    def _partition_changed(self, fields: dict[str, Any]) -> Iterator[Row]:
+    def _partition_changed(self, record: Record, fields: dict[str, Any]) -> Iterator[Row]:
         place = (fields["topicId"], fields["partitionId"])
         before, where = self._partitions.get(place), self._where(*place)
         if before is None or where is None:
@@ -220,6 +243,7 @@ class History:
         )
         self._partitions[place] = state
         if "leader" in fields:
+            self._lost[before.leader] = record.timestamp_ms
             was = "OfflinePartition" if before.leader == _NOBODY else "OnlinePartition"
             yield where | state.columns() | _decision(state, was) | _election(before, state.leader, fields)
         else:
@@ -242,6 +266,12 @@ class History:
         topic = self._topics.get(topic_id)
         return None if topic is None else {"topic": topic, "partition": partition, "topic_id": topic_id}
 
+    def _leads(self, broker: int, record: Record) -> bool:
+        """Return whether a broker leads a partition, or has just lost one at the time of a record."""
+        is_leader = any(state.leader == broker for state in self._partitions.values())
+        lost_ms = self._lost.get(broker)
+        return is_leader or (lost_ms is not None and record.timestamp_ms - lost_ms <= _AT_ONCE_MS)
+
     def _is_forgotten(self, name: str, fields: dict[str, Any]) -> bool:
         broker = fields.get("brokerId", fields.get("id", _NOBODY))
         return name != "RegisterBrokerRecord" and broker in self._forgotten
@@ -253,25 +283,10 @@ class History:
         known = self._brokers.get(
             broker, _Broker(epoch, None, asked=None, is_fenced=False, directories=frozenset())
         )
-        directories = frozenset(fields.get("logDirs") or ())
+        directories = _directories(fields)
         match name:
             case "RegisterBrokerRecord":
-                is_leaving = bool(fields.get("inControlledShutdown"))
-                incarnation = fields["incarnationId"]
-                is_again = incarnation in (known.incarnation, self._forgotten.pop(broker, None))
-                is_restarted = known.incarnation is not None and not is_again
-                self._brokers[broker] = _Broker(
-                    epoch,
-                    incarnation,
-                    asked=_Asked(record.epoch, None) if is_leaving else None,
-                    is_fenced=bool(fields.get("fenced")),
-                    directories=directories,
-                )
-                row |= {"kind": BrokerKind.BROKER_REGISTERED.value, "incarnation": incarnation}
-                if is_restarted and known.asked is None:
-                    row |= {"error": NEVER_ASKED_TO_STOP}
-                if not is_again:
-                    yield row
+                yield from self._registered(record, row, known, fields)
                 return
             case "UnregisterBrokerRecord":
                 self._brokers.pop(broker, None)
@@ -281,13 +296,15 @@ class History:
                 fields = {"fenced": _YES}
             case "UnfenceBrokerRecord":
                 fields = {"fenced": _NO}
+            case "BrokerRegistrationChangeRecord" if fields.get("fenced") == _NO:
+                known = replace(known, told_by=record.epoch)
         if fields.get("inControlledShutdown") == _YES:
             known = replace(known, asked=_Asked(record.epoch, record.timestamp_ms))
             yield row | {"kind": BrokerKind.BROKER_STOP_ASKED.value}
         if fields.get("fenced") == _YES and not known.is_fenced:
             # The controller fences a broker when it grants its stop, or when its session times out. A new
             # controller fences again the brokers that send it no heartbeats.
-            known = replace(known, is_fenced=True)
+            known = replace(known, is_fenced=True, led=self._leads(broker, record))
             is_granted = known.asked is not None and known.asked.grants(record)
             kind = BrokerKind.BROKER_STOP_GRANTED if is_granted else BrokerKind.BROKER_FENCED
             yield row | {"kind": kind.value}
@@ -300,6 +317,25 @@ class History:
             if lost:
                 yield row | {"kind": BrokerKind.DIRECTORY_FAILED.value, "error": ", ".join(lost)}
         self._brokers[broker] = known
+
+    def _registered(self, record: Record, row: Row, known: _Broker, fields: dict[str, Any]) -> Iterator[Row]:
+        broker, incarnation = row["subject"], fields["incarnationId"]
+        is_leaving = bool(fields.get("inControlledShutdown"))
+        is_again = incarnation in (known.incarnation, self._forgotten.pop(broker, None))
+        is_restarted = known.incarnation is not None and not is_again
+        self._brokers[broker] = _Broker(
+            row["broker_epoch"],
+            incarnation,
+            asked=_Asked(record.epoch, None) if is_leaving else None,
+            is_fenced=bool(fields.get("fenced")),
+            directories=_directories(fields),
+        )
+        row = row | {"kind": BrokerKind.BROKER_REGISTERED.value, "incarnation": incarnation}
+        led = known.led if known.is_fenced else self._leads(broker, record)
+        if is_restarted and known.asked is None and led and known.told_by == record.epoch:
+            row |= {"error": NEVER_ASKED_TO_STOP}
+        if not is_again:
+            yield row
 
 
 def read_log(segment: Path) -> Iterator[list[Entry]]:
@@ -391,6 +427,10 @@ def _read(path: Path, history: History, begin: int, offsets: _Offsets | None) ->
                         yield from history.entries(record)
     except MetadataError as error:
         raise DamagedError(f"{path.name}: {error}") from error
+
+
+def _directories(fields: dict[str, Any]) -> frozenset[str]:
+    return frozenset(fields.get("logDirs") or ())
 
 
 def _decision(state: _Partition, before: str) -> Row:

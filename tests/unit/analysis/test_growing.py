@@ -72,6 +72,21 @@ def test_a_log_that_rests_is_read_to_its_end(log: Path, tmp_path: Path) -> None:
     assert rows(tmp_path, place, 1.0)[1] == [2]
 
 
+def test_a_line_that_is_half_written_waits_for_its_end(log: Path, tmp_path: Path) -> None:
+    log.write_text(line(1) + line(2)[:-9])
+    os.utime(log, (0, 0))
+    place, found = rows(tmp_path, {}, 1.0)
+    assert found == [1]
+    with log.open("a") as file:
+        file.write(line(2)[-9:] + line(3)[:-9])
+    rolled = log.rename(tmp_path / "state-change.log.2026-11-21-03")
+    place, found = rows(tmp_path, place, 1.0)
+    assert found == [2]
+    # Nobody will write to a log that was rolled long ago.
+    os.utime(rolled, (0, 0))
+    assert rows(tmp_path, place, 1.0)[1] == [3]
+
+
 def test_a_compressed_log_is_read_when_it_rests(tmp_path: Path) -> None:
     path = tmp_path / "state-change.log.1.gz"
     path.write_bytes(gzip.compress((line(1) + line(2)).encode() + os.urandom(64)))
@@ -113,6 +128,6 @@ def test_of_a_long_tail_only_whole_lines_count(log: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr("barnabas.analysis.growing._TAIL_BYTES", 200)
     text = line(1) + line(2) + line(3)
     log.write_text(text)
-    found = Log(log, len(text), is_closed=False)
+    found = Log(log, len(text), is_closed=False, is_whole=False)
     assert whole_until(found, 0) == len(line(1) + line(2))
     assert whole_until(found, len(text)) == len(text)

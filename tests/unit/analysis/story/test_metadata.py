@@ -52,35 +52,56 @@ def born(broker: int, epoch: int, incarnation: bytes = FIRST) -> bytes:
     return register(broker, epoch, incarnation=incarnation)
 
 
-def test_a_new_process_without_a_stop_before_proves_a_death_that_was_noticed(log: Log) -> None:
-    segment = log(
-        in_order(
-            at(0, born(1, 0), born(2, 1))
-            + at(3, registration_change(1, 0, **UNFENCE), registration_change(2, 1, **UNFENCE))
-            + at(50, registration_change(1, 0, **FENCE))
-            + at(80, born(1, 80, SECOND))
-            + at(85, registration_change(1, 80, **UNFENCE))
-        )
+LED = (TOPIC, partition(1, 1, 2))
+
+
+def restarted(
+    *led: bytes, is_fenced: bool, unfence: bytes | None = None, epoch: int = 1, by: int = 1
+) -> bytes:
+    """Broker 1 registers anew 80 s after its start, without a stop before; it may be fenced in between."""
+    unfenced = unfence or registration_change(1, 0, **UNFENCE)
+    fence = batch(9, change(t1=number(-1)), registration_change(1, 0, **FENCE), epoch=epoch, time_ms=49_999)
+    return in_order(
+        batch(0, born(1, 0), born(2, 1), *led, epoch=epoch)
+        + batch(4, unfenced, registration_change(2, 1, **UNFENCE), epoch=epoch, time_ms=3_000)
+        + (fence if is_fenced else b"")
+        + batch(11, born(1, 80, SECOND), epoch=by, time_ms=80_000)
+        + batch(12, registration_change(1, 80, **UNFENCE), epoch=by, time_ms=85_000)
     )
-    (headline,) = told(segment)[:1]
-    assert headline == (
+
+
+def test_a_new_process_of_a_leader_that_did_not_ask_to_stop_proves_a_death_that_was_noticed(log: Log) -> None:
+    (headline,) = told(log(restarted(*LED, is_fenced=True)))[:1]
+    assert headline.startswith(
         "Broker 1 was lost at 1970-01-01 00:00:50.000 or before (a new process registered, and the one "
         "before had not asked to stop; its process had ended by 1970-01-01 00:01:20.000) and was back at "
-        "1970-01-01 00:01:25.000; no line shows a partition without a leader."
+        "1970-01-01 00:01:25.000;"
     )
 
 
-def test_a_new_process_proves_a_death_that_nobody_noticed(log: Log) -> None:
-    segment = log(
-        in_order(
-            at(0, born(1, 0), born(2, 1))
-            + at(3, registration_change(1, 0, **UNFENCE), registration_change(2, 1, **UNFENCE))
-            + at(80, born(1, 80, SECOND))
-            + at(82, registration_change(1, 80, **UNFENCE))
-        )
-    )
-    (headline,) = told(segment)[:1]
+def test_a_new_process_of_a_leader_that_did_not_ask_to_stop_proves_a_death_that_nobody_noticed(
+    log: Log,
+) -> None:
+    (headline,) = told(log(restarted(*LED, is_fenced=False)))[:1]
     assert headline.startswith("Broker 1 died at 1970-01-01 00:01:20.000 or before (a new process registered")
+
+
+@pytest.mark.parametrize("is_fenced", [True, False])
+@pytest.mark.parametrize(
+    ("led", "more"),
+    [
+        ((), {}),
+        (LED, {"by": 2}),
+        (LED, {"unfence": value(8, 0, number(1) + bytes(8))}),
+    ],
+    ids=["leads-nothing", "the-controller-changed", "before-3.3"],
+)
+def test_who_may_have_stopped_without_a_record_did_not_surely_die(
+    log: Log, led: tuple[bytes, ...], more: dict[str, Any], *, is_fenced: bool
+) -> None:
+    (headline,) = told(log(restarted(*led, is_fenced=is_fenced, **more)))[:1]
+    when = "00:00:50.000" if is_fenced else "00:01:20.000"
+    assert headline.startswith(f"Broker 1 was lost at 1970-01-01 {when} or before (why is unknown")
 
 
 @pytest.mark.parametrize("is_left", [True, False])
