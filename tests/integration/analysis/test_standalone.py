@@ -113,6 +113,23 @@ def test_the_job_ships_its_own_packages(master: str, environment: dict[str, str]
     assert all(events["understood"].to_pylist())
 
 
+def test_the_readme_s_command_works(master: str, environment: dict[str, str], tmp_path: Path) -> None:
+    write_logs(tmp_path / "logs", 200)
+    (command,) = re.findall(r"^\$ (.* spark-submit .*)$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    for place, ours in (
+        ("spark://host:7077", f"{master} --executor-memory 512m"),
+        ("hdfs:///logs/kafka", str(tmp_path / "logs")),
+        ("hdfs:///reports/kafka", str(tmp_path / "report")),
+    ):
+        assert place in command
+        command = command.replace(place, ours)
+    done = subprocess.run(
+        ["sh", "-c", command], cwd=ROOT, env=environment, check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert (tmp_path / "report" / "report.json").is_file()
+
+
 def test_a_file_larger_than_the_driver_s_memory_is_read(environment: dict[str, str], tmp_path: Path) -> None:
     (one, *_) = write_logs(tmp_path / "some", 20_000)
     text = one.read_bytes()
