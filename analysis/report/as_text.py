@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from barnabas.analysis.derived.leaders import SAME
+from barnabas.analysis.derived.leaders import NONE, SAME
 from barnabas.analysis.derived.unavailability import UNSEEN
 from barnabas.analysis.questions.audit import CHECKS, CONTROLLER_EPOCH_FELL, TWO_CONTROLLERS
 from barnabas.analysis.reading.times import repeated_times
@@ -277,8 +277,7 @@ def _of_leaders(document: Document) -> Iterator[_Happening]:
     for row in document.leaderships:
         epoch = "" if row["leader_epoch"] is None else f" (epoch {row['leader_epoch']})"
         if row["leader"] < 0:
-            before = row["previous_leader"]
-            what = f"no leader{epoch}: {UNSEEN if before is None else f'{before} went offline'}"
+            what = f"no leader{epoch}{_before(row)}"
         elif row["why"] == SAME:
             continue  # another line shows the ISR change that caused the new epoch
         elif row["previous_leader"] in (None, row["leader"]):
@@ -286,6 +285,14 @@ def _of_leaders(document: Document) -> Iterator[_Happening]:
         else:
             what = f"{row['leader']} elected after {row['previous_leader']}{epoch}: {row['why']}"
         yield _Happening(row["since"], "leader", what, f"{row['topic']}-{row['partition']}")
+
+
+def _before(row: Row) -> str:
+    """Return what is known of the leader before a time without one."""
+    before = row["previous_leader"]
+    if before is None:
+        return f": {UNSEEN}"
+    return f": {before} went offline" if row["why"] == NONE else f", after {before}"
 
 
 def _of_isr(document: Document) -> Iterator[_Happening]:

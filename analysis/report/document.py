@@ -21,6 +21,7 @@ from barnabas.analysis.questions.catalog import QUESTIONS
 from barnabas.analysis.questions.story import observed
 from barnabas.analysis.report.incidents import plain
 from barnabas.analysis.report.same_facts import departures, without_leader
+from barnabas.analysis.report.same_stories import failovers, leaders, periods, stalls
 from barnabas.analysis.report.strips import Stretch, cells, millis
 from barnabas.analysis.runtime.engine import first_of, held, matching, rows_of, sf
 from barnabas.analysis.runtime.threads import threads
@@ -163,8 +164,9 @@ def gather(
         chosen, partitions = pictured.result()
         strips, stretches, lasting = troubled.result()
         drawn = [tables["leaders"].drop("raw"), tables["isr"], frames["write_stalls"]]
-        leaderships, isr, stalls = pool.map(lambda frame: _drawn(frame, chosen), drawn)
+        leaderships, isr, stalled = pool.map(lambda frame: _drawn(frame, chosen), drawn)
         happened, untold = story.result()
+    agreed = stalls(stalled, periods(happened))
     return Document(
         start=start,
         end=end,
@@ -173,9 +175,9 @@ def gather(
         **_answers(named, happened),
         partitions=partitions,
         pictured=chosen,
-        leaderships=leaderships,
+        leaderships=leaders(leaderships, agreed),
         isr=isr,
-        stalls=stalls,
+        stalls=agreed,
         others=sum(row["lines"] for row in kinds if row["understood"] is None),
         troubles=[*troubles, *([_UNTOLD.format(untold)] if untold else [])],
         zone=zone,
@@ -198,6 +200,9 @@ def _answers(
         rows = agreed(answers[name], incidents)
         counts[name] = max(counts[name], len(rows)) if counts[name] > ROWS else len(rows)
         answers[name] = rows[:ROWS]
+    known = periods(incidents)
+    answers["failovers"] = failovers(answers["failovers"], incidents, known)
+    answers["write_stalls"] = stalls(answers["write_stalls"], known)
     return {"answers": answers, "counts": counts}
 
 

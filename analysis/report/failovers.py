@@ -26,6 +26,8 @@ _LEFT: Mapping[str, str] = {
 
 _MILLISECOND = timedelta(milliseconds=1)
 
+_APART = "no time until the last new leader is claimed, as the clocks of brokers differ"
+
 NO_STEPS = (
     "No controller's line shows partitions that lost their leader step by step (only ZooKeeper mode has such "
     "lines); the incidents tell what happened."
@@ -127,7 +129,8 @@ def failover_total(story: Row) -> str:
         return ""
     parts = [] if story["led"] is None else [_until_led(story)]
     if story["waited"]:
-        waited = max(span(story["noticed"], story["returned"]) or 0, 0)
+        is_apart = story["broker"] in story.get("apart", ())
+        waited = 0 if is_apart else max(span(story["noticed"], story["returned"]) or 0, 0)
         until = f" until {duration(waited)} after the notice" if waited else ""
         parts.append(f"{count(story['waited'], 'partition')} waited for broker {story['broker']}{until}")
     if story["stranded"]:
@@ -152,6 +155,8 @@ def _until_led(story: Row) -> str:
     if story["led_unseen"]:
         return f"at least {found} ({UNLED}: {count(story['led_unseen'], 'partition')})"
     total = story["total_ms"]
+    if not set(story.get("apart", ())).isdisjoint(story["leaders"]):
+        return _APART
     if total is None:
         return f"{found} ({UNBOUNDED})"
     return f"{found}, {lasted(Bound(None, total * _MILLISECOND))[4:]} in all" if total > noticed else found
@@ -161,9 +166,7 @@ def failover_steps(story: Row) -> list[Step]:
     """Return the steps of a failover that the logs show, from the trigger to the followers."""
     controller, found = story["controller"], []
     if story["last_logged"] is not None:
-        silent = f"the last line of broker {story['broker']} before the controller noticed"
-        last = f"the last line of broker {story['broker']} as controller"
-        found.append(Step(story["last_logged"], silent if story["partitions"] else last))
+        found.append(Step(story["last_logged"], _last_logged(story)))
     if story["controller_since"] is not None:
         found.append(
             Step(
@@ -182,10 +185,20 @@ def failover_steps(story: Row) -> list[Step]:
     found.extend(_taken_over(story))
     if story["waited"]:
         waited = f"{count(story['waited'], 'partition')} waited for broker {story['broker']} to come back"
-        found.append(Step(story["returned"], waited))
+        found.append(Step(story["returned"], waited, story["broker"] in story.get("apart", ())))
     if story["stranded"]:
         found.append(Step(None, _stranded(story)))
     return found
+
+
+def _last_logged(story: Row) -> str:
+    """Return what the time ``last_logged`` is that of, which need not be a line's."""
+    broker = story["broker"]
+    if not story["partitions"]:
+        return f"the last line of broker {broker} as controller"
+    if not story.get("is_silent", True):
+        return f"broker {broker} had not left by then"
+    return f"the last line of broker {broker} before the controller noticed"
 
 
 def _taken_over(story: Row) -> list[Step]:
@@ -194,10 +207,16 @@ def _taken_over(story: Row) -> list[Step]:
         "the last new leader led" if not story["led_unseen"] else "the last new leader led that a line shows"
     )
     done = (("led", led), ("followed", "the last of their followers followed"))
+    apart = story.get("apart", ())
+    others = {"led": not set(apart).isdisjoint(story["leaders"]), "followed": bool(apart)}
     found = [
-        Step(story[name], f"{what}{', by a clock that is behind' if story[f'{name}_behind'] else ''}")
+        Step(
+            story[name],
+            f"{what}{', by a clock that is behind' if story[f'{name}_behind'] else ''}",
+            others[name] and not story[f"{name}_behind"],
+        )
         for name, what in done
         if story[name] is not None
     ]
-    is_in_order = story["led_behind"] or story["followed_behind"]
+    is_in_order = story["led_behind"] or story["followed_behind"] or bool(apart)
     return found if is_in_order else sorted(found)

@@ -8,14 +8,14 @@ of the same event.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import timedelta
 from math import ceil
 from typing import Any
 
-from barnabas.analysis.derived.unavailability import LEADER_OFFLINE, NOTIFIED_ONLY
+from barnabas.analysis.derived.unavailability import BOTH_OFFLINE, LEADER_OFFLINE, NOTIFIED_ONLY
 from barnabas.analysis.story.brokers import Absence, begin_of
-from barnabas.analysis.story.certainty import Duration, earliest, latest
-from barnabas.analysis.story.costs import Cost, Ending, greatest, least
+from barnabas.analysis.story.certainty import earliest, latest
+from barnabas.analysis.story.costs import Cost, Ending, Period, greatest, least
 from barnabas.analysis.story.incident import Incident
 from barnabas.analysis.story.observed import CLOCKS
 
@@ -39,11 +39,11 @@ def without_leader(rows: Sequence[Row], incidents: Sequence[Incident]) -> list[R
         ``at_most_ms`` is null if nothing bounds it.
     """
     known = {f"{row['topic']}-{row['partition']}": row for row in rows}
-    outages: dict[str, list[tuple[Incident, Cost, Duration, datetime | None]]] = {}
+    outages: dict[str, list[tuple[Incident, Cost, Period]]] = {}
     for incident in incidents:
         for cost in incident.costs:
-            for name, duration, begin in cost.each:
-                outages.setdefault(name, []).append((incident, cost, duration, begin))
+            for period in cost.each:
+                outages.setdefault(period.name, []).append((incident, cost, period))
     found = [row for name, row in known.items() if name not in outages]
     found.extend(_of_partition(name, each, known.get(name)) for name, each in outages.items())
     return sorted(found, key=_longest_first)
@@ -51,31 +51,41 @@ def without_leader(rows: Sequence[Row], incidents: Sequence[Incident]) -> list[R
 
 def _of_partition(
     name: str,
-    outages: Sequence[tuple[Incident, Cost, Duration, datetime | None]],
+    outages: Sequence[tuple[Incident, Cost, Period]],
     known: Mapping[str, Any] | None,
 ) -> Row:
     topic, _, partition = name.rpartition("-")
-    proven = [least(duration) / _MILLISECOND for _, _, duration, _ in outages]
-    most = [greatest(duration) for _, _, duration, _ in outages]
+    proven = [least(each.duration) / _MILLISECOND for _, _, each in outages]
+    most = [greatest(each.duration) for _, _, each in outages]
     bounds = [each / _MILLISECOND for each in most if each is not None]
-    begins = [begin for _, _, _, begin in outages if begin is not None]
+    begins = [each.begin for _, _, each in outages if each.begin is not None]
     return {
         "topic": topic,
         "partition": int(partition),
         "outages": len(outages),
-        "lasting": any(cost.ending is Ending.NOT_SHOWN for _, cost, _, _ in outages),
+        "lasting": any(cost.ending is Ending.NOT_SHOWN for _, cost, _ in outages),
         "total_ms": int(sum(proven)),
         "at_most_ms": ceil(sum(bounds)) if len(bounds) == len(outages) else None,
         "longest_ms": int(max(proven)),
         "first": min(begins, default=None if known is None else known["first"]),
-        "cause": _cause((incident for incident, _, _, _ in outages), known),
+        "cause": cause(
+            NOTIFIED_ONLY if known is None else known["cause"], [incident for incident, _, _ in outages]
+        ),
     }
 
 
-def _cause(incidents: Iterable[Incident], known: Mapping[str, Any] | None) -> str:
-    if known is not None and known["cause"] != NOTIFIED_ONLY:
-        return str(known["cause"])
-    return LEADER_OFFLINE if any(each.absences for each in incidents) else NOT_SHOWN
+def cause(said: str, incidents: Iterable[Incident]) -> str:
+    """Return why a partition had no leader: a leader went offline only if an incident has a departure.
+
+    Args:
+        said: The cause by the tables, for which any leader that a controller replaces went offline.
+        incidents: The incidents of its times without a leader.
+    """
+    if said not in (LEADER_OFFLINE, BOTH_OFFLINE, NOTIFIED_ONLY):
+        return said
+    if any(each.absences for each in incidents):
+        return LEADER_OFFLINE if said == NOTIFIED_ONLY else said
+    return NOT_SHOWN
 
 
 def _longest_first(row: Row) -> tuple[bool, int, float, str, int]:
@@ -98,8 +108,9 @@ def departures(rows: Sequence[Row], incidents: Sequence[Incident]) -> list[Row]:
 
     Returns:
         The rows with the same columns. ``since`` is when a controller noticed it, or else when the broker was
-        gone at the latest; ``last_logged`` is when it was there at the latest; ``back`` is null if no line
-        shows the return. ``controller_epoch`` and ``partitions`` are null if no controller's line shows it.
+        gone at the latest; ``last_logged`` is the time of its last line before it left, or else until when it
+        surely had not left; ``back`` is null if no line shows the return.
+        ``controller_epoch`` and ``partitions`` are null if no controller's line shows it.
     """
     return sorted(
         (_departure(absence, rows) for incident in incidents for absence in incident.absences),
@@ -119,10 +130,13 @@ def _departure(absence: Absence, rows: Iterable[Row]) -> Row:
         ),
         None,
     )
+    there = earliest(absence.gone)
+    # Another broker's line about a lost contact may show it alive after its last line.
+    spoke = None if same is None or there is None else same["last_logged"]
     return {
         "broker": absence.broker,
         "since": latest(absence.noticed) or latest(absence.gone) or begin,
-        "last_logged": earliest(absence.gone),
+        "last_logged": spoke if spoke is not None and there is not None and spoke < there else there,
         "back": back,
         "controller_epoch": None if same is None else same["controller_epoch"],
         "partitions": None if same is None else same["partitions"],

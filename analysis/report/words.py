@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from barnabas.analysis.derived.unavailability import NEVER_LED, NOTIFIED_ONLY
 from barnabas.analysis.questions.availability import OFFLINE
-from barnabas.analysis.story.certainty import Bound, Duration, Fact, between, moment
+from barnabas.analysis.story.certainty import Bound, Duration, Fact, Unknown, between, moment
 from barnabas.analysis.story.words import Rounding, lasted
 from barnabas.analysis.story.words import duration as span_text
 
@@ -43,10 +43,12 @@ class Step(NamedTuple):
     Attributes:
         time: The time of the step; None if the logs do not show it.
         text: A sentence without a full stop.
+        is_apart: Whether its clock differs from the controller's.
     """
 
     time: datetime | None
     text: str
+    is_apart: bool = False
 
 
 class TimedStep(NamedTuple):
@@ -68,14 +70,16 @@ def timed(found: Iterable[Step]) -> list[TimedStep]:
     """Add the time from one step to the next, unless the clocks contradict each other."""
     with_times: list[TimedStep] = []
     before: datetime | None = None
+    was_apart = False
     for step in found:
-        after, text = span(before, step.time), step.text
+        is_by_two = step.is_apart or was_apart
+        after, text = None if is_by_two else span(before, step.time), step.text
         if after is not None and after < -_CLOCKS_MS:
             text = f"{text}; the clocks contradict each other, or the logs are of different clusters"
         if after is not None and after < 0:
             after = None
         with_times.append(TimedStep(step.time, after, text))
-        before = step.time or before
+        before, was_apart = step.time or before, step.is_apart
     return with_times
 
 
@@ -120,8 +124,17 @@ def _without_leader(stall: Row) -> str:
     begin = Fact(since) if stall["cause"] == NEVER_LED else moment(before, since, (), "")
     is_seen = stall["led_at"] is not None or stall["leader_after"] is None
     found = between(begin, Fact(end) if is_seen else moment(end, None, (), ""))
+    if "at_least_ms" in stall:
+        found = _between_ms(stall["at_least_ms"], stall["at_most_ms"])
     missing = UNLED if not is_seen else UNBOUNDED if before is None else ""
     return _with_reason(found, missing)
+
+
+def _between_ms(at_least: float | None, at_most: float | None) -> Duration:
+    if at_least is None and at_most is None:
+        return Unknown("the incident does not show it")
+    low, high = (None if each is None else each * _MILLISECOND for each in (at_least, at_most))
+    return Fact(low) if low is not None and low == high else Bound(low or None, high)
 
 
 def _with_reason(found: Duration, missing: str) -> str:
@@ -169,12 +182,9 @@ def _offline(stall: Row, around: Sequence[Row]) -> list[Step]:
         if other["what"] != OFFLINE and other["since"] < begin and _touches(other, stall)
     )
     if stall["earliest"] is not None:
-        found.append(
-            Step(
-                stall["earliest"],
-                f"the last line of broker {before}, its leader, before the controller noticed",
-            )
-        )
+        last = f"the last line of broker {before}, its leader, before the controller noticed"
+        sure = f"broker {before}, its leader, led it until then or longer"
+        found.append(Step(stall["earliest"], last if stall.get("is_silent", True) else sure))
     by = "" if stall["controller_epoch"] is None else f" in controller epoch {stall['controller_epoch']}"
     if stall["cause"] == NOTIFIED_ONLY:
         # The line of a broker may be much later than the notice.

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import NamedTuple
 
-from barnabas.analysis.story.certainty import Bound, Duration, Fact, Lines, Unknown, latest
+from barnabas.analysis.story.certainty import Bound, Duration, Fact, Lines, Unknown, earliest, latest
 from barnabas.analysis.story.clocks import DIFFERING, duration_of
 from barnabas.analysis.story.observed import BrokerLine, Refusal
 from barnabas.analysis.story.partitions import Outage
@@ -26,6 +27,28 @@ class Ending(StrEnum):
     NOT_SHOWN = "not shown"
 
 
+class Period(NamedTuple):
+    """A time in which one partition had no leader.
+
+    Attributes:
+        name: The partition's name.
+        duration: How long it had none.
+        begin: The latest moment by which it had lost its leader.
+        since: Until when it surely had its leader; None if no line shows that.
+        shown: As in ``Outage``.
+        leader_before: As in ``Outage``.
+        leader_after: As in ``Outage``.
+    """
+
+    name: str
+    duration: Duration
+    begin: datetime | None
+    since: datetime | None = None
+    shown: datetime | None = None
+    leader_before: int | None = None
+    leader_after: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Cost:
     """Partitions that had no leader and got one in the same way.
@@ -42,8 +65,7 @@ class Cost:
         reason: The line about the log directory because of which a broker that stayed did not lead them; None
             if a broker left, or no line shows why.
         refusals: The lines of brokers that were elected meanwhile that they do not lead, by time.
-        each: The times without a leader one by one: the partition's name, how long it had none, and the
-            latest moment by which it had lost its leader.
+        each: The times without a leader one by one.
     """
 
     partitions: tuple[str, ...]
@@ -56,7 +78,7 @@ class Cost:
     times: int = 1
     reason: BrokerLine | Refusal | None = None
     refusals: tuple[Refusal, ...] = ()
-    each: tuple[tuple[str, Duration, datetime | None], ...] = ()
+    each: tuple[Period, ...] = ()
 
 
 def costs_of(outages: Iterable[tuple[int | None, Outage]]) -> tuple[Cost, ...]:
@@ -98,8 +120,18 @@ def _cost(ending: Ending, outages: Sequence[Outage]) -> Cost:
         lines=tuple(dict.fromkeys((*outages[worst].lines, *durations[worst].lines))),
         times=len(outages),
         refusals=tuple(sorted({refusal for each in outages for refusal in each.refusals}, key=_time)),
-        each=tuple(zip(names, durations, begins, strict=True)),
+        each=tuple(map(_period, outages, durations)),
     )
+
+
+def _period(outage: Outage, duration: Duration) -> Period:
+    topic, partition, _ = outage.life
+    # Clocks that differ bound nothing.
+    since = None if outage.is_mixed else earliest(outage.begin)
+    return Period(
+        f"{topic}-{partition}", duration, latest(outage.begin), since, outage.shown, outage.leader_before,
+        outage.leader_after,
+    )  # fmt: skip
 
 
 def _time(refusal: Refusal) -> datetime:

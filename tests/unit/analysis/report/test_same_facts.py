@@ -80,11 +80,12 @@ def test_departures_are_those_of_the_incidents() -> None:
         gone(2, Fact(at(20)), NEVER, Bound(at(40), at(41))),
         gone(3, Fact(at(30)), NEVER, NEVER),
     )
-    known = {"since": at(14), "last_logged": at(9), "back": None, "controller_epoch": 5, "partitions": 3}
+    # Another broker's lost contact shows broker 1 alive a second after its last line.
+    known = {"since": at(14), "last_logged": at(8), "back": None, "controller_epoch": 5, "partitions": 3}
     # Broker 4 is not gone: a log directory of its failed.
     seen = [{"broker": broker, **known} for broker in (1, 4)]
     assert [tuple(each.values()) for each in departures(seen, [incident(absences=absences)])] == [
-        (1, at(14), at(9), at(48), 5, 3),
+        (1, at(14), at(8), at(48), 5, 3),
         (2, at(20), at(20), at(41), None, None),
         (3, at(30), at(30), None, None, None),
     ]

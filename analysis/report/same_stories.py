@@ -1,0 +1,187 @@
+"""Stalls, failovers and leaders that say what the incidents prove of them.
+
+The tables take a broker's last line before a controller's notice for its end, and a leader that a controller
+replaces for one that went offline. The incidents know of new processes, of brokers that lived on, of missing
+leader epochs and of clocks that differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from math import ceil
+from typing import Any, NamedTuple
+
+from barnabas.analysis.derived.leaders import LOST, NO_LEADER_BEFORE, NONE, WITHOUT
+from barnabas.analysis.questions.availability import OFFLINE
+from barnabas.analysis.report.same_facts import NOT_SHOWN, cause
+from barnabas.analysis.story.brokers import Absence, begin_of, known_end
+from barnabas.analysis.story.certainty import Fact, Unknown, earliest
+from barnabas.analysis.story.costs import Period, greatest, least
+from barnabas.analysis.story.incident import Incident
+from barnabas.analysis.story.observed import CLOCKS
+
+Row = dict[str, Any]
+
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+class Leaderless(NamedTuple):
+    """A time without a leader, and the incident that it is part of."""
+
+    period: Period
+    incident: Incident
+
+
+def periods(incidents: Iterable[Incident]) -> dict[str, list[Leaderless]]:
+    """Return the times without a leader of each partition."""
+    found: dict[str, list[Leaderless]] = {}
+    for incident in incidents:
+        for cost in incident.costs:
+            for each in cost.each:
+                found.setdefault(each.name, []).append(Leaderless(each, incident))
+    return found
+
+
+def stalls(rows: Iterable[Row], known: Mapping[str, Sequence[Leaderless]]) -> list[Row]:
+    """Return rows of ``write_stalls`` with what the incidents prove of them.
+
+    Args:
+        rows: The rows. Those that no incident has remain.
+        known: The result of ``periods``.
+
+    Returns:
+        The rows with the same columns, and ``at_least_ms`` and ``at_most_ms``, how long the partition had no
+        leader; both are null if it is unknown, one if nothing bounds it on that side. ``earliest`` is until
+        when it surely had one, which may be no line's time: ``is_silent`` says whether it is that of the lost
+        leader's last line.
+    """
+    return [_stall(row, known) if row["what"] == OFFLINE else row for row in rows]
+
+
+def _stall(row: Row, known: Mapping[str, Sequence[Leaderless]]) -> Row:
+    same = _same(row, known.get(f"{row['topic']}-{row['partition']}", ()))
+    if same is None:
+        return row
+    since, noticed, duration = same.period.since, row["since"], same.period.duration
+    most = greatest(duration)
+    absence = _absence(same.incident.absences, row["leader_before"], noticed)
+    return row | {
+        "at_least_ms": None if isinstance(duration, Unknown) else least(duration) / _MILLISECOND,
+        "at_most_ms": None if most is None else most / _MILLISECOND,
+        "earliest": since,
+        "is_silent": since is not None and since == row["earliest"],
+        "since": noticed if absence is None else _noticed(absence, noticed),
+        "cause": cause(row["cause"], [same.incident]),
+    }
+
+
+def _same(row: Row, found: Sequence[Leaderless]) -> Leaderless | None:
+    """Return the time without a leader that a stall is; None if no incident has it."""
+    since, elected = row["since"], row["elected"]
+    near = [each for each in found if each.period.begin is not None and each.period.begin <= since + CLOCKS]
+    ended = [each for each in near if elected is not None and each.period.shown == elected]
+    overlapping = [each for each in near if each.period.shown is None or each.period.shown >= since - CLOCKS]
+    return max(ended or overlapping, key=lambda each: each.period.begin or since, default=None)
+
+
+def _absence(found: Iterable[Absence], broker: int | None, noticed: datetime) -> Absence | None:
+    """Return the latest absence of a broker within which its loss was noticed."""
+    own = [
+        each
+        for each in found
+        if each.broker == broker
+        and begin_of(each) <= noticed + CLOCKS
+        and ((end := known_end(each)) is None or noticed <= end + CLOCKS)
+    ]
+    return max(own, key=begin_of, default=None)
+
+
+def _noticed(absence: Absence, noticed: datetime) -> datetime:
+    """Return when the controller noticed an absence: its first line about it may be of another partition."""
+    first = absence.noticed.value if isinstance(absence.noticed, Fact) else noticed
+    return first if noticed - CLOCKS <= first <= noticed else noticed
+
+
+def failovers(
+    rows: Iterable[Row], incidents: Sequence[Incident], known: Mapping[str, Sequence[Leaderless]]
+) -> list[Row]:
+    """Return the answer ``failovers`` with what the incidents prove of the partitions and of the broker.
+
+    Args:
+        rows: The answer of the tables. What has no partitions remains.
+        incidents: All incidents.
+        known: The result of ``periods``.
+
+    Returns:
+        The rows with the same columns. ``total_ms`` is the longest time that a partition that moved may have
+        had no leader, null if nothing bounds it. ``last_logged`` is until when the broker surely had not
+        left; ``is_silent`` says whether it is the time of its last line. ``apart`` are the brokers whose
+        clocks differ from the controller's.
+    """
+    pairs = {frozenset((each.broker, each.controller)) for one in incidents for each in one.differences}
+    absences = [each for one in incidents for each in one.absences]
+    return [_failover(row, absences, pairs, known) if row["partitions"] else row for row in rows]
+
+
+def _failover(
+    row: Row,
+    absences: Sequence[Absence],
+    pairs: set[frozenset[int]],
+    known: Mapping[str, Sequence[Leaderless]],
+) -> Row:
+    controller = row["controller"]
+    apart = sorted({each for pair in pairs if controller in pair for each in pair - {controller}})
+    absence = _absence(absences, row["broker"], row["noticed"])
+    # Of a broker that did not leave, a line before the notice says nothing of the failover.
+    since = None if absence is None or row["broker"] in apart else earliest(absence.gone)
+    return row | {
+        "last_logged": since,
+        "is_silent": since == row["last_logged"],
+        "noticed": row["noticed"] if absence is None else _noticed(absence, row["noticed"]),
+        "total_ms": _total(row, known),
+        "apart": apart,
+    }
+
+
+def _total(row: Row, known: Mapping[str, Sequence[Leaderless]]) -> int | None:
+    """Return the most that a partition which moved had no leader; None if nothing bounds it."""
+    if row["elected"] is None:
+        return None
+    moved = [
+        each.period
+        for found in known.values()
+        for each in found
+        if each.period.shown is not None
+        and row["noticed"] <= each.period.shown <= row["elected"]
+        and each.period.leader_before in (row["broker"], None)
+        and each.period.leader_after in row["leaders"]
+    ]
+    most = [greatest(each.duration) for each in moved]
+    bounds = [each / _MILLISECOND for each in most if each is not None]
+    return ceil(max(bounds)) if len(moved) >= row["moved"] and len(bounds) == len(moved) else None
+
+
+def leaders(rows: Iterable[Row], agreed: Iterable[Row]) -> list[Row]:
+    """Return rows of the table ``leaders`` that say that a leader went offline only if the incidents do.
+
+    Args:
+        rows: The rows, by partition and time.
+        agreed: The stalls of these partitions, as ``stalls`` returns them.
+    """
+    free: dict[tuple[str, int], list[Row]] = {}
+    for stall in agreed:
+        if stall["what"] == OFFLINE and stall["cause"] == NOT_SHOWN:
+            free.setdefault((stall["topic"], stall["partition"]), []).append(stall)
+    return [_leader(row, free.get((row["topic"], row["partition"]), ())) for row in rows]
+
+
+def _leader(row: Row, free: Sequence[Row]) -> Row:
+    if not any(
+        stall["since"] - CLOCKS <= row["since"]
+        and (stall["elected"] is None or row["since"] <= stall["elected"])
+        for stall in free
+    ):
+        return row
+    shown = {NONE: WITHOUT, LOST: NO_LEADER_BEFORE}
+    return row | {name: shown.get(row[name], row[name]) for name in ("why", "ended")}
