@@ -71,15 +71,24 @@ def with_elections(found: Iterable[Absence], states: Iterable[State]) -> list[Ab
     next_begin: dict[int, datetime] = {}
     for index in range(len(known) - 1, -1, -1):
         each = known[index]
-        since = (latest(each.noticed) or begin_of(each)) + CLOCKS
-        own = elected.get(each.broker, [])
-        first = bisect_right(own, since, key=_decided)
+        own = _first_after(elected.get(each.broker, []), each)
         until = next_begin.get(each.broker)
-        if _is_silent(each) and first < len(own) and (until is None or _decided(own[first]) < until - CLOCKS):
-            back = Bound(None, _decided(own[first]), (own[first].line,))
-            known[index] = replace(each, returned=back)
+        if _is_silent(each) and own is not None and (until is None or _decided(own) < until - CLOCKS):
+            known[index] = replace(each, returned=Bound(None, _decided(own), (own.line,)))
         next_begin[each.broker] = begin_of(each)
     return known
+
+
+def _first_after(elected: Sequence[State], absence: Absence) -> State | None:
+    """Return the first election of a broker after its loss, by a clock that is the same or surely later.
+
+    A session that expired is renewed within a tenth of a second.
+    """
+    noticed = latest(absence.noticed) or begin_of(absence)
+    writers = {line.broker for line in absence.noticed.lines}
+    later = (elected[index] for index in range(bisect_right(elected, noticed, key=_decided), len(elected)))
+    is_later = (each for each in later if each.line.broker in writers or _decided(each) > noticed + CLOCKS)
+    return next(is_later, None)
 
 
 def with_registrations(found: Iterable[Absence], observed: Observed) -> list[Absence]:
