@@ -16,6 +16,7 @@ from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.reading.events.kinds import Election
 from barnabas.analysis.runtime.engine import Window, sf
 from barnabas.analysis.runtime.threads import threads
+from barnabas.analysis.story.deposed import without_deposed
 from barnabas.analysis.story.observed import (
     Controller,
     Delay,
@@ -88,21 +89,23 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
     whole, untold = _whole(states, lambda: _troubled(tables["states"], marked))
     again = _led_again(_of(_rows(own), whole))
     voices = spoken_near(said, events, lambda: moments_of(lines, (states, decisions, marks, own)), _ROWS)
+    elected = [
+        Controller(
+            row["controller"],
+            row["controller_epoch"],
+            row["since"],
+            (line_of(row),) if row["source"] is not None else (),
+        )
+        for row in _rows(controllers)
+    ]
+    about = without_second_processes([broker_line(row) for row in _rows(lines)], voices.served)
     return Observed(
-        brokers=without_second_processes([broker_line(row) for row in _rows(lines)], voices.served),
+        brokers=without_deposed(about, elected),
         states=[state(row) for each in (states, decisions) for row in _of(_rows(each), whole)],
         marks=[_mark(row) for row in _of(_rows(marks), whole)],
         led=[each for each in again if isinstance(each, LedAgain)],
         refusals=[each for each in again if isinstance(each, Refusal)],
-        controllers=[
-            Controller(
-                row["controller"],
-                row["controller_epoch"],
-                row["since"],
-                (line_of(row),) if row["source"] is not None else (),
-            )
-            for row in _rows(controllers)
-        ],
+        controllers=elected,
         spoken=voices.times,
         served=voices.served,
         as_brokers=voices.as_brokers,

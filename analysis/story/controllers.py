@@ -18,7 +18,7 @@ _ELECTION = timedelta(seconds=5)
 
 _ACTIVE = (BrokerKind.CONTROLLER_ACTIVE, BrokerKind.CONTROLLER_KNOWN)
 
-_AT_WORK = (
+AT_WORK = (
     BrokerKind.BROKER_FENCED,
     BrokerKind.BROKER_UNFENCED,
     BrokerKind.BROKER_REGISTERED,
@@ -179,14 +179,14 @@ def vacancies(lines: Sequence[BrokerLine], absences: Sequence[Absence] = ()) -> 
         absences: The absences of brokers and controllers.
     """
     doubts = _Doubts(None, datetime.min, has_been=False)  # noqa: DTZ901
-    kinds = (BrokerKind.NO_CONTROLLER, BrokerKind.CONTROLLER_RESIGNED, *_ACTIVE, *_AT_WORK)
+    kinds = (BrokerKind.NO_CONTROLLER, BrokerKind.CONTROLLER_RESIGNED, *_ACTIVE, *AT_WORK)
     own = (each for each in lines if each.kind in kinds)
     for line in sorted(own, key=lambda each: (each.time, each.line)):
         if line.kind in _ACTIVE:
             if (found := doubts.vacancy(line, absences)) is not None:
                 yield found
             doubts = _Doubts(line.subject, line.time)
-        elif line.kind in _AT_WORK:
+        elif line.kind in AT_WORK:
             if doubts.ceased is None:
                 doubts.is_refuted = bool(doubts.first)
             else:
