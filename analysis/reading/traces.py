@@ -14,6 +14,9 @@ from barnabas.analysis.reading.text import Places, Text
 # The timestamp that `docker compose logs -t` puts between the service's name and the line.
 _STAMP = re.compile(r"^ (?:\d{4}-\d\d-\d\dT\S+Z )?")
 
+# The timestamp that `docker logs -t` and `kubectl logs --timestamps` put before each line.
+_TIME = re.compile(r"^\d{4}-\d\d-\d\dT\S+(?:Z|[+-]\d\d:\d\d) ")
+
 _NO_TEXT = "\r\n\t "
 """The characters that are removed at the end of an entry."""
 
@@ -76,13 +79,17 @@ def _sorted_out(text: Text, heads: Heads, first: Places, last: Places) -> defaul
     lengths: list[int] = []
     below: defaultdict[int, list[str]] = defaultdict(list)
     for row, (head, end) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
-        name = _name(text.slice(int(text.start[head]), int(heads.start[head])))
+        front = text.slice(int(text.start[head]), int(heads.start[head]))
+        unstamped = _TIME.sub("", front)
+        name = _name(unstamped)
         if name:
             latest[name] = row
         if len(name) not in lengths:
             lengths = sorted([*lengths, len(name)], reverse=True)
         for line in range(head + 1, end + 1):
             spelled = text.slice(int(text.start[line]), _line_feed(text, line))
+            if unstamped != front:
+                spelled = _TIME.sub("", spelled)
             # If the text in front contains a time, every line has another name. Search by the lengths of
             # names, which are few.
             begins = (spelled[:length] for length in lengths)

@@ -50,6 +50,13 @@ def test_times_of_docker_are_no_part_of_a_trace() -> None:
     assert joined(f"b-1  | {stamp} {HEAD}\nb-1  | {stamp} x.Y: one\n")[0][1] == "x.Y: one"
 
 
+def test_times_without_a_writer_are_no_part_of_a_trace() -> None:
+    stamp = "2026-11-21T03:12:46.12345678{}Z "
+    lines = (HEAD, "x.Y: one", "", "\tat a", HEAD, "x.Y: two")
+    text = "".join(f"{stamp.format(number)}{line}\n" for number, line in enumerate(lines))
+    assert [trace for _, trace in joined(text)] == ["x.Y: one\n\n\tat a", "x.Y: two"]
+
+
 def test_a_text_without_a_blank_behind_its_writer_keeps_all_of_its_own() -> None:
     text = f"/logs/state-change.log:{HEAD}\n/logs/state-change.log:x.Y: no such file\n"
     assert joined(text)[0][1] == "x.Y: no such file"
