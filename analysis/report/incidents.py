@@ -15,6 +15,7 @@ from barnabas.analysis.story.departures import are_overlapping
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.sentences import Sentence, details, headline, is_before_its_end
+from barnabas.analysis.story.together import shown_cause
 
 Row = dict[str, Any]
 
@@ -100,7 +101,7 @@ def _incident(incident: Incident, day: date | None) -> Row:
 def _absence(absence: Absence) -> Row:
     return {
         "broker": absence.broker,
-        "cause": absence.cause.value,
+        "cause": shown_cause(absence).value,
         "gone": certain(absence.gone),
         "noticed": certain(absence.noticed),
         "missed": None if is_before_its_end(absence) else certain(absence.noticed),

@@ -45,13 +45,22 @@ _HOW = {
 }
 
 
+def shown_cause(absence: Absence) -> Cause:
+    """Return the cause that is proven of an absence itself: it may have begun while the process lived on.
+
+    That a process has ended by its next start does not prove that it had when its cluster lost it.
+    """
+    is_only_ended = absence.cause is Cause.DIED and absence.ended_by is not None
+    return Cause.UNKNOWN if is_only_ended else absence.cause
+
+
 def whole_cluster(incident: Incident, names: str, day: date | None) -> str:
     """Return what happened if all brokers were gone."""
     absences, until = incident.absences, incident.until
     end = _no_return(incident) if until is None else f"the last of them returned by {clock(until, day)}"
     first = at(first_departure(absences), day)
     if len(absences) == 1:
-        return f"The whole cluster (the only {names}) {_HOW[absences[0].cause].did} {first}; {end}"
+        return f"The whole cluster (the only {names}) {_HOW[shown_cause(absences[0])].did} {first}; {end}"
     who = f"The whole cluster ({names})" if incident.are_listed else f"All brokers in these logs ({names})"
     is_proven = all_gone(absences, by_silence=False) == incident.all_gone
     all_were = f"{'' if is_proven else 'as far as the logs show '}all were gone"
@@ -110,9 +119,9 @@ def _how(absences: Sequence[Absence], only: Collection[int]) -> str:
     """Return why each of several brokers left; of many, how often for which reason."""
     by_cause: dict[Cause, list[int]] = {}
     for each in absences:
-        by_cause.setdefault(each.cause, []).append(each.broker)
+        by_cause.setdefault(shown_cause(each), []).append(each.broker)
     if len(by_cause) == 1:
-        return f"{'both' if len(absences) == 2 else 'all'} {_HOW[absences[0].cause].all_did}"
+        return f"{'both' if len(absences) == 2 else 'all'} {_HOW[shown_cause(absences[0])].all_did}"
     if len(absences) <= _NAMED and all(len({*ids}) == len(ids) for ids in by_cause.values()):
         return ", ".join(
             f"{nodes(sorted(ids), only)} {_HOW[cause].did if len(ids) == 1 else _HOW[cause].all_did}"
