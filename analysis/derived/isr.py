@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 
-from barnabas.analysis.derived.lives import LIFE
+from barnabas.analysis.derived.lives import DELETION, LIFE
 from barnabas.analysis.runtime.engine import Window, sf
 
 
@@ -15,7 +15,8 @@ def isr(states: DataFrame, lives: DataFrame) -> DataFrame:
     logs its own changes, above all replicas that return, in its server.log. If that file is missing, such a
     change shows only in the next line that any broker logs about the partition. The steps of zkVersion in
     between are counted in ``unseen``. If ``unseen`` is not 0, ``since`` is the latest time at which the ISR
-    can have changed, and ``seen_until`` the last time at which the previous ISR is known to have held.
+    can have changed, and ``seen_until`` the last time at which the previous ISR is known to have held. A
+    controller that deletes a topic removes its replicas from the ISRs first; these changes are left out.
 
     Columns: ``topic``, ``partition``, ``life``, ``leader``, ``leader_epoch``, ``version``, ``isr``, ``size``,
     ``assigned`` (the number of assigned replicas; if no line gives it, the largest ISR seen), ``left`` and
@@ -32,6 +33,7 @@ def isr(states: DataFrame, lives: DataFrame) -> DataFrame:
         sf.max(sf.size("isr")).over(life),
     )
     before = sf.coalesce("before", "isr")
+    before_deletion = sf.coalesce(sf.col("since") < sf.col("deleted") - sf.lit(DELETION), sf.lit(col=True))
     step = sf.col("version") - sf.lag("version").over(order)
     changed = (
         known.join(born, list(LIFE), "left")
@@ -39,6 +41,7 @@ def isr(states: DataFrame, lives: DataFrame) -> DataFrame:
         .withColumns({"left": sf.array_except(before, "isr"), "joined": sf.array_except("isr", before)})
         .withColumn("seen_before", sf.lag("since").over(order))
         .where("before is null or size(left) > 0 or size(joined) > 0")
+        .where(before_deletion | sf.col("before").isNull())
     )
     unseen = sf.greatest(sf.coalesce(sf.col("step") - 1, sf.lit(0)), sf.lit(0))
     return (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import Column, DataFrame
 
-from barnabas.analysis.derived.lives import LIFE, NO_LEADER
+from barnabas.analysis.derived.lives import CLOCKS, LIFE, NO_LEADER
 from barnabas.analysis.runtime.engine import Window, sf
 
 NEW = "new partition"
@@ -17,6 +17,7 @@ SAME = "new epoch, same leader"
 PREFERRED = "moved to the preferred leader"
 MOVED = "moved"
 DELETED = "topic deleted"
+DELETING = "topic is being deleted"
 
 
 def leaders(states: DataFrame, lives: DataFrame) -> DataFrame:
@@ -87,9 +88,11 @@ def _leaderships(states: DataFrame) -> DataFrame:
 def _why() -> Column:
     leader, before = sf.col("leader"), sf.col("before")
     first = sf.col("previous_leader").isNull()
+    is_deleting = sf.coalesce(sf.col("since") >= sf.col("deleted") - sf.lit(CLOCKS), sf.lit(col=False))
     lost = (sf.col("from") == "OfflinePartition") | (before == NO_LEADER)
     return (
-        sf.when(leader == NO_LEADER, NONE)
+        sf.when((leader == NO_LEADER) & is_deleting, DELETING)
+        .when(leader == NO_LEADER, NONE)
         .when(sf.col("from") == "NewPartition", NEW)
         .when(lost, LOST)
         .when(first, sf.when(sf.col("leader_epoch") == 0, NEW).otherwise(FIRST_SEEN))

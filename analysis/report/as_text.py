@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from barnabas.analysis.derived.leaders import NONE, SAME
+from barnabas.analysis.derived.leaders import DELETING, NONE, SAME
 from barnabas.analysis.derived.unavailability import UNSEEN
 from barnabas.analysis.questions.audit import CHECKS, CONTROLLER_EPOCH_FELL, TWO_CONTROLLERS
 from barnabas.analysis.reading.times import repeated_times
@@ -290,6 +290,8 @@ def _of_leaders(document: Document) -> Iterator[_Happening]:
 def _before(row: Row) -> str:
     """Return what is known of the leader before a time without one."""
     before = row["previous_leader"]
+    if row["why"] == DELETING:
+        return f": {DELETING}"
     if before is None:
         return f": {UNSEEN}"
     return f": {before} went offline" if row["why"] == NONE else f", after {before}"
