@@ -201,6 +201,8 @@ def _audit(document: Document) -> Iterator[str]:
     for row in findings[:_TABLE_ROWS]:
         where = "" if row["topic"] is None else f" {row['topic']}-{row['partition']}"
         yield f"  {row['check']}:{where} {row['detail']}, {_full(row['time'])}"
+    if (rest := document.counts["safety_audit"] - _TABLE_ROWS) > 0:
+        yield f"  ... and {count(rest, 'finding')} more, in report.json"
     if any(row["check"] in _OF_ONE_CLUSTER for row in findings):
         yield "  (Mixed logs of several clusters, or of one that was set up again, look the same.)"
 

@@ -40,9 +40,18 @@ async function ask(partition, moment, looks = true) {
   document.documentElement.dataset.asked = partition ?? "";
 }
 
+// What was asked may have been mangled on its way; it is shown as it came.
+function questionOf(hash) {
+  try {
+    return decodeURIComponent(hash);
+  } catch {
+    return hash;
+  }
+}
+
 // The question is in the address, so that it can be sent to somebody. Without one, the worst incident is looked at.
 async function asked() {
-  const [partition, moment] = decodeURIComponent(location.hash.slice(1)).split("@");
+  const [partition, moment] = questionOf(location.hash.slice(1)).split("@");
   if (!partition && data.incidents.length) choose(0);
   await ask(partition || data.partitions[0] || null, moment || null);
 }

@@ -186,6 +186,16 @@ def rendered(browser: str, page: Path, fragment: str, profile: Path) -> str:
     return done.stdout
 
 
+def test_a_question_that_was_mangled_on_its_way_is_answered(
+    document: Document, browser: str, tmp_path: Path
+) -> None:
+    page = tmp_path / "report.html"
+    write(document, page)
+    shown = rendered(browser, page, "orders%", tmp_path / "profile")
+    assert 'data-ready="yes"' in shown
+    assert 'data-asked="orders%"' in shown
+
+
 def test_a_browser_answers_why_writes_to_orders_3_stalled_at_03_12(
     document: Document, browser: str, tmp_path: Path
 ) -> None:

@@ -43,6 +43,19 @@ def test_a_finding_of_the_audit_is_loud(document: Document, finding: dict[str, A
     ]
 
 
+def test_findings_that_are_not_shown_are_counted(document: Document, finding: dict[str, Any]) -> None:
+    many = replace(
+        document,
+        answers={**document.answers, "safety_audit": [finding] * 12},
+        counts={**document.counts, "safety_audit": 12},
+    )
+    told = list(summary(many))
+    assert (told[-12], told[-1]) == (
+        "SAFETY AUDIT: 12 findings.",
+        "  ... and 2 findings more, in report.json",
+    )
+
+
 def test_what_may_be_the_mixing_of_clusters_is_called_so(document: Document, finding: dict[str, Any]) -> None:
     mixed = finding | {"check": TWO_CONTROLLERS, "topic": None, "detail": "controllers 1 and 2 in epoch 7"}
     answers = {**document.answers, "safety_audit": [finding, mixed]}
