@@ -17,6 +17,7 @@ from barnabas.analysis.reading.events.kinds import Election
 from barnabas.analysis.runtime.engine import Window, sf
 from barnabas.analysis.runtime.threads import threads
 from barnabas.analysis.story.deposed import without_deposed
+from barnabas.analysis.story.failed_starts import without_echoes
 from barnabas.analysis.story.observed import (
     Controller,
     Delay,
@@ -98,7 +99,8 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         )
         for row in _rows(controllers)
     ]
-    about = without_second_processes([broker_line(row) for row in _rows(lines)], voices.served)
+    known = without_echoes([broker_line(row) for row in _rows(lines)])
+    about = without_second_processes(known, voices.served)
     return Observed(
         brokers=without_deposed(about, elected),
         states=[state(row) for each in (states, decisions) for row in _of(_rows(each), whole)],

@@ -94,7 +94,7 @@ _START = (
     rule(BrokerKind.STARTED, r"Transition from STARTING to STARTED", *_BROKER),
     rule(
         BrokerKind.START_FAILED,
-        r"Fatal error during (?:KafkaServer|BrokerServer)\w* startup\. Prepare to shutdown",
+        r"Fatal error during (?:KafkaServer\w*|broker|controller) startup\. Prepare to shutdown",
         read=with_cause,
     ),
     rule(
