@@ -276,7 +276,8 @@ def uncommitted(path: str | Path, offset: int) -> str:
 def covered_by(out: str | Path, paths: Sequence[str | Path], sources: Sources) -> str | None:
     """Return a log that no run would find any more if ``out`` held a report; None if there is none.
 
-    The folder of a report, with all folders below it, is left out of the logs of a folder around it.
+    The folder of a report, with all folders below it, is left out of the logs of a folder around it, and has
+    no logs itself.
 
     Args:
         out: The folder for the report, or its URI.
@@ -289,7 +290,7 @@ def covered_by(out: str | Path, paths: Sequence[str | Path], sources: Sources) -
     roots = (
         each.resolve() for path in paths if not is_uri(path) for each in named(str(path)) if each.is_dir()
     )
-    if not any(folder.is_relative_to(root) for root in roots):
+    if not any(folder.is_relative_to(root) or root.is_relative_to(folder) for root in roots):
         return None
     return next((log for log in sources.files if Path(log).parent.resolve().is_relative_to(folder)), None)
 

@@ -160,9 +160,11 @@ def test_what_repeats_other_logs_is_left_out(tmp_path: Path) -> None:
         (["logs"], "logs/b1", "logs/b1/server.log"),
         (["logs"], "link", "logs/b1/server.log"),
         (["logs/b*"], "logs/b2", "logs/b2/server.log"),
-        # A report beside the logs, or around them, is left out of the next run, and they are not.
+        # A run of all logs would find none if a report lay around them.
+        (["logs/b1"], "logs", "logs/b1/server.log"),
+        (["logs/b1"], ".", "logs/b1/server.log"),
+        # A report beside the logs is left out of the next run, and they are not.
         (["logs"], "logs/report", None),
-        (["logs/b1"], "logs", None),
         (["logs"], "other", None),
         # A file that is named is always read.
         (["logs/b1/server.log"], "logs/b1", None),
