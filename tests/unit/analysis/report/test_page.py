@@ -180,15 +180,16 @@ def test_a_bound_is_rounded_so_that_it_stays_one(opened: Opened, document: Docum
     duration = {"certainty": "bound", "at_least": 14_259.5, "at_most": 39_541.5}
     cost = {"partitions": ["orders-3"], "duration_ms": duration, "ending": "moved", "leaders": [2],
             "failed_elections": 0}  # fmt: skip
-    told = replace(document, incidents=[document.incidents[0] | {"costs": [cost]}])
+    late = {"costs": [cost], "text": "Broker 2 was elected controller by 03:12:08.000."}
+    told = replace(document, incidents=[document.incidents[0] | late])
     (tmp_path / "rounded").mkdir()
     write_report(told, tmp_path / "rounded", Format.TEXT)
     page = opened()
     page.goto((tmp_path / "rounded" / "report.html").as_uri())
     page.wait_for_selector("html[data-ready=yes]", timeout=WAIT_MS)
     expect(page.locator(".incident.current dl .bound").last).to_have_text("at least 14.2 s, at most 39.6 s")
+    expect(page.locator(".incident.current .bound").first).to_have_text("by 03:12:08.000")
     cells = page.locator("#tables table").first.locator("td").all_text_contents()
-    # Of 152.53 s, noticed, and of 158.53 s at most.
     assert cells[3:6] == ["2 min 32 s", "2 min 39 s", "2 min 32 s"]
 
 
