@@ -44,7 +44,8 @@ def plain(incidents: Sequence[Incident], day: date | None) -> list[Row]:
         incidents: The incidents, the worst first.
         day: The day of all times, if the logs are of one day.
     """
-    return [_incident(each, day) for each in incidents[:INCIDENTS]]
+    costly = sum(bool(each.costs) for each in incidents)
+    return [_incident(each, day, others_cost=costly > bool(each.costs)) for each in incidents[:INCIDENTS]]
 
 
 def severity(incident: Incident) -> str:
@@ -82,7 +83,7 @@ def _topics(incident: Incident) -> list[str]:
     return sorted(names)[:TOPICS]
 
 
-def _incident(incident: Incident, day: date | None) -> Row:
+def _incident(incident: Incident, day: date | None, *, others_cost: bool) -> Row:
     return {
         "kind": incident.kind.value,
         "severity": severity(incident),
@@ -90,7 +91,7 @@ def _incident(incident: Incident, day: date | None) -> Row:
         "topics": _topics(incident),
         "since": incident.since,
         "until": incident.until,
-        **_sentence(headline(incident, day)),
+        **_sentence(headline(incident, day, others_cost=others_cost)),
         "details": [_sentence(each) for each in details(incident, day)],
         "absences": [_absence(each) for each in incident.absences],
         "costs": [_cost(each) for each in incident.costs],

@@ -54,19 +54,20 @@ class Sentence(NamedTuple):
     lines: Lines
 
 
-def headline(incident: Incident, day: date | None = None) -> Sentence:
+def headline(incident: Incident, day: date | None = None, *, others_cost: bool = False) -> Sentence:
     """Return the first sentence about an incident: what happened, why, when, and what it cost.
 
     Args:
         incident: The incident.
         day: The day of all times, if they are of one day; None to print dates.
+        others_cost: Whether partitions had no leader in another incident of the report.
     """
     lines = _lines(incident)
     if incident.begun:
         return Sentence(_other_cluster(incident, day), lines)
     unclean = f"; {_unclean(incident.unclean, day)}" if incident.unclean else ""
     parting = ": " if len(_reasons(incident)) > 1 else "; "
-    text = f"{_happened(incident, day)}{unclean}{parting}{_costs(incident, day)}."
+    text = f"{_happened(incident, day)}{unclean}{parting}{_costs(incident, day, others_cost=others_cost)}."
     return Sentence(text[0].upper() + text[1:], lines)
 
 
@@ -357,7 +358,7 @@ def _return(absence: Absence, day: date | None) -> str:
     return f" and was back {at(absence.returned, day)}"
 
 
-def _costs(incident: Incident, day: date | None) -> str:
+def _costs(incident: Incident, day: date | None, *, others_cost: bool) -> str:
     reasons = _reasons(incident)
     if len(reasons) > 1:
         suffered = [
@@ -387,7 +388,7 @@ def _costs(incident: Incident, day: date | None) -> str:
             # Logs that were not given may be of brokers that stayed.
             used = "no partition could be used"
             return f"while all were gone {used if incident.are_listed else f'{used} that only they had'}"
-    return "no line shows a partition without a leader"
+    return f"no line shows a partition without a leader{' because of that' if others_cost else ''}"
 
 
 def _cost(cost: Cost, day: date | None, *, is_named: bool = False) -> str:
