@@ -16,6 +16,7 @@ NO_LEADER_BEFORE = "there was no leader"
 SAME = "new epoch, same leader"
 PREFERRED = "moved to the preferred leader"
 MOVED = "moved"
+AFTER_UNSEEN = "after leader epochs that no line shows"
 DELETED = "topic deleted"
 DELETING = "topic is being deleted"
 
@@ -44,6 +45,7 @@ def leaders(states: DataFrame, lives: DataFrame) -> DataFrame:
             "previous_isr": sf.lag("last_isr").over(order),
             "previous_version": sf.lag("last_version").over(order),
             "before": sf.lag("leader").over(order),
+            "jump": sf.col("leader_epoch") - sf.lag("leader_epoch").over(order),
         }
     )  # fmt: skip
     return (
@@ -97,6 +99,7 @@ def _why() -> Column:
         .when(lost, LOST)
         .when(first, sf.when(sf.col("leader_epoch") == 0, NEW).otherwise(FIRST_SEEN))
         .when(leader == sf.col("previous_leader"), SAME)
+        .when(sf.col("jump") > 1, AFTER_UNSEEN)
         .when(leader == sf.element_at("replicas", 1), PREFERRED)
         .otherwise(MOVED)
     )

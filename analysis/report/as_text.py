@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from barnabas.analysis.derived.leaders import DELETING, NONE, SAME
+from barnabas.analysis.derived.leaders import AFTER_UNSEEN, DELETING, NONE, SAME
 from barnabas.analysis.derived.unavailability import UNSEEN
 from barnabas.analysis.questions.audit import CHECKS, CONTROLLER_EPOCH_FELL, TWO_CONTROLLERS
 from barnabas.analysis.reading.times import repeated_times
@@ -282,7 +282,7 @@ def _of_leaders(document: Document) -> Iterator[_Happening]:
             what = f"no leader{epoch}{_before(row)}"
         elif row["why"] == SAME:
             continue  # another line shows the ISR change that caused the new epoch
-        elif row["previous_leader"] in (None, row["leader"]):
+        elif row["previous_leader"] in (None, row["leader"]) or row["why"] == AFTER_UNSEEN:
             what = f"{row['leader']} elected{epoch}: {row['why']}"
         else:
             what = f"{row['leader']} elected after {row['previous_leader']}{epoch}: {row['why']}"

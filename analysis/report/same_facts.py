@@ -24,6 +24,11 @@ Row = dict[str, Any]
 NOT_SHOWN = "no line shows why"
 """The cause of a time without a leader that no departure explains."""
 
+FAILED_DIRECTORY = "a log directory of its leader had failed"
+REFUSED = "its leader refused to lead"
+STAYED = (NOT_SHOWN, FAILED_DIRECTORY, REFUSED)
+"""The causes of times without a leader whose leader's broker did not leave."""
+
 _MILLISECOND = timedelta(milliseconds=1)
 
 
@@ -83,9 +88,12 @@ def cause(said: str, incidents: Iterable[Incident]) -> str:
     """
     if said not in (LEADER_OFFLINE, BOTH_OFFLINE, NOTIFIED_ONLY):
         return said
-    if any(each.absences for each in incidents):
+    known = list(incidents)
+    if any(each.absences for each in known):
         return LEADER_OFFLINE if said == NOTIFIED_ONLY else said
-    return NOT_SHOWN
+    if any(each.failures for each in known):
+        return FAILED_DIRECTORY
+    return REFUSED if any(each.refusals for each in known) else NOT_SHOWN
 
 
 def _longest_first(row: Row) -> tuple[bool, int, float, str, int]:

@@ -12,9 +12,10 @@ from datetime import datetime, timedelta
 from math import ceil
 from typing import Any, NamedTuple
 
-from barnabas.analysis.derived.leaders import LOST, NO_LEADER_BEFORE, NONE, WITHOUT
+from barnabas.analysis.derived.leaders import LOST, MOVED, NO_LEADER_BEFORE, NONE, PREFERRED, WITHOUT
+from barnabas.analysis.derived.unavailability import LEADER_OFFLINE
 from barnabas.analysis.questions.availability import OFFLINE
-from barnabas.analysis.report.same_facts import NOT_SHOWN, cause
+from barnabas.analysis.report.same_facts import REFUSED, STAYED, cause
 from barnabas.analysis.story.brokers import Absence, begin_of, known_end
 from barnabas.analysis.story.certainty import Fact, Unknown, earliest
 from barnabas.analysis.story.costs import Period, greatest, least
@@ -117,7 +118,8 @@ def failovers(
         The rows with the same columns. ``total_ms`` is the longest time that a partition that moved may have
         had no leader, null if nothing bounds it. ``last_logged`` is until when the broker surely had not
         left; ``is_silent`` says whether it is the time of its last line. ``apart`` are the brokers whose
-        clocks differ from the controller's.
+        clocks differ from the controller's, ``cause`` says why partitions lost their leader, in ``STAYED`` if
+        its broker did not leave.
     """
     pairs = {frozenset((each.broker, each.controller)) for one in incidents for each in one.differences}
     absences = [each for one in incidents for each in one.absences]
@@ -141,6 +143,7 @@ def _failover(
         "noticed": row["noticed"] if absence is None else _noticed(absence, row["noticed"]),
         "total_ms": _total(row, known),
         "apart": apart,
+        "cause": _cause(row, known),
     }
 
 
@@ -162,6 +165,26 @@ def _total(row: Row, known: Mapping[str, Sequence[Leaderless]]) -> int | None:
     return ceil(max(bounds)) if len(moved) >= row["moved"] and len(bounds) == len(moved) else None
 
 
+def _cause(row: Row, known: Mapping[str, Sequence[Leaderless]]) -> str:
+    """Return why partitions lost their leader in a failover if its broker did not leave."""
+    noticed = row["noticed"]
+    near = [
+        each
+        for found in known.values()
+        for each in found
+        if each.period.begin is not None
+        and each.period.begin <= noticed + CLOCKS
+        and (each.period.shown is None or noticed <= each.period.shown)
+    ]
+    refused = (
+        refusal for each in near for cost in each.incident.costs for refusal in cost.refusals
+    )  # fmt: skip
+    if any(each.broker == row["broker"] and abs(each.time - noticed) <= CLOCKS for each in refused):
+        return REFUSED
+    own = [each.incident for each in near if each.period.leader_before == row["broker"]]
+    return cause(LEADER_OFFLINE, own[:1])
+
+
 def leaders(rows: Iterable[Row], agreed: Iterable[Row]) -> list[Row]:
     """Return rows of the table ``leaders`` that say that a leader went offline only if the incidents do.
 
@@ -169,19 +192,24 @@ def leaders(rows: Iterable[Row], agreed: Iterable[Row]) -> list[Row]:
         rows: The rows, by partition and time.
         agreed: The stalls of these partitions, as ``stalls`` returns them.
     """
-    free: dict[tuple[str, int], list[Row]] = {}
+    offline: dict[tuple[str, int], list[Row]] = {}
     for stall in agreed:
-        if stall["what"] == OFFLINE and stall["cause"] == NOT_SHOWN:
-            free.setdefault((stall["topic"], stall["partition"]), []).append(stall)
-    return [_leader(row, free.get((row["topic"], row["partition"]), ())) for row in rows]
+        if stall["what"] == OFFLINE:
+            offline.setdefault((stall["topic"], stall["partition"]), []).append(stall)
+    return [_leader(row, offline.get((row["topic"], row["partition"]), ())) for row in rows]
 
 
-def _leader(row: Row, free: Sequence[Row]) -> Row:
-    if not any(
-        stall["since"] - CLOCKS <= row["since"]
-        and (stall["elected"] is None or row["since"] <= stall["elected"])
-        for stall in free
-    ):
-        return row
-    shown = {NONE: WITHOUT, LOST: NO_LEADER_BEFORE}
+def _leader(row: Row, offline: Sequence[Row]) -> Row:
+    shown: dict[str, str] = {}
+    for stall in offline:
+        elected = stall["elected"]
+        if stall["since"] - CLOCKS <= row["since"] and (elected is None or row["since"] <= elected + CLOCKS):
+            is_same = stall["leader_epoch"] in (None, row["leader_epoch"])
+            is_next = is_same and row["leader"] == stall["leader_after"]
+            if stall["cause"] in STAYED:
+                shown |= {NONE: WITHOUT, LOST: NO_LEADER_BEFORE}
+            if is_next:
+                # The line of the new leader's epoch need not say that there was no leader before.
+                lost = NO_LEADER_BEFORE if stall["cause"] in STAYED else LOST
+                shown |= {MOVED: lost, PREFERRED: lost}
     return row | {name: shown.get(row[name], row[name]) for name in ("why", "ended")}

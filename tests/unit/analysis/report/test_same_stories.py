@@ -68,7 +68,7 @@ def test_a_leader_whose_broker_did_not_leave_did_not_go_offline() -> None:
         f"for at least 236 ms (no line shows when the old leader was lost): {NOT_SHOWN}"
     )
     assert steps(row)[0] == Step(at(16.764), f"the controller noticed in controller epoch 5: {NOT_SHOWN}")
-    led = {"topic": "t", "partition": 0}
+    led = {"topic": "t", "partition": 0, "leader": 3, "leader_epoch": 2}
     rows = [
         led | {"since": at(1), "why": MOVED, "ended": NONE},
         led | {"since": at(16.764), "why": NONE, "ended": LOST},
@@ -95,6 +95,7 @@ def test_the_notice_of_a_failover_is_that_of_its_incident() -> None:
     (agreed,) = failovers([row], [told], periods([told]))
     assert agreed == row | {
         "last_logged": at(13.2), "is_silent": False, "noticed": at(16.763), "total_ms": 3_800, "apart": [],
+        "cause": LEADER_OFFLINE,
     }  # fmt: skip
     # The broker was back long before: it did not leave in this failover.
     free = incident(lost(Bound(None, at(16.764)), 16.9, 17))
