@@ -202,7 +202,9 @@ def _is_known_loss(broker: int, run: Run) -> bool:
     From 4.0 on, when the line has a broker epoch, one of KRaft fences a broker that has only registered, too.
     """
     first = run.marks[0][1]
-    return broker in first.lost or (first.kind == BrokerKind.BROKER_FENCED and first.broker_epoch is None)
+    return broker in (*first.lost, *first.bounced) or (
+        first.kind == BrokerKind.BROKER_FENCED and first.broker_epoch is None
+    )
 
 
 def _without_start(absence: Absence, *, is_first: bool) -> Absence:

@@ -127,7 +127,7 @@ def when_gone(
     stops = [line for line in left.kinds(*STOP, *HANDOVER) if line.broker == broker]
     asked = left.kinds(*ASKED)
     starts = run.first(What.START)
-    last = last_of_process(broker, starts, first, observed)
+    last = last_of_process(broker, starts or run.bounced(broker), first, observed)
     if stops:
         # The broker was alive and stopping; no line says when it ended.
         last = max(line.time for line in stops)

@@ -20,6 +20,9 @@ from barnabas.analysis.story.returns import elections
 from barnabas.analysis.story.runs import ENDS, STARTS
 from barnabas.cluster.model.statechange import Kind
 
+_HANDLED = timedelta(seconds=30)
+"""The longest time in which a controller handles a loss that it notices when the broker is back."""
+
 _LATE = timedelta(seconds=10)
 """The longest time after a broker's return in which brokers of KRaft log the loss of its leaders."""
 
@@ -159,7 +162,7 @@ class Charging:
         for index, absence in enumerate(found):
             # A broker that stops loses its leaders before its process ends.
             known = [each for each in (absence.stopping, earliest(absence.gone)) if each is not None]
-            begin, end = min(known, default=begin_of(absence)), known_end(absence)
+            begin, end = min(known, default=begin_of(absence)), _handled(absence)
             spans.setdefault(absence.broker, []).append(
                 (begin, end, _Span(index, begin, end, begin_of(absence), absence.started))
             )
@@ -184,6 +187,18 @@ class Charging:
             if led is None or each.started is None or led < each.started
         ]
         return -min(distances)[2] if distances else None
+
+
+def _handled(absence: Absence) -> datetime | None:
+    """Return until when a controller may move the leaders of an absence; None if nothing bounds it."""
+    noticed = latest(absence.noticed)
+    return noticed + _HANDLED if noticed is not None and _is_back_unnoticed(absence) else known_end(absence)
+
+
+def _is_back_unnoticed(absence: Absence) -> bool:
+    """Return whether a broker was back when a controller noticed that it had been gone."""
+    back, noticed = latest(absence.returned), latest(absence.noticed)
+    return back is not None and noticed is not None and back <= noticed
 
 
 def _distance(span: _Span, time: datetime) -> timedelta:
@@ -236,7 +251,9 @@ def _bounded(outage: Outage, absence: Absence) -> Outage:
         is_unseen = (
             absence.started is not None and absence.started < known and latest(absence.returned) is None
         )
-        most = known if is_unseen else min(most, known)
+        # One that registered again, perhaps after its session alone had ended, led until it was given up.
+        may_live = absence.cause is Cause.UNKNOWN and absence.started is None and _is_back_unnoticed(absence)
+        most = known if is_unseen or may_live else min(most, known)
     if since is not None and most is not None and since > most:
         since = None
     return replace(outage, begin=moment(since, most, (*outage.begin.lines, *absence.gone.lines), ""))

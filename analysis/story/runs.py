@@ -93,6 +93,10 @@ class Run:
         known = [self._firsts[each] for each in what if each in self._firsts]
         return self.marks[min(known)][1] if known else None
 
+    def bounced(self, broker: int) -> BrokerLine | None:
+        """Return the first line of a controller that finds the broker registered again; None if none does."""
+        return next((line for _, line in self.marks if broker in line.bounced), None)
+
     def last_loss(self) -> BrokerLine:
         """Return the last line that states another fact than that the broker is back."""
         return self.marks[self._last_loss][1]
@@ -123,8 +127,8 @@ def lines_about(lines: Iterable[BrokerLine]) -> dict[int, list[tuple[What, Broke
             continue
         for broker, what in _said(line):
             marks = about.setdefault(broker, [])
-            is_same = what is What.START and line.kind == BrokerKind.BROKERS_CHANGED and _lives_on(marks)
-            marks.append((What.BACK if is_same else what, line))
+            if what is not What.GONE or broker not in line.bounced or not _lives_on(marks):
+                marks.append((what, line))
         for broker in line.live if line.kind == BrokerKind.BROKERS_CHANGED else ():
             if _is_listed_again(about.get(broker, ())):
                 about[broker].append((What.BACK, line))
@@ -167,7 +171,8 @@ def _said(line: BrokerLine) -> list[tuple[int, What]]:
         return [
             *((broker, What.GONE) for broker in line.lost),
             *((broker, What.BACK) for broker in line.added),
-            *((broker, What.START) for broker in line.bounced),
+            # It has registered again by now, so the controller notices its loss when it is back.
+            *((broker, what) for broker in line.bounced for what in (What.GONE, What.BACK)),
         ]
     if line.subject is None:
         return []
