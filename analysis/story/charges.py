@@ -171,15 +171,17 @@ class Charging:
     def charged_to(self, outage: Outage) -> int | None:
         """Return the index of the absence of the lost leader; None if it was not gone, or refused to lead.
 
+        Of a partition that was created while no replica was alive, it is that of the first leader.
         The lines of a controller may be a little earlier or later than the absence. Of several that may have
         begun by then, it is the one that was noticed closest to it; not one before a start after which the
         leader led.
         """
         time = latest(outage.begin)
-        if outage.leader_before not in self._spans or time is None or outage.refusal is not None:
+        lost = outage.leader_before if outage.created is None else outage.leader_after
+        if lost not in self._spans or time is None or outage.refusal is not None:
             return None
         most = _LATE if outage.is_late else CLOCKS
-        near = self._spans[outage.leader_before].near(time, most, most)
+        near = self._spans[lost].near(time, most, most)
         led = outage.led_at if outage.led_at is not None and outage.led_at <= time else None
         distances = [
             (_distance(each, time), abs(each.latest - time), -each.number)
@@ -210,7 +212,10 @@ def refined(outage: Outage, absence: Absence) -> Outage:
 
     Where another leader, or the same one again, led unseen after its end, that end is not the begin. Nor is
     it where the leader was elected after its end, because nobody had noticed: until then another one led.
+    Nor does a partition lose a leader that was created without one.
     """
+    if outage.created is not None:
+        return outage
     bounded = _bounded(outage, absence)
     low, most = earliest(bounded.begin), latest(bounded.begin)
     first = max((each for each in (outage.unseen, outage.elected) if each is not None), default=None)

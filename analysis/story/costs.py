@@ -10,8 +10,11 @@ from typing import NamedTuple
 
 from barnabas.analysis.story.certainty import Bound, Duration, Fact, Lines, Unknown, earliest, latest
 from barnabas.analysis.story.clocks import DIFFERING, duration_of
-from barnabas.analysis.story.observed import BrokerLine, Refusal
+from barnabas.analysis.story.observed import BrokerLine, Mark, Refusal
 from barnabas.analysis.story.partitions import Outage
+
+Reason = BrokerLine | Refusal | Mark
+"""A line which says why partitions had no leader though no broker left."""
 
 
 class Ending(StrEnum):
@@ -62,8 +65,8 @@ class Cost:
         begin: The latest moment by which the first of them had lost its leader.
         lines: Lines that prove it, of one partition.
         times: How often they had no leader, in total.
-        reason: The line about the log directory because of which a broker that stayed did not lead them; None
-            if a broker left, or no line shows why.
+        reason: The line about the log directory because of which a broker that stayed did not lead them, or
+            that they were created without a leader; None if a broker left, or no line shows why.
         refusals: The lines of brokers that were elected meanwhile that they do not lead, by time.
         each: The times without a leader one by one.
     """
@@ -76,7 +79,7 @@ class Cost:
     begin: datetime | None
     lines: Lines
     times: int = 1
-    reason: BrokerLine | Refusal | None = None
+    reason: Reason | None = None
     refusals: tuple[Refusal, ...] = ()
     each: tuple[Period, ...] = ()
 
@@ -100,7 +103,7 @@ def _ending(broker: int | None, outage: Outage) -> Ending:
     if outage.leader_after is None:
         return Ending.NOT_SHOWN
     has_led = latest(outage.end) is not None
-    if outage.leader_after == broker:
+    if outage.leader_after == broker and outage.created is None:
         return Ending.RETURNED if has_led else Ending.ELECTED_AGAIN
     return Ending.MOVED if has_led else Ending.ELECTED
 

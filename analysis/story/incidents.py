@@ -35,14 +35,14 @@ from barnabas.analysis.story.clocks import (
 )
 from barnabas.analysis.story.clusters import Beginning, beginnings
 from barnabas.analysis.story.controllers import vacancies
-from barnabas.analysis.story.costs import costs_of, least
+from barnabas.analysis.story.costs import Reason, costs_of, least
 from barnabas.analysis.story.departures import absence_by_one_clock, departure, groups_of, parted
 from barnabas.analysis.story.directories import failed_directory, with_moves
 from barnabas.analysis.story.elections import unclean_elections
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
 from barnabas.analysis.story.minimums import minimums_of
 from barnabas.analysis.story.nodes import members_of
-from barnabas.analysis.story.observed import BrokerLine, Observed, Refusal
+from barnabas.analysis.story.observed import BrokerLine, Mark, Observed, Refusal
 from barnabas.analysis.story.partitions import Gap, History, Outage, histories
 from barnabas.analysis.story.restarts import departed, with_restarts, without_dead_leaders
 from barnabas.analysis.story.tenures import with_controllers
@@ -187,25 +187,34 @@ def leaderless(free: Sequence[Outage], observed: Observed) -> list[Incident]:
 
 def _by_reason(
     group: Iterable[tuple[datetime, Outage]], observed: Observed
-) -> dict[BrokerLine | Refusal | None, list[Outage]]:
-    """Group outages by the reason; of each broker that does not lead, the first line stands for all."""
+) -> dict[Reason | None, list[Outage]]:
+    """Group outages by the reason.
+
+    Of each broker that does not lead, and of the partitions that were created, the first line stands for all.
+    """
     reasons = [(_reason(outage, begin, observed), outage) for begin, outage in group]
-    refusals = (reason for reason, _ in reasons if isinstance(reason, Refusal))
-    first: dict[int, Refusal] = {}
-    for each in sorted(refusals, key=lambda refusal: refusal.time):
-        first.setdefault(each.broker, each)
-    grouped: dict[BrokerLine | Refusal | None, list[Outage]] = {}
+    single = (reason for reason, _ in reasons if isinstance(reason, Refusal | Mark))
+    first: dict[int | None, Reason] = {}
+    for each in sorted(single, key=lambda reason: reason.time):
+        first.setdefault(_refuser(each), each)
+    grouped: dict[Reason | None, list[Outage]] = {}
     for reason, outage in reasons:
-        shown = first[reason.broker] if isinstance(reason, Refusal) else reason
+        shown = first[_refuser(reason)] if isinstance(reason, Refusal | Mark) else reason
         grouped.setdefault(shown, []).append(outage)
     return grouped
 
 
-def _reason(outage: Outage, begin: datetime, observed: Observed) -> BrokerLine | Refusal | None:
-    """Return why a broker that stayed did not lead; None if no line shows it.
+def _refuser(reason: Refusal | Mark) -> int | None:
+    return reason.broker if isinstance(reason, Refusal) else None
+
+
+def _reason(outage: Outage, begin: datetime, observed: Observed) -> Reason | None:
+    """Return why a broker that stayed did not lead, or nobody did; None if no line shows it.
 
     The line about its log directory says more than the one that it refuses to lead.
     """
+    if outage.created is not None:
+        return outage.created
     if outage.leader_before is None:
         return None
     return failed_directory(outage.leader_before, begin, observed) or outage.refusal

@@ -12,6 +12,7 @@ from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, Refusal, State
 
 _OFFLINE = ("OfflinePartition", "Offline")
 _ONLINE = ("OnlinePartition", "Online")
+_NEW = ("NewPartition", "New")
 
 _SENT = timedelta(seconds=5)
 """The longest time from a controller's decision to its first request about it."""
@@ -37,6 +38,7 @@ class Leadership(NamedTuple):
         controller_epoch: The epoch of the controller that decided.
         line: The best line.
         refusal: The line of the elected broker that it does not lead; then ``leader`` is -1.
+        was_new: Whether the controller says that the partition had been created and never had a leader.
     """
 
     leader: int
@@ -54,6 +56,7 @@ class Leadership(NamedTuple):
     line: Line
     was_online: bool = False
     refusal: Refusal | None = None
+    was_new: bool = False
 
     @property
     def since(self) -> datetime:
@@ -151,6 +154,7 @@ def _leadership(state: State) -> Leadership:
         controller_epoch=state.controller_epoch,
         line=state.line,
         was_online=state.was in _ONLINE,
+        was_new=state.was in _NEW,
     )
 
 
@@ -168,6 +172,7 @@ def _merged(parts: Sequence[Leadership]) -> Leadership:
         led_at=min((each.led_at for each in parts if each.led_at is not None), default=None),
         was_offline=any(each.was_offline for each in parts),
         was_online=any(each.was_online for each in parts),
+        was_new=any(each.was_new for each in parts),
         removed=next((each.removed for each in by_version if each.removed is not None), None),
         isr=by_version[0].isr,
         version=min(versions, default=None),

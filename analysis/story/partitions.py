@@ -56,6 +56,8 @@ class Outage:
             then another one led, or nobody.
         refusals: The lines of brokers that were elected meanwhile that they do not lead, by leader epoch.
         is_mixed: Whether its begin and its end may be by clocks that differ.
+        created: The line which shows that the partition was created without a leader, as none of its replicas
+            was alive; None if it had a leader before, or no line says so.
     """
 
     life: Life
@@ -74,6 +76,7 @@ class Outage:
     elected: datetime | None = None
     refusals: tuple[Refusal, ...] = ()
     is_mixed: bool = False
+    created: Mark | None = None
 
 
 class Gap(NamedTuple):
@@ -250,6 +253,8 @@ def _ended(life: Life, found: Sequence[Leadership], index: int, marks: Sequence[
             end = moment(None, None if after.leader == NO_LEADER else latest(end), end.lines, _UNSEEN)
         shown, leader = max(after.since, before.since), after.leader if is_next else None
         return [_without(life, found, index - 1, marks, shown=shown, end=end, leader_after=leader)]
+    if before is None and (unborn := _unborn(life, after, earlier)) is not None:
+        return [unborn]
     if after.leader == NO_LEADER or not after.was_offline:
         return []
     # With consecutive epochs the first mark is of this outage; without epochs only the last one surely is.
@@ -269,6 +274,24 @@ def _ended(life: Life, found: Sequence[Leadership], index: int, marks: Sequence[
             elected=_elected(found, index - 1) if jump == 1 else None,
         )
     ]
+
+
+def _unborn(life: Life, first: Leadership, marks: Sequence[Mark]) -> Outage | None:
+    """Return the time from the creation of a partition to its first leader, if no replica was alive then.
+
+    Args:
+        life: The partition.
+        first: Its first leadership that is known.
+        marks: The marks until then.
+    """
+    created = next((mark for mark in marks if mark.is_unborn), None)
+    if created is None or first.leader == NO_LEADER or not (first.was_new or first.epoch == 0):
+        return None
+    begin = moment(created.born, created.time, (created.line,), "")
+    return Outage(
+        life, begin, led(first), None, first.leader, first.since,
+        sum(mark.reason is not None for mark in marks), lines=(first.line, created.line), created=created,
+    )  # fmt: skip
 
 
 def _led_before(outage: Outage, pair: Sequence[Leadership], led_again: Sequence[LedAgain]) -> Outage:
@@ -369,7 +392,8 @@ def _lasting(life: Life, found: Sequence[Leadership], marks: Sequence[Mark]) -> 
     failed = sum(mark.reason is not None for mark in late)
     lost = found[-1].leader if found else None
     begin = moment(None, late[0].time, (late[0].line,), "")
-    return [Outage(life, begin, end, lost, None, failed=failed, lines=(late[0].line,))]
+    created = late[0] if not found and late[0].is_unborn else None
+    return [Outage(life, begin, end, lost, None, failed=failed, lines=(late[0].line,), created=created)]
 
 
 def _returned(

@@ -12,12 +12,12 @@ from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound, Fact, Lines, Unknown, earliest, latest
 from barnabas.analysis.story.clocks import Difference
 from barnabas.analysis.story.controllers import ControllerChange, Vacancy
-from barnabas.analysis.story.costs import Cost, Ending
+from barnabas.analysis.story.costs import Cost, Ending, Reason
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.minimums import Lack
-from barnabas.analysis.story.observed import BrokerLine, Refusal
+from barnabas.analysis.story.observed import BrokerLine, Mark, Refusal
 from barnabas.analysis.story.shortages import Shortage
 from barnabas.analysis.story.together import one_by_one, several, whole_cluster
 from barnabas.analysis.story.troubles import Trouble
@@ -208,14 +208,7 @@ def _happened(incident: Incident, day: date | None) -> str:
         case IncidentKind.SEVERAL:
             return several(incident, names, day)
         case IncidentKind.NO_LEADER:
-            if len(_reasons(incident)) > 1:
-                return f"At {since} or before partitions lost their leaders"
-            causes = [
-                *(_failed_directory(each, day) for each in incident.failures),
-                *(_refused(each, day) for each in incident.refusals),
-            ]
-            why = f": {', '.join(causes)}" if causes else "; no line shows why"
-            return f"At {since} or before partitions lost their leaders{why}"
+            return f"At {since} or before partitions {_leaderless(incident, day)}"
         case IncidentKind.UNDER_REPLICATED:
             is_begun = incident.shortage is None or incident.shortage.is_begun
             may_be_removed = incident.shortage is not None and incident.shortage.removable
@@ -239,6 +232,22 @@ def _happened(incident: Incident, day: date | None) -> str:
         f"{when} the leader epochs of {count(len(partitions), 'partition')} jump: "
         f"at least {count(changes, 'state')} without a line in these logs"
     )
+
+
+def _leaderless(incident: Incident, day: date | None) -> str:
+    """Return what happened to partitions that had no leader though no broker left."""
+    reasons = _reasons(incident)
+    are_new = [isinstance(each, Mark) for each in reasons]
+    if reasons and all(are_new):
+        return "were created of which no replica was alive"
+    if len(reasons) > 1:
+        return "had no leader" if any(are_new) else "lost their leaders"
+    causes = [
+        *(_failed_directory(each, day) for each in incident.failures),
+        *(_refused(each, day) for each in incident.refusals),
+    ]
+    why = f": {', '.join(causes)}" if causes else "; no line shows why"
+    return f"lost their leaders{why}"
 
 
 def _about_controllers(incident: Incident, day: date | None) -> str:
@@ -274,18 +283,20 @@ def _unclean(elections: Sequence[UncleanElection], day: date | None) -> str:
     )
 
 
-def _reasons(incident: Incident) -> list[BrokerLine | Refusal | None]:
+def _reasons(incident: Incident) -> list[Reason | None]:
     """Return why partitions without a leader had none, in the order of the costs; none of other incidents."""
     if incident.kind is not IncidentKind.NO_LEADER:
         return []
     return list(dict.fromkeys(cost.reason for cost in incident.costs))
 
 
-def _because(reason: BrokerLine | Refusal, day: date | None) -> str:
+def _because(reason: Reason, day: date | None) -> str:
+    if isinstance(reason, Mark):
+        return f"no replica of partitions created by {clock(reason.time, day)} was alive"
     return _refused(reason, day) if isinstance(reason, Refusal) else _failed_directory(reason, day)
 
 
-def _of_reason(reason: BrokerLine | Refusal | None, suffered: str, day: date | None) -> str:
+def _of_reason(reason: Reason | None, suffered: str, day: date | None) -> str:
     """Return what partitions suffered, with the reason, which is not that of others."""
     return f"no line shows why {suffered}" if reason is None else f"{_because(reason, day)}, and {suffered}"
 

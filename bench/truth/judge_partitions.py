@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import zip_longest
 
-from barnabas.analysis.story.costs import Cost, Ending
+from barnabas.analysis.story.costs import Cost, Ending, Reason
 from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.observed import BrokerLine, Refusal
@@ -168,8 +168,11 @@ def _reason(cost: Cost, incident: Incident, truth: Truth, unseen: Sequence[Gap])
         yield f"broker {named} is named as the cause why {names} had no leader; truly {truth.disks}"
 
 
-def _broker(reason: BrokerLine | Refusal) -> int | None:
-    return reason.broker if isinstance(reason, Refusal) else reason.subject
+def _broker(reason: Reason) -> int | None:
+    """Return the broker that a reason names; None for the creation of partitions."""
+    if isinstance(reason, BrokerLine):
+        return reason.subject
+    return reason.broker if isinstance(reason, Refusal) else None
 
 
 def _of_cost(cost: Cost, name: str, incident: Incident, truth: Truth) -> list[Leaderless]:
