@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -15,6 +16,9 @@ from barnabas.analysis.story.observed import BrokerLine, Controller, Observed
 
 _ELECTION = timedelta(seconds=5)
 """The longest time without an active controller that counts as a plain election of KRaft."""
+
+_LISTED = timedelta(seconds=30)
+"""The longest time from a controller's election to its first list of the brokers that are registered."""
 
 _ACTIVE = (BrokerKind.CONTROLLER_ACTIVE, BrokerKind.CONTROLLER_KNOWN)
 
@@ -76,6 +80,44 @@ def changes_of(observed: Observed) -> Iterator[tuple[Controller, ControllerChang
         is_next = bisect_right(epochs, before.epoch) == bisect_left(epochs, after.epoch)
         unseen = after.epoch - before.epoch - 1 if is_next else 0
         yield before, ControllerChange(new, before.broker, unseen, resigned)
+
+
+def with_unlisted(observed: Observed, found: Iterable[Absence]) -> Observed:
+    """Let the first list of each controller say that the one before is gone, if nothing else shows that.
+
+    A broker is registered while it is the controller, so one that the next controller does not find is lost.
+
+    Args:
+        observed: Everything in the lines.
+        found: The absences that the lines show otherwise.
+    """
+    lists: dict[int | None, list[BrokerLine]] = {}
+    for line in observed.brokers:
+        if line.kind == BrokerKind.BROKERS_CHANGED and line.live:
+            lists.setdefault(line.broker, []).append(line)
+    if not lists:
+        return observed
+    gone: dict[int, list[Absence]] = {}
+    for each in found:
+        gone.setdefault(each.broker, []).append(each)
+    named: dict[BrokerLine, BrokerLine] = {}
+    for before, change in changes_of(observed):
+        own = (line for line in lists.get(change.new.broker, ()) if line.time >= change.new.since)
+        first = min(own, key=lambda line: line.time, default=None)
+        if first is None or change.unseen or first.time > change.new.since + _LISTED:
+            continue
+        is_known = any(_may_cover(each, before.since, first.time) for each in gone.get(before.broker, ()))
+        if before.broker not in first.live and not is_known:
+            named[first] = first._replace(lost=(*first.lost, before.broker))
+    if not named:
+        return observed
+    return replace(observed, brokers=[named.get(line, line) for line in observed.brokers])
+
+
+def _may_cover(absence: Absence, since: datetime, time: datetime) -> bool:
+    """Return whether a controller of a tenure from ``since`` on may have been absent at a moment."""
+    begin, back = begin_of(absence), latest(absence.returned)
+    return since <= begin <= time + CONTACT_WINDOW and (back is None or back >= time - CONTACT_WINDOW)
 
 
 def successions(controllers: Iterable[Controller]) -> Iterator[tuple[Controller, Controller]]:

@@ -34,7 +34,7 @@ from barnabas.analysis.story.clocks import (
     outage_by_one_clock,
 )
 from barnabas.analysis.story.clusters import Beginning, beginnings
-from barnabas.analysis.story.controllers import vacancies
+from barnabas.analysis.story.controllers import vacancies, with_unlisted
 from barnabas.analysis.story.costs import Reason, costs_of, least
 from barnabas.analysis.story.departures import absence_by_one_clock, departure, groups_of, parted
 from barnabas.analysis.story.directories import failed_directory, with_moves
@@ -114,7 +114,10 @@ def _absences(stories: Iterable[History], observed: Observed) -> tuple[list[Abse
         led.setdefault(line.subject, []).append(line.time)
     proven: list[Absence] = []
     offline: list[Absence] = []
-    bounded = with_elections(bounded_notices(absences(seen), lost), observed.states)
+    found = absences(seen)
+    if (listed := with_unlisted(seen, found)) is not seen:
+        found = absences(listed)
+    bounded = with_elections(bounded_notices(found, lost), observed.states)
     for each in with_registrations(bounded, observed):
         begin = begin_of(each)
         has_led = any(abs(time - begin) <= TOGETHER for time in led.get(each.broker, ()))
