@@ -83,12 +83,29 @@ def lives_on(broker: int, run: Run, start: BrokerLine | None, observed: Observed
         return None
     for line in run.kinds(BrokerKind.SESSION_EXPIRED):
         return line.line
+    if start is not None and _has_written_on(broker, run, start, observed):
+        return start.line
     if start is not None or run.kinds(*SERVES):
         return None
     fenced, unfenced = run.kinds(BrokerKind.BROKER_FENCED), run.kinds(BrokerKind.BROKER_UNFENCED)
     if fenced and unfenced and unfenced[0].broker_epoch in _epochs_at(broker, fenced[0], observed):
         return unfenced[0].line
     return None
+
+
+def _has_written_on(broker: int, run: Run, start: BrokerLine, observed: Observed) -> bool:
+    """Return whether a process wrote on, until the next start, after a controller had given it up.
+
+    Another process in between would have registered. That none did, and that the clocks agree, shows the
+    controller which adds the broker when the next one registers.
+    """
+    lost = next((line for _, line in run.left().marks if broker in line.lost), None)
+    added = next((line for _, line in run.marks if broker in line.added), None)
+    if lost is None or added is None or not is_first_of_process(start):
+        return False
+    agree = any(abs(line.time - added.time) <= CLOCKS for line in run.kinds(BrokerKind.REGISTERED))
+    last = last_of_process(broker, start, start.time, observed)
+    return agree and last is not None and last > lost.time + CLOCKS
 
 
 def _epochs_at(broker: int, fenced: BrokerLine, observed: Observed) -> set[int]:
