@@ -19,24 +19,32 @@ def isr(states: DataFrame, lives: DataFrame) -> DataFrame:
     controller that deletes a topic removes its replicas from the ISRs first; these changes are left out.
 
     Columns: ``topic``, ``partition``, ``life``, ``leader``, ``leader_epoch``, ``version``, ``isr``, ``size``,
-    ``assigned`` (the number of assigned replicas; if no line gives it, the largest ISR seen), ``left`` and
-    ``joined`` (compared with the previous row), ``since``, ``until`` (null while it lasts), ``seen_until``,
-    ``unseen``.
+    ``assigned`` (the number of assigned replicas, without those that a reassignment adds as long as they are
+    not in sync; if no line gives it, the largest ISR seen), ``left`` and ``joined`` (compared with the
+    previous row), ``since``, ``until`` (null while it lasts), ``seen_until``, ``unseen``.
     """
     order = Window.partitionBy(*LIFE).orderBy("leader_epoch", "version", "since")
     life = Window.partitionBy(*LIFE)
     born = lives.select(*LIFE, "deleted", sf.size("replicas").alias("born_with"))
     known = states.where("isr is not null").withColumn("since", sf.coalesce("decided", "first_logged"))
-    assigned = sf.coalesce(
-        sf.max(sf.size("replicas")).over(life),
-        sf.max("born_with").over(life),
-        sf.max(sf.size("isr")).over(life),
+    adding = sf.when(sf.col("adding").isNotNull(), sf.size("adding")).otherwise(sf.lit(0))
+    named = sf.when(sf.col("replicas").isNotNull(), sf.size("replicas") - adding)
+    so_far = order.rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    assigned = sf.greatest(
+        sf.coalesce(
+            sf.last("named", ignorenulls=True).over(so_far),
+            sf.max("born_with").over(life),
+            sf.max("named").over(life),
+            sf.max(sf.size("isr")).over(life),
+        ),
+        sf.size("isr"),
     )
     before = sf.coalesce("before", "isr")
     before_deletion = sf.coalesce(sf.col("since") < sf.col("deleted") - sf.lit(DELETION), sf.lit(col=True))
     step = sf.col("version") - sf.lag("version").over(order)
     changed = (
         known.join(born, list(LIFE), "left")
+        .withColumn("named", named)
         .withColumns({"assigned": assigned, "before": sf.lag("isr").over(order), "step": step})
         .withColumns({"left": sf.array_except(before, "isr"), "joined": sf.array_except("isr", before)})
         .withColumn("seen_before", sf.lag("since").over(order))

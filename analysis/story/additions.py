@@ -100,8 +100,10 @@ def with_shortages(
 
 
 def _of_left(shortage: Shortage, incident: Incident) -> Shortage:
-    """Return a shortage of replicas, of which those of the brokers that left surely fell out of sync."""
-    return replace(shortage, removable=shortage.removable - {each.broker for each in incident.absences})
+    """Return a shortage of replicas, of which those of the incident's brokers surely fell out of sync."""
+    left = {each.broker for each in incident.absences}
+    broken = {each.broker for each in incident.failures} | {each.broker for each in incident.refusals}
+    return replace(shortage, removable=shortage.removable - left - broken)
 
 
 def with_unclean(made: Sequence[Incident], found: Sequence[UncleanElection]) -> list[Incident]:

@@ -13,9 +13,38 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import pairwise
 
 from barnabas.analysis.story.observed import State
+from barnabas.analysis.story.removals import STEPS, losses
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """The end of a reassignment, after which the controller removes the replicas that it took away.
+
+    Up to then they are in the ISR (``KafkaController.onPartitionReassignment``, B3 to B5). Each removal
+    raises the leader epoch, which a leader that takes a replica out of the ISR does not. A reassignment that
+    was cancelled takes away what it had added.
+
+    Attributes:
+        time: The first line about the end.
+        epoch: The leader epoch of the end.
+        adding: The replicas that the reassignment added.
+        removing: Those that it removed.
+    """
+
+    time: datetime
+    epoch: int
+    adding: frozenset[int]
+    removing: frozenset[int]
+
+    def removed(self, state: State) -> frozenset[int]:
+        """Return the replicas that the controller has removed up to a later state."""
+        is_step = (state.leader_epoch or 0) > self.epoch and state.first_logged <= self.time + STEPS
+        gone = (self.removing - set(state.isr or ())) or (self.adding - set(state.isr or ()))
+        return gone if is_step else frozenset()
 
 
 @dataclass(slots=True)
@@ -27,12 +56,14 @@ class _Replicas:
         joined: Those in the ISR that a reassignment may be adding.
         adding: Those that a line says to be added.
         removing: Those that a line says to be removed.
+        end: The end of the latest reassignment; None if no line shows one.
     """
 
     settled: set[int] = field(default_factory=set)
     joined: set[int] = field(default_factory=set)
     adding: set[int] = field(default_factory=set)
     removing: set[int] = field(default_factory=set)
+    end: _End | None = None
 
     def learn(self, state: State, adding: tuple[int, ...] | None) -> None:
         """Take over what a state shows.
@@ -52,7 +83,14 @@ class _Replicas:
         else:
             self.joined |= isr - set(adding or ()) - self.settled
             self._settle(isr, is_over=adding == ())
+        if self.end is not None:
+            self.settled -= self.end.removed(state)
         if adding == () and not state.removing:
+            if self.adding or self.removing:
+                self.end = _End(
+                    state.first_logged, state.leader_epoch or 0,
+                    frozenset((self.adding & isr) - named), frozenset((self.removing & isr) - named),
+                )  # fmt: skip
             self.settled -= self.removing - isr
             self.adding, self.removing = set(), set()
 
@@ -94,17 +132,24 @@ def replica_counts(states: Sequence[State]) -> list[int]:
 def removable(states: Sequence[State]) -> list[frozenset[int]]:
     """Return for each state the replicas that left the ISR just before, perhaps because they were removed.
 
-    The controller of KRaft takes a replica away in one change, which raises the leader epoch, and logs no
-    line about it. Up to 3.5 that epoch also rises when a replica falls out of sync, so only the replica's
-    return to the ISR, or a line about its broker, tells the two apart.
+    The controller of ZooKeeper mode logs which replica it takes out of the ISR, in the same words when its
+    broker is gone and when a reassignment ends. The controller of KRaft takes a replica away in one change,
+    which raises the leader epoch, and logs no line about it. Up to 3.5 that epoch also rises when a replica
+    falls out of sync, so only the replica's return to the ISR, or a line about its broker, tells the two
+    apart.
 
     Args:
         states: The states of a partition's incarnation with a known ISR, in their order.
     """
     found: list[frozenset[int]] = []
     if any(each.controller_epoch is not None or each.decided is not None for each in states):
-        # The controller of ZooKeeper mode first says what it removes.
-        return [frozenset()] * len(states)
+        lost = losses(states)
+        return [
+            frozenset()
+            if each.removed is None or each.first_logged in lost.get(each.removed, ())
+            else frozenset({each.removed})
+            for each in states
+        ]
     seen: set[int] = set()
     adding: set[int] = set()
     for before, after in reversed(list(pairwise(states))):

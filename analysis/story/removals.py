@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from barnabas.analysis.story.observed import NO_LEADER, State
 
-_STEPS = timedelta(seconds=60)
+STEPS = timedelta(seconds=60)
 """The longest time between the steps with which a reassignment, or a deletion, ends."""
 
 
@@ -56,7 +56,7 @@ def _losses(states: Sequence[State]) -> Iterator[tuple[int, datetime]]:
             continue
         epoch = removal.leader_epoch or 0
         is_assigned = assigned.get(gone, -1) >= epoch or _is_back(gone, removal, by_epoch[epoch])
-        until = removal.first_logged + _STEPS
+        until = removal.first_logged + STEPS
         may_be_deleted = any(removal.first_logged <= time <= until for time in unled)
         if is_assigned or (not may_be_deleted and _has_no_step_before(removal, by_epoch.get(epoch - 1, ()))):
             yield gone, removal.first_logged
@@ -71,4 +71,4 @@ def _is_back(broker: int, removal: State, of_epoch: Iterable[State]) -> bool:
 
 def _has_no_step_before(removal: State, before: Iterable[State]) -> bool:
     """Return whether the leader epoch before a removal is not of a step of the same reassignment."""
-    return any(each.leader_epoch == 0 or each.first_logged < removal.first_logged - _STEPS for each in before)
+    return any(each.leader_epoch == 0 or each.first_logged < removal.first_logged - STEPS for each in before)
