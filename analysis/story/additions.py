@@ -107,12 +107,23 @@ def _of_left(shortage: Shortage, incident: Incident) -> Shortage:
 
 
 def with_unclean(made: Sequence[Incident], found: Sequence[UncleanElection]) -> list[Incident]:
-    """Add each unclean election to the latest incident that it belongs to, or those left as one incident."""
+    """Add each unclean election to the incident that it belongs to, or those left as one incident.
+
+    That is the one with the outage that it ended, however long that lasted; else the latest at its time.
+    """
     times = _times(made)
+    ended: dict[tuple[str, int | None], list[tuple[datetime, int]]] = {}
+    for number, incident in enumerate(made):
+        for period in (each for cost in incident.costs for each in cost.each):
+            if period.shown is not None:
+                ended.setdefault((period.name, period.leader_after), []).append((period.shown, number))
     taken: dict[int, list[UncleanElection]] = {}
     free: list[UncleanElection] = []
     for each in sorted(found, key=lambda each: (each.time, each.life)):
-        index = _latest_during(made, times, each.time)
+        topic, partition, _ = each.life
+        known = ended.get((f"{topic}-{partition}", each.leader), ())
+        its = [number for time, number in known if abs(time - each.time) <= CLOCKS]
+        index = its[0] if its else _latest_during(made, times, each.time)
         if index is not None:
             taken.setdefault(index, []).append(each)
         else:
