@@ -81,8 +81,11 @@ def short_periods(story: History) -> list[Period]:
 
 
 def shortage_of(periods: Sequence[Period], minimums: Minimums) -> Shortage:
-    """Describe the worst of several periods."""
-    story, steps = min(periods, key=_badness)
+    """Describe the worst of several periods.
+
+    One in which writes were refused is worse than any in which none is known to have been.
+    """
+    story, steps = min(periods, key=lambda each: (_may_be_refused(each, minimums), _badness(each)))
     names = {each.life for each, _ in periods}
     topic, partition, _ = story.life
     held = minimums.held(story, steps[0].since, steps[-1].until)
@@ -132,6 +135,32 @@ def _refused_at(mark: BrokerLine, steps: Sequence[IsrStep]) -> timedelta:
         if step.since - CLOCKS <= mark.time <= step.until
     )
     return sum(held, timedelta(0))
+
+
+def _may_be_refused(period: Period, minimums: Minimums) -> int:
+    """Return 0 if lines prove that writes were refused in a period.
+
+    It is 1 if they were by the brokers' setting, which the topic or the leader may override unseen, and 2 if
+    no setting that is known refused any.
+    """
+    story, steps = period
+    since, until = steps[0].since, steps[-1].until
+    if minimums.proofs(story.life, since, until):
+        return 0
+    refusing = (
+        held.is_default or held.is_of_others
+        for held in minimums.held(story, since, until)
+        if held.value is not None
+        for step in steps
+        if step.size < held.value and _overlap(step, held)
+    )
+    return min(map(int, refusing), default=2)
+
+
+def _overlap(step: IsrStep, held: Held) -> bool:
+    """Return whether an ISR held at a moment at which a minimum did; both may begin and end at one moment."""
+    ends_before = step.until is not None and step.until <= held.since and step.since < held.since
+    return not ends_before and (held.until is None or step.since < held.until or step.since == held.since)
 
 
 def _badness(period: Period) -> tuple[int, bool, timedelta, datetime, Life]:
