@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from barnabas.analysis.derived.lives import LIFE, NO_LEADER, PARTITION, is_kind, with_life
 from barnabas.analysis.derived.states import PLACE
 from barnabas.analysis.questions.spoken import moments_of, spoken, spoken_near
+from barnabas.analysis.reading.brokers.described import described
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.reading.events.kinds import Election
 from barnabas.analysis.runtime.engine import Window, sf
@@ -84,7 +85,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         lambda: _in_order(tables["states"], _troubled(tables["states"], marked)),
     )
     with threads(_AT_ONCE) as pool:
-        decisions, marks, own, said, controllers, delayed, deleted, described, lines, states = pool.map(
+        decisions, marks, own, said, controllers, delayed, deleted, printed, lines, states = pool.map(
             lambda frame: _first(frame()), frames
         )
     whole, untold = _whole(states, lambda: _troubled(tables["states"], marked))
@@ -113,7 +114,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         as_brokers=voices.as_brokers,
         spoken_until=voices.until,
         deleted={(row["topic"], row["partition"], row["life"]): row["deleted"] for row in _rows(deleted)},
-        settings=[setting for row in _rows(described) for setting in _settings(row)],
+        settings=[setting for row in _rows(printed) for setting in _settings(row)],
         min_insync=min_insync,
         untold=untold,
         delays=[_delay(row) for row in _rows(delayed)],
@@ -148,10 +149,15 @@ def _of(rows: Iterable[Mapping[str, Any]], lives: Collection[_Life] | None) -> I
 
 
 def _settings(row: Mapping[str, Any]) -> Iterable[Setting]:
-    for each in row["settings"]:
-        place, _, value = each.partition("=")
+    """Yield the topics' settings in a text, each with its own line if that is among those that are kept."""
+    text = row["raw"] or ""
+    own = {(each.topic, each.value): each.line for each in described(text)}
+    for setting in row["settings"]:
+        place, _, value = setting.partition("=")
         _, topic, name = place.split("/")
-        yield Setting(topic, name, value, line_of(row))
+        line, below = line_of(row), own.get((topic, value), 0)
+        shown = text.split("\n")[below].strip()
+        yield Setting(topic, name, value, line._replace(number=line.number + below, text=shown))
 
 
 def _first(frame: DataFrame) -> pa.Table:

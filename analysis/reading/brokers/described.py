@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 NAME = "min.insync.replicas"
 """The setting that is read."""
@@ -28,35 +29,53 @@ _COMMAND = re.compile(rf"(?:\[zk: [^\]]*\] )?get (?:-s )?/config/topics/{_TOPIC}
 _ANY_COMMAND = re.compile(r"\[zk: |get ")
 
 
+class Described(NamedTuple):
+    """A topic's setting in a text.
+
+    Attributes:
+        topic: The topic.
+        value: The value; empty for the brokers' setting.
+        line: The number of its line in the text, from 0 on.
+    """
+
+    topic: str
+    value: str
+    line: int
+
+
 def topic_settings(text: str) -> tuple[str, ...]:
     """Return the settings as ``topics/orders/min.insync.replicas=2``, in the order of their lines.
 
     An empty value stands for the brokers' setting: all settings of the topic are listed, and this is none.
     """
-    if not any(mark in text for mark in MARKS):
-        return ()
-    return tuple(f"topics/{topic}/{NAME}={value}" for topic, value in _found(text.splitlines()))
+    return tuple(f"topics/{each.topic}/{NAME}={each.value}" for each in described(text))
 
 
-def _found(lines: list[str]) -> Iterator[tuple[str, str]]:
+def described(text: str) -> list[Described]:
+    """Return the topics' settings in a text, in the order of their lines."""
+    lines = [line.rstrip("\r") for line in text.split("\n")]
+    return list(_found(lines)) if any(mark in text for mark in MARKS) else []
+
+
+def _found(lines: list[str]) -> Iterator[Described]:
     listed = znode = None
-    for line in lines:
+    for number, line in enumerate(lines):
         if (heading := _HEADING.fullmatch(line)) is not None:
             listed, znode = heading["topic"], None
         elif (one := _ONE_LINE.fullmatch(line)) is not None:
             own = _OWN.search(one["settings"])
-            yield one["topic"], "" if own is None else own["value"]
+            yield Described(one["topic"], "" if own is None else own["value"], number)
             listed = znode = None
         elif (command := _COMMAND.fullmatch(line)) is not None:
             listed, znode = None, command["topic"]
         elif _ANY_COMMAND.match(line):
             listed = znode = None
         elif listed is not None and (setting := _SETTING.fullmatch(line)) is not None:
-            yield listed, setting["value"]
+            yield Described(listed, setting["value"], number)
         elif listed is not None and line.strip() and not line[0].isspace():
             listed = None
         elif znode is not None and (value := _of_znode(line)) is not None:
-            yield znode, value
+            yield Described(znode, value, number)
             znode = None
 
 

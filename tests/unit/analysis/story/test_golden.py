@@ -72,6 +72,17 @@ def test_the_line_of_a_broker_that_refuses_to_lead_proves_the_sentence(
     assert "for partition orders-0" in first.text
 
 
+def test_the_setting_s_own_line_among_those_of_several_topics_proves_the_sentence(
+    observe: Callable[..., Observed],
+) -> None:
+    (path,) = (each for each in GOLDEN if each.stem == "2.8-min-isr-from-kafka-configs")
+    _, logs, min_insync = parted(path.read_text(encoding="utf-8"))
+    (incident,) = incidents(observe(logs, min_insync))
+    lines = [line for each in details(incident) for line in each.lines]
+    (line,) = (line for line in lines if line.source.endswith("topics.txt"))
+    assert (line.number, line.text.split()[0]) == (4, "min.insync.replicas=2")
+
+
 THROUGH_SPARK = (
     "0.9-failover-at-trace",
     "2.8-epochs-fall-without-their-first",
