@@ -395,7 +395,9 @@ def _costs(incident: Incident, day: date | None, *, others_cost: bool) -> str:
             return "without one no partition gets another leader"
         case IncidentKind.WHOLE_CLUSTER:
             if incident.until is None:
-                return "no later line says more"
+                gone = incident.all_gone or incident.since
+                is_last = all(change.new.since <= gone for change in incident.changes)
+                return "no later line says more" if is_last else "a later line shows another controller"
             # Logs that were not given may be of brokers that stayed.
             used = "no partition could be used"
             return f"while all were gone {used if incident.are_listed else f'{used} that only they had'}"

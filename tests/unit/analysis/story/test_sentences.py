@@ -7,7 +7,9 @@ from datetime import timedelta
 import pytest
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
-from barnabas.analysis.story.certainty import Fact
+from barnabas.analysis.story.brokers import Absence
+from barnabas.analysis.story.causes import Cause
+from barnabas.analysis.story.certainty import Fact, Unknown
 from barnabas.analysis.story.controllers import ControllerChange, Vacancy, vacancies
 from barnabas.analysis.story.costs import Cost, Ending
 from barnabas.analysis.story.elections import UncleanElection
@@ -43,6 +45,22 @@ def test_unclean_elections_are_named_with_what_they_may_have_lost() -> None:
         "6 leaders that were not in sync were elected of t-0, t-1, t-2, t-3 and 2 more, the first at "
         "10:00:00.000: acknowledged records may be lost"
     ) in several
+
+
+@pytest.mark.parametrize(
+    ("second", "said"), [(0, "no later line says more"), (1, "a later line shows another controller")]
+)
+def test_a_controller_that_is_elected_after_all_were_gone_is_a_later_line(second: float, said: str) -> None:
+    lost = tuple(
+        Absence(
+            broker, Fact(at(0)), Cause.UNKNOWN, None, has_own_log=False, noticed=Fact(at(0)), started=None,
+            returned=Unknown("no line shows it"),
+        )
+        for broker in (1, 2)
+    )  # fmt: skip
+    change = ControllerChange(Controller(2, 8, at(second)), 1)
+    text = told(IncidentKind.WHOLE_CLUSTER, absences=lost, changes=(change,), all_gone=at(0))
+    assert text.endswith(f"; {said}.")
 
 
 @pytest.mark.parametrize(
