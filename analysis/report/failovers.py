@@ -170,7 +170,8 @@ def _until_led(story: Row) -> str:
 def failover_steps(story: Row) -> list[Step]:
     """Return the steps of a failover that the logs show, from the trigger to the followers."""
     controller, found = story["controller"], []
-    if story["last_logged"] is not None:
+    wrote_on = not story["partitions"] and _is_later(story["last_logged"], story["controller_since"])
+    if story["last_logged"] is not None and not wrote_on:
         found.append(Step(story["last_logged"], _last_logged(story)))
     if story["controller_since"] is not None:
         found.append(
@@ -179,6 +180,8 @@ def failover_steps(story: Row) -> list[Step]:
                 f"broker {controller} became controller, epoch {story['controller_epoch']}",
             )
         )
+    if wrote_on:
+        found.append(Step(story["last_logged"], f"{_last_logged(story)}: it wrote on, or its clock is ahead"))
     if story["partitions"]:
         partitions = count(story["partitions"], "partition")
         found.append(Step(story["noticed"], f"the controller noticed: {partitions} had no leader"))
@@ -194,6 +197,10 @@ def failover_steps(story: Row) -> list[Step]:
     if story["stranded"]:
         found.append(Step(None, _stranded(story)))
     return found
+
+
+def _is_later(one: datetime | None, other: datetime | None) -> bool:
+    return one is not None and other is not None and one > other
 
 
 def _last_logged(story: Row) -> str:

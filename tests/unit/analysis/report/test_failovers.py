@@ -203,3 +203,9 @@ def test_a_controller_that_led_nothing_was_not_lost_for_all_we_know(failover: Ro
         "the last line of broker 1 as controller",
         "broker 2 became controller, epoch 8",
     ]
+    # A controller that was paused, or cut off, does not know of the next one yet.
+    late = alone | {"last_logged": alone["controller_since"] + timedelta(seconds=14)}
+    assert [step.text for step in timed(failover_steps(late))] == [
+        "broker 2 became controller, epoch 8",
+        "the last line of broker 1 as controller: it wrote on, or its clock is ahead",
+    ]
