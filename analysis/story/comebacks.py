@@ -17,6 +17,7 @@ from barnabas.analysis.story.runs import (
     STARTS,
     Run,
     What,
+    is_fenced_registration,
     is_of_failed_start,
     is_return,
 )
@@ -30,7 +31,10 @@ def line_of_return(run: Run, since: BrokerLine) -> BrokerLine | None:
     backs = [
         line
         for index, (what, line) in enumerate(run.marks)
-        if what is What.BACK and line.time >= since.time and not is_of_failed_start(run.marks, index)
+        if what is What.BACK
+        and line.time >= since.time
+        and not is_fenced_registration(line)
+        and not is_of_failed_start(run.marks, index)
     ]
     if backs and backs[0].kind == IMPLIED:
         return backs[0]
@@ -81,8 +85,11 @@ def served_again(broker: int, run: Run, observed: Observed, begins: Sequence[dat
 
 
 def has_failed(run: Run) -> bool:
-    """Return whether the last start of a broker failed or ended, so that it bounds no return."""
-    turns = run.kinds(*STARTS, *ENDS, BrokerKind.START_FAILED)
+    """Return whether the last start of a broker failed or ended, so that it bounds no return.
+
+    A registration without a later line is no success either: in KRaft the broker stays fenced.
+    """
+    turns = run.kinds(*STARTS, *ENDS, BrokerKind.START_FAILED, BrokerKind.REGISTERED)
     return bool(turns) and turns[-1].kind not in STARTS
 
 

@@ -40,6 +40,9 @@ SENT = (Kind.LEADER_AND_ISR_BATCH, Kind.LEADER_AND_ISR_SENDING)
 IMPLIED = "return-implied"
 """The kind of a return that no line states, at the time of the first line which presupposes it."""
 
+_IN_KRAFT = "Successfully registered broker"
+"""The words of ``BrokerLifecycleManager`` about its registration."""
+
 _NO_CLIENT = "Unable to reconnect to ZooKeeper service"
 
 _RESTART = timedelta(seconds=1)
@@ -249,6 +252,11 @@ def runs_of(
     return runs
 
 
+def is_fenced_registration(line: BrokerLine) -> bool:
+    """Return whether a broker registered in KRaft, where it stays fenced until it has recovered its logs."""
+    return line.kind == BrokerKind.REGISTERED and _IN_KRAFT in line.line.text
+
+
 def _is_still_starting(marks: Sequence[tuple[What, BrokerLine]], index: int) -> bool:
     """Return whether a registration is part of a start; in KRaft logs are recovered between the two."""
     is_own = marks[index][1].kind == BrokerKind.REGISTERED
@@ -282,6 +290,8 @@ def is_return(run: Run, line: BrokerLine) -> bool:
     """Return whether a line of a broker's presence shows that its absence is over."""
     if line.kind == IMPLIED:
         return True
+    if is_fenced_registration(line):
+        return False
     if line.kind in (Kind.LEADER_AND_ISR_BATCH, Kind.LEADER_AND_ISR_SENDING):
         # A controller still sends requests to a broker that is stopping, and at once after its loss.
         last = run.last_loss().time
