@@ -137,10 +137,14 @@ def _failover(
     absence = _absence(absences, row["broker"], row["noticed"])
     # Of a broker that did not leave, a line before the notice says nothing of the failover.
     since = None if absence is None or row["broker"] in apart else earliest(absence.gone)
+    if since is not None and since > row["noticed"]:
+        since = row["last_logged"]  # A broker that stops loses its leaders before it ends.
+    noticed = row["noticed"] if absence is None else _noticed(absence, row["noticed"])
     return row | {
         "last_logged": since,
         "is_silent": since == row["last_logged"],
-        "noticed": row["noticed"] if absence is None else _noticed(absence, row["noticed"]),
+        # The first line about a broker that stops is one of its followers.
+        "noticed": row["noticed"] if since is not None and since > noticed else noticed,
         "total_ms": _total(row, known),
         "apart": apart,
         "cause": _cause(row, known),

@@ -181,16 +181,20 @@ def _offline(stall: Row, around: Sequence[Row]) -> list[Step]:
         for other in around
         if other["what"] != OFFLINE and other["since"] < begin and _touches(other, stall)
     )
+    begun: list[Step] = []
     if stall["earliest"] is not None:
         last = f"the last line of broker {before}, its leader, before the controller noticed"
         sure = f"broker {before}, its leader, led it until then or longer"
-        found.append(Step(stall["earliest"], last if stall.get("is_silent", True) else sure))
+        begun.append(Step(stall["earliest"], last if stall.get("is_silent", True) else sure))
     by = "" if stall["controller_epoch"] is None else f" in controller epoch {stall['controller_epoch']}"
     if stall["cause"] == NOTIFIED_ONLY:
         # The line of a broker may be much later than the notice.
-        found.append(Step(stall["since"], "a broker's first line that it has no leader"))
+        begun.append(Step(stall["since"], "a broker's first line that it has no leader"))
     else:
-        found.append(Step(stall["since"], f"the controller noticed{by}: {stall['cause']}"))
+        begun.append(Step(stall["since"], f"the controller noticed{by}: {stall['cause']}"))
+    # A leader that stops may lead on after elections of another one have failed.
+    is_late = stall.get("is_silent") is False and begun[0].time is not None and begun[0].time > stall["since"]
+    found.extend(reversed(begun) if is_late else begun)
     if stall["failed"]:
         said = (stall["failure"] or "no reason given").removeprefix("kafka.common.")
         found.append(Step(None, f"{count(stall['failed'], 'election')} failed; {said}"))

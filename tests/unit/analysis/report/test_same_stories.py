@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -79,6 +80,22 @@ def test_a_leader_whose_broker_did_not_leave_did_not_go_offline() -> None:
     ]  # fmt: skip
     offline = periods([incident(lost(Bound(None, at(16.764)), 16.9, 17), died(16.763))])
     assert leaders(rows, stalls([STALL], offline)) == rows
+
+
+def test_a_leader_that_stops_may_end_after_the_notice() -> None:
+    stops = replace(died(16.7), gone=Fact(at(16.8)), cause=Cause.STOPPED)
+    told = incident(lost(Fact(at(16.8)), 16.9, 17), stops)
+    (row,) = stalls([STALL], periods([told]))
+    assert [step.time for step in steps(row)[:2]] == [at(16.7), at(16.8)]
+    failover: dict[str, Any] = {
+        "broker": 1, "controller": 3, "partitions": 1, "moved": 1, "leaders": [2], "last_logged": at(13.18),
+        "noticed": at(16.764), "elected": at(16.9), "total_ms": 3_820,
+    }  # fmt: skip
+    (agreed,) = failovers([failover], [told], periods([told]))
+    assert (agreed["last_logged"], agreed["is_silent"]) == (at(13.18), True)
+    # Broker 1 wrote after the first line about its stop, which is of its followers.
+    (agreed,) = failovers([failover | {"last_logged": at(16.75)}], [told], periods([told]))
+    assert (agreed["last_logged"], agreed["noticed"]) == (at(16.75), at(16.764))
 
 
 def test_a_stall_that_no_incident_has_remains() -> None:
