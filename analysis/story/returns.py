@@ -26,6 +26,9 @@ it received before.
 
 _GRANTED = (BrokerKind.BROKER_STOP_GRANTED, BrokerKind.CONTROLLED_SHUTDOWN_SUCCEEDED)
 
+_BY_QUORUM = (BrokerKind.BROKER_FENCED, BrokerKind.BROKER_STOP_GRANTED)
+"""The losses that hold only when the voters have committed them."""
+
 _OF_STOP = (*STOP, *HANDOVER, *ASKED)
 
 _UNFENCED = "Unfenced broker"
@@ -69,9 +72,22 @@ class Returns:
     def _presupposed(self, gone: _Gone, line: BrokerLine) -> BrokerLine | None:
         """Return the return before a line that only a broker that is there can cause."""
         loss = gone.loss_before(line)
-        if loss is None or line.time <= loss.time + _APART:
+        if loss is None or line.time <= loss.time + _APART or self._may_be_repeated(loss, line):
             return None
         return line._replace(kind=IMPLIED) if self._clocks.agree((loss.broker, line.broker)) else None
+
+    def _may_be_repeated(self, loss: BrokerLine, line: BrokerLine) -> bool:
+        """Return whether a controller of KRaft may only repeat what the one before did not get committed.
+
+        A new controller gives each broker that is not fenced one session to appear. What a metadata log
+        contains is committed.
+        """
+        if loss.kind not in _BY_QUORUM or loss.controller_epoch is not None:
+            return False
+        return any(
+            each.broker == line.broker and max(loss.time, line.time - _APART) <= each.since <= line.time
+            for each in self._observed.controllers
+        )
 
     def _granted(self, gone: _Gone, lines: Iterable[BrokerLine]) -> BrokerLine | None:
         """Return the return before a stop, with which ``lines`` begin, that ZooKeeper's controller granted.
