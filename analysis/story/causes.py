@@ -65,6 +65,9 @@ _WITH_EPOCH = (BrokerKind.REGISTERED, BrokerKind.BROKER_REGISTERED, BrokerKind.B
 
 _NO_EPOCH = -1
 
+_FENCED = "Fenced broker"
+"""A controller of KRaft says with these words that the broker that asks to stop is fenced."""
+
 _AT_ONCE = timedelta(seconds=5)
 """The longest time from a notice to the next start for which the notice still dates the death."""
 
@@ -142,7 +145,7 @@ def when_gone(
     if ends:
         return Fact(ends[0].time, (ends[0].line,)), (ends[0].line,)
     stops = [line for line in left.kinds(*STOP, *HANDOVER) if line.broker == broker]
-    asked = left.kinds(*ASKED)
+    asked = _asked(left, *ASKED)
     starts = run.first(What.START)
     last = last_of_process(broker, starts or run.bounced(broker), first, observed)
     if stops:
@@ -246,12 +249,12 @@ def why_gone(
     if died:
         return Cause.DIED, died[0].error, (died[0].line,)
     failed = left.kinds(BrokerKind.CONTROLLED_SHUTDOWN_FAILED)
-    granted = left.kinds(BrokerKind.CONTROLLED_SHUTDOWN_SUCCEEDED, BrokerKind.BROKER_STOP_GRANTED)
+    granted = _asked(left, BrokerKind.CONTROLLED_SHUTDOWN_SUCCEEDED, BrokerKind.BROKER_STOP_GRANTED)
     if granted and not failed:
         return Cause.PLANNED, None, (granted[0].line,)
     if failed:
         return Cause.NOT_GRANTED, failed[0].error, (failed[0].line,)
-    stopped = left.kinds(BrokerKind.STOPPED, BrokerKind.NODE_STOPPED, *STOP, *ASKED)
+    stopped = _asked(left, BrokerKind.STOPPED, BrokerKind.NODE_STOPPED, *STOP, *ASKED)
     if stopped:
         return Cause.STOPPED, None, (stopped[-1].line,)
     if is_alive is not None:
@@ -281,6 +284,19 @@ def why_gone(
         # line.
         return Cause.DIED, None, (refused[0].line, start.line)
     return Cause.UNKNOWN, None, ()
+
+
+def _asked(left: Run, *kinds: str) -> list[BrokerLine]:
+    """Return the lines of these kinds, without the stop of a broker that was fenced before it asked.
+
+    Such a broker, whose session timed out, was lost earlier and for another reason.
+    """
+    fenced = left.kinds(BrokerKind.BROKER_FENCED)
+    return [
+        line
+        for line in left.kinds(*kinds)
+        if not (fenced and fenced[0].time < line.time and _FENCED in line.line.text)
+    ]
 
 
 def outlived(broker: int, gone: Instant, run: Run, first: datetime, observed: Observed) -> datetime | None:
