@@ -17,7 +17,6 @@ from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.reading.events.kinds import Election
 from barnabas.analysis.runtime.engine import Window, sf
 from barnabas.analysis.runtime.threads import threads
-from barnabas.analysis.story.deposed import without_deposed
 from barnabas.analysis.story.failed_starts import without_echoes
 from barnabas.analysis.story.observed import (
     Controller,
@@ -32,6 +31,7 @@ from barnabas.analysis.story.observed import (
     state,
 )
 from barnabas.analysis.story.second_processes import without_second_processes
+from barnabas.analysis.story.superseded import without_superseded
 from barnabas.cluster.model.statechange import Kind
 
 _ROWS = 200_000
@@ -103,7 +103,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
     known = without_echoes([broker_line(row) for row in _rows(lines)])
     about = without_second_processes(known, voices.served)
     return Observed(
-        brokers=without_deposed(about, elected),
+        brokers=without_superseded(about, elected),
         states=[state(row) for each in (states, decisions) for row in _of(_rows(each), whole)],
         marks=[_mark(row) for row in _of(_rows(marks), whole)],
         led=[each for each in again if isinstance(each, LedAgain)],

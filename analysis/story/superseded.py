@@ -1,4 +1,4 @@
-"""What a controller of KRaft writes after the quorum has elected another one, which nobody takes part in."""
+"""Acts of a controller of KRaft after the quorum has elected another one, in which nobody takes part."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ from barnabas.analysis.story.controllers import AT_WORK, successions
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Controller
 
 
-def without_deposed(lines: Sequence[BrokerLine], controllers: Sequence[Controller]) -> Sequence[BrokerLine]:
+def without_superseded(
+    lines: Sequence[BrokerLine], controllers: Sequence[Controller]
+) -> Sequence[BrokerLine]:
     """Leave out what controllers did when they were none any more.
 
     Up to 3.6 a controller that is cut off from the other voters works on for seconds, fences brokers whose
@@ -30,14 +32,14 @@ def without_deposed(lines: Sequence[BrokerLine], controllers: Sequence[Controlle
     for known in turns.values():
         known.sort()
 
-    def is_deposed(line: BrokerLine) -> bool:
+    def is_superseded(line: BrokerLine) -> bool:
         if line.kind not in AT_WORK or line.broker is None or line.controller_epoch is not None:
             return False
         own = turns.get(line.broker, [])
         index = bisect_right(own, line.time, key=_time)
         return index > 0 and not own[index - 1][1]
 
-    return [line for line in lines if not is_deposed(line)]
+    return [line for line in lines if not is_superseded(line)]
 
 
 def _time(turn: tuple[datetime, bool]) -> datetime:
