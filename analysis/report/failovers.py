@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from barnabas.analysis.questions.failovers import APART
-from barnabas.analysis.report.same_facts import FAILED_DIRECTORY, REFUSED
+from barnabas.analysis.report.same_facts import BOUNCED, FAILED_DIRECTORY, REFUSED
 from barnabas.analysis.report.words import UNBOUNDED, UNLED, Step, count, duration, listed, span
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound
@@ -116,9 +116,8 @@ def failover_headline(story: Row, left: Departure | None) -> str:
     partitions = count(story["partitions"], "partition")
     if left is None:
         why = story.get("cause")
-        reason = (
-            f": {why}" if why in (FAILED_DIRECTORY, REFUSED) else "; no incident of this report tells why"
-        )
+        is_told = why in (BOUNCED, FAILED_DIRECTORY, REFUSED)
+        reason = f": {why}" if is_told else "; no incident of this report tells why"
         return f"{partitions} lost broker {broker} as leader{reason}"
     # It may have become the controller between this failover and the end of its process.
     role = ", the controller," if left.was_controller and story["was_controller"] else ""

@@ -25,8 +25,9 @@ NOT_SHOWN = "no line shows why"
 """The cause of a time without a leader that no departure explains."""
 
 FAILED_DIRECTORY = "a log directory of its leader had failed"
+BOUNCED = "a new controller found its leader registered again"
 REFUSED = "its leader refused to lead"
-STAYED = (NOT_SHOWN, FAILED_DIRECTORY, REFUSED)
+STAYED = (NOT_SHOWN, FAILED_DIRECTORY, REFUSED, BOUNCED)
 """The causes of times without a leader whose leader's broker did not leave."""
 
 _MILLISECOND = timedelta(milliseconds=1)
@@ -93,7 +94,9 @@ def cause(said: str, incidents: Iterable[Incident]) -> str:
         return LEADER_OFFLINE if said == NOTIFIED_ONLY else said
     if any(each.failures for each in known):
         return FAILED_DIRECTORY
-    return REFUSED if any(each.refusals for each in known) else NOT_SHOWN
+    if any(each.refusals for each in known):
+        return REFUSED
+    return BOUNCED if any(each.bounces for each in known) else NOT_SHOWN
 
 
 def _longest_first(row: Row) -> tuple[bool, int, float, str, int]:

@@ -103,7 +103,8 @@ def _of_left(shortage: Shortage, incident: Incident) -> Shortage:
     """Return a shortage of replicas, of which those of the incident's brokers surely fell out of sync."""
     left = {each.broker for each in incident.absences}
     broken = {each.broker for each in incident.failures} | {each.broker for each in incident.refusals}
-    return replace(shortage, removable=shortage.removable - left - broken)
+    bounced = {each.subject for each in incident.bounces}
+    return replace(shortage, removable=shortage.removable - left - broken - bounced)
 
 
 def with_unclean(made: Sequence[Incident], found: Sequence[UncleanElection]) -> list[Incident]:

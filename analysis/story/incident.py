@@ -55,6 +55,8 @@ class Incident:
         failures: The lines about log directories that failed, because of which partitions had no leader.
         refusals: The first line of each broker that it does not lead, because of which partitions had no
             leader, if no line of ``failures`` is about that broker.
+        bounces: The lines of controllers that treated a broker that stayed like one that was lost, because of
+            which partitions had no leader.
         unclean: The elections of leaders that were not in sync.
         begun: The first starts of brokers in another cluster than before.
         are_listed: Whether a controller's list of about that time names the members of the cluster.
@@ -84,6 +86,7 @@ class Incident:
     lines: Lines = ()
     differences: tuple[Difference, ...] = ()
     offline: tuple[int, ...] = ()
+    bounces: tuple[BrokerLine, ...] = ()
 
     @property
     def proven(self) -> timedelta:

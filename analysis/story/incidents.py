@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.additions import (
     with_new_controllers,
     with_shortages,
@@ -47,6 +48,9 @@ from barnabas.analysis.story.partitions import Gap, History, Outage, histories
 from barnabas.analysis.story.restarts import departed, with_restarts, without_dead_leaders
 from barnabas.analysis.story.tenures import with_controllers
 from barnabas.analysis.story.troubles import troubles_of
+
+_MOVED = timedelta(seconds=5)
+"""The longest time from a controller's line that a broker bounced to that about a leader that it moved."""
 
 
 def incidents(observed: Observed) -> list[Incident]:
@@ -176,11 +180,13 @@ def leaderless(free: Sequence[Outage], observed: Observed) -> list[Incident]:
             for reason, outages in by_reason.items()
             for cost in costs_of((outage.leader_before, outage) for outage in outages)
         ]
+        shown = [each for each in by_reason if isinstance(each, BrokerLine)]
         made.append(
             Incident(
                 IncidentKind.NO_LEADER, group[0][0], until,
                 costs=tuple(sorted(costs, key=lambda cost: (-least(cost.duration), cost.partitions))),
-                failures=tuple(each for each in by_reason if isinstance(each, BrokerLine)),
+                failures=tuple(each for each in shown if each.kind != BrokerKind.BOUNCED_UNSEEN),
+                bounces=tuple(each for each in shown if each.kind == BrokerKind.BOUNCED_UNSEEN),
                 refusals=tuple(each for each in by_reason if isinstance(each, Refusal)),
                 lines=tuple(each.line for each in by_reason if each is not None),
             )
@@ -220,7 +226,17 @@ def _reason(outage: Outage, begin: datetime, observed: Observed) -> Reason | Non
         return outage.created
     if outage.leader_before is None:
         return None
-    return failed_directory(outage.leader_before, begin, observed) or outage.refusal
+    return (
+        failed_directory(outage.leader_before, begin, observed)
+        or outage.refusal
+        or _bounced(outage.leader_before, begin, observed)
+    )
+
+
+def _bounced(broker: int, begin: datetime, observed: Observed) -> BrokerLine | None:
+    """Return the line of a new controller that took leaders from a broker which had registered again."""
+    lines = observed.about_within(broker, BrokerKind.BOUNCED_UNSEEN, begin - _MOVED, begin)
+    return lines[-1] if lines else None
 
 
 def _other_clusters(found: Sequence[Beginning]) -> list[Incident]:

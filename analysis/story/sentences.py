@@ -243,7 +243,7 @@ def _leaderless(incident: Incident, day: date | None) -> str:
     if len(reasons) > 1:
         return "had no leader" if any(are_new) else "lost their leaders"
     causes = [
-        *(_failed_directory(each, day) for each in incident.failures),
+        *(_failed_directory(each, day) for each in (*incident.failures, *incident.bounces)),
         *(_refused(each, day) for each in incident.refusals),
     ]
     why = f": {', '.join(causes)}" if causes else "; no line shows why"
@@ -302,6 +302,8 @@ def _of_reason(reason: Reason | None, suffered: str, day: date | None) -> str:
 
 
 def _failed_directory(line: BrokerLine, day: date | None) -> str:
+    if line.kind == BrokerKind.BOUNCED_UNSEEN:
+        return f"broker {line.subject} had registered again, as a controller found by {clock(line.time, day)}"
     # A controller gets the number from the broker.
     when = at(Bound(None, line.time) if line.role == "controller" else Fact(line.time), day)
     which = f" ({line.error})" if line.error else ""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import zip_longest
 
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.costs import Cost, Ending, Reason
 from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.isr import IsrStep
@@ -149,7 +150,10 @@ def causes(incident: Incident, truth: Truth, unseen: Sequence[Gap] = ()) -> Iter
 
 
 def _reason(cost: Cost, incident: Incident, truth: Truth, unseen: Sequence[Gap]) -> Iterator[str]:
-    """Judge the reason of one cost: the log directory of a broker that is named, or none."""
+    """Judge the reason of one cost: the log directory of a broker that is named, its return, or none."""
+    if isinstance(cost.reason, BrokerLine) and cost.reason.kind == BrokerKind.BOUNCED_UNSEEN:
+        yield from _bounce(cost.reason, truth)
+        return
     named = None if cost.reason is None else _broker(cost.reason)
     losses = {name: _of_cost(cost, name, incident, truth) for name in cost.partitions}
     wrong = sorted(
@@ -166,6 +170,13 @@ def _reason(cost: Cost, incident: Incident, truth: Truth, unseen: Sequence[Gap])
     elif wrong:
         names = ", ".join(wrong)
         yield f"broker {named} is named as the cause why {names} had no leader; truly {truth.disks}"
+
+
+def _bounce(line: BrokerLine, truth: Truth) -> Iterator[str]:
+    """Judge whether a broker had been gone when a controller found that it had registered again."""
+    own = [each for each in truth.departures if each.broker == line.subject]
+    if not any(each.gone.low <= line.time + ROUNDING for each in own):
+        yield f"broker {line.subject} is claimed to have registered again by {line.time}; truly {own}"
 
 
 def _broker(reason: Reason) -> int | None:

@@ -180,6 +180,9 @@ _ZOOKEEPER = (
         rf"new brokers: (?:none|(?P<added_brokers>{_IDS})); bounced: (?:none|(?P<bounced_brokers>{_IDS})); "
         rf"dead: (?:none|(?P<lost_brokers>{_IDS})); all live brokers: (?:none|(?P<live_brokers>{_IDS}))",
     ),
+    _controller_rule(
+        BrokerKind.BOUNCED_UNSEEN, r"broker (?P<subject>\d+) bounced unseen, and leaves the ISR of .*"
+    ),
     _own_controller_rule(
         BrokerKind.CONTROLLER_ACTIVE, r"elected controller with epoch (?P<controller_epoch>\d+)"
     ),

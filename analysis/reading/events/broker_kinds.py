@@ -119,6 +119,8 @@ class BrokerKind(StrEnum):
     # A controller about other brokers.
     BROKERS_CHANGED = "controller-brokers-changed"
     """The list of brokers changed (``Newly added brokers: ...``, ``Broker failure callback for ...``)."""
+    BOUNCED_UNSEEN = "controller-broker-bounced-unseen"
+    """Ours: a new controller found ``subject`` registered again, and treats it like one that was lost."""
     BROKER_STOP_ASKED = "controller-broker-stop-asked"
     """``subject`` asked for a controlled shutdown (``Shutting down broker 1``)."""
     BROKER_STOP_GRANTED = "controller-broker-stop-granted"

@@ -325,6 +325,16 @@ def test_a_refusal_without_a_failed_directory_is_false(refusal: Refusal) -> None
     assert any("claimed to have refused" in each for each in found)
 
 
+def test_who_is_said_to_have_registered_again_was_gone_before() -> None:
+    bounced = FAILURE._replace(kind=BrokerKind.BOUNCED_UNSEEN, role="controller")
+    told = replace(DISK_INCIDENT, failures=(), bounces=(bounced,), costs=(replace(MOVED, reason=bounced),))
+    gone = Departure(1, Action.KILL, span(28, 28.1), span(29, 29.1), was_controller=False)
+    back = replace(DARK, departures=(gone,), disks=())
+    wrong = "broker 1 is claimed to have registered again"
+    assert not any(wrong in each for each in falsehoods(back, [told]))
+    assert any(wrong in each for each in falsehoods(replace(back, departures=()), [told]))
+
+
 def test_a_lost_directory_is_no_cause_for_a_partition_of_another_leader() -> None:
     other = Leaderless("b-0", 3, span(30, 31), 2, span(31, 31.1))
     gone = Departure(3, Action.KILL, span(30, 30.1), None, was_controller=False)
