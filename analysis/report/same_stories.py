@@ -20,6 +20,7 @@ from barnabas.analysis.story.brokers import Absence, begin_of, known_end
 from barnabas.analysis.story.certainty import Fact, Unknown, earliest
 from barnabas.analysis.story.costs import Period, greatest, least
 from barnabas.analysis.story.incident import Incident
+from barnabas.analysis.story.intervals import Intervals
 from barnabas.analysis.story.observed import CLOCKS
 
 Row = dict[str, Any]
@@ -123,14 +124,30 @@ def failovers(
     """
     pairs = {frozenset((each.broker, each.controller)) for one in incidents for each in one.differences}
     absences = [each for one in incidents for each in one.absences]
-    return [_failover(row, absences, pairs, known) if row["partitions"] else row for row in rows]
+    every = [each for found in known.values() for each in found]
+    times = _Times(
+        Intervals(
+            (each.period.begin, each.period.shown, each) for each in every if each.period.begin is not None
+        ),
+        Intervals(
+            (each.period.shown, each.period.shown, each) for each in every if each.period.shown is not None
+        ),
+    )
+    return [_failover(row, absences, pairs, times) if row["partitions"] else row for row in rows]
+
+
+class _Times(NamedTuple):
+    """The times without a leader: those that had begun at a moment, and those that lines then show ended."""
+
+    begun: Intervals[Leaderless]
+    ended: Intervals[Leaderless]
 
 
 def _failover(
     row: Row,
     absences: Sequence[Absence],
     pairs: set[frozenset[int]],
-    known: Mapping[str, Sequence[Leaderless]],
+    times: _Times,
 ) -> Row:
     controller = row["controller"]
     apart = sorted({each for pair in pairs if controller in pair for each in pair - {controller}})
@@ -145,44 +162,32 @@ def _failover(
         "is_silent": since == row["last_logged"],
         # The first line about a broker that stops is one of its followers.
         "noticed": row["noticed"] if since is not None and since > noticed else noticed,
-        "total_ms": _total(row, known),
+        "total_ms": _total(row, times),
         "apart": apart,
-        "cause": _cause(row, known),
+        "cause": _cause(row, times),
     }
 
 
-def _total(row: Row, known: Mapping[str, Sequence[Leaderless]]) -> int | None:
+def _total(row: Row, times: _Times) -> int | None:
     """Return the most that a partition which moved had no leader; None if nothing bounds it."""
     if row["elected"] is None:
         return None
     moved = [
         each.period
-        for found in known.values()
-        for each in found
-        if each.period.shown is not None
-        and row["noticed"] <= each.period.shown <= row["elected"]
-        and each.period.leader_before in (row["broker"], None)
-        and each.period.leader_after in row["leaders"]
+        for each in times.ended.near(row["noticed"], before=row["elected"] - row["noticed"])
+        if each.period.leader_before in (row["broker"], None) and each.period.leader_after in row["leaders"]
     ]
     most = [greatest(each.duration) for each in moved]
     bounds = [each / _MILLISECOND for each in most if each is not None]
     return ceil(max(bounds)) if len(moved) >= row["moved"] and len(bounds) == len(moved) else None
 
 
-def _cause(row: Row, known: Mapping[str, Sequence[Leaderless]]) -> str:
+def _cause(row: Row, times: _Times) -> str:
     """Return why partitions lost their leader in a failover if its broker did not leave."""
     noticed = row["noticed"]
-    near = [
-        each
-        for found in known.values()
-        for each in found
-        if each.period.begin is not None
-        and each.period.begin <= noticed + CLOCKS
-        and (each.period.shown is None or noticed <= each.period.shown)
-    ]
-    refused = (
-        refusal for each in near for cost in each.incident.costs for refusal in cost.refusals
-    )  # fmt: skip
+    near = times.begun.near(noticed, before=CLOCKS)
+    incidents = {id(each.incident): each.incident for each in near}.values()
+    refused = (refusal for each in incidents for cost in each.costs for refusal in cost.refusals)
     if any(each.broker == row["broker"] and abs(each.time - noticed) <= CLOCKS for each in refused):
         return REFUSED
     own = [each.incident for each in near if each.period.leader_before == row["broker"]]
