@@ -21,7 +21,7 @@ from barnabas.analysis.questions.catalog import QUESTIONS
 from barnabas.analysis.questions.story import observed
 from barnabas.analysis.report.incidents import plain
 from barnabas.analysis.report.same_facts import departures, without_leader
-from barnabas.analysis.report.same_stories import failovers, leaders, periods, stalls
+from barnabas.analysis.report.same_stories import Leaderless, failovers, leaders, periods, stalls
 from barnabas.analysis.report.strips import Stretch, cells, millis
 from barnabas.analysis.runtime.engine import first_of, held, matching, rows_of, sf
 from barnabas.analysis.runtime.threads import threads
@@ -166,13 +166,14 @@ def gather(
         drawn = [tables["leaders"].drop("raw"), tables["isr"], frames["write_stalls"]]
         leaderships, isr, stalled = pool.map(lambda frame: _drawn(frame, chosen), drawn)
         happened, untold = story.result()
-    agreed = stalls(stalled, periods(happened))
+    leaderless = periods(happened)
+    agreed = stalls(stalled, leaderless)
     return Document(
         start=start,
         end=end,
         lines=sum(row["lines"] for row in ours),
         understood=sum(row["lines"] for row in ours if row["understood"]),
-        **_answers(named, happened),
+        **_answers(named, happened, leaderless),
         partitions=partitions,
         pictured=chosen,
         leaderships=leaders(leaderships, agreed),
@@ -191,7 +192,9 @@ def gather(
 
 
 def _answers(
-    found: Mapping[str, tuple[DataFrame, list[Row], int]], incidents: Sequence[Incident]
+    found: Mapping[str, tuple[DataFrame, list[Row], int]],
+    incidents: Sequence[Incident],
+    leaderless: Mapping[str, Sequence[Leaderless]],
 ) -> dict[str, Any]:
     """Return the answers and their counts as ``Document`` has them; some come from the incidents."""
     answers = {name: rows for name, (_, rows, _) in found.items()}
@@ -200,9 +203,8 @@ def _answers(
         rows = agreed(answers[name], incidents)
         counts[name] = max(counts[name], len(rows)) if counts[name] > ROWS else len(rows)
         answers[name] = rows[:ROWS]
-    known = periods(incidents)
-    answers["failovers"] = failovers(answers["failovers"], incidents, known)
-    answers["write_stalls"] = stalls(answers["write_stalls"], known)
+    answers["failovers"] = failovers(answers["failovers"], incidents, leaderless)
+    answers["write_stalls"] = stalls(answers["write_stalls"], leaderless)
     return {"answers": answers, "counts": counts}
 
 

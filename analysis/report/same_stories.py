@@ -123,7 +123,9 @@ def failovers(
         its broker did not leave.
     """
     pairs = {frozenset((each.broker, each.controller)) for one in incidents for each in one.differences}
-    absences = [each for one in incidents for each in one.absences]
+    absences: dict[int, list[Absence]] = {}
+    for each in (each for one in incidents for each in one.absences):
+        absences.setdefault(each.broker, []).append(each)
     every = [each for found in known.values() for each in found]
     times = _Times(
         Intervals(
@@ -133,7 +135,10 @@ def failovers(
             (each.period.shown, each.period.shown, each) for each in every if each.period.shown is not None
         ),
     )
-    return [_failover(row, absences, pairs, times) if row["partitions"] else row for row in rows]
+    return [
+        _failover(row, absences.get(row["broker"], ()), pairs, times) if row["partitions"] else row
+        for row in rows
+    ]
 
 
 class _Times(NamedTuple):

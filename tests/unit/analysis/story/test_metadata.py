@@ -58,7 +58,7 @@ LED = (TOPIC, partition(1, 1, 2))
 def restarted(
     *led: bytes, is_fenced: bool, unfence: bytes | None = None, epoch: int = 1, by: int = 1
 ) -> bytes:
-    """Broker 1 registers anew 80 s after its start, without a stop before; it may be fenced in between."""
+    """Broker 1 registers again 80 s after its start, without a stop before; it may be fenced in between."""
     unfenced = unfence or registration_change(1, 0, **UNFENCE)
     fence = batch(9, change(t1=number(-1)), registration_change(1, 0, **FENCE), epoch=epoch, time_ms=49_999)
     return in_order(
