@@ -105,9 +105,15 @@ class _Replicas:
         elif len(isr) >= len(self.settled) and (is_over or self.settled - isr):
             self.settled, self.joined = set(isr), set()
 
-    def count(self, isr: set[int]) -> int:
-        """Return the least number of replicas when the ISR is the given one."""
-        return len(self.settled - (self.removing - isr))
+    def count(self, isr: set[int], *, is_moving: bool) -> int:
+        """Return the least number of replicas when the ISR is the given one.
+
+        Args:
+            isr: The ISR.
+            is_moving: Whether a reassignment goes on. Meanwhile the replicas that it removes count, whether
+                in sync or not (``OngoingReassignmentState.replicationFactor``).
+        """
+        return len(self.settled if is_moving else self.settled - (self.removing - isr))
 
 
 def replica_counts(states: Sequence[State]) -> list[int]:
@@ -125,7 +131,7 @@ def replica_counts(states: Sequence[State]) -> list[int]:
         if not index and state.removed is not None and _returns(state.removed, states):
             known.settled.add(state.removed)
         known.settled |= later[index]
-        counts.append(known.count(set(state.isr or ())))
+        counts.append(known.count(set(state.isr or ()), is_moving=bool(added or state.removing)))
     return counts
 
 
