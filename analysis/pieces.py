@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
 from barnabas.analysis.reading.events.entries import Entry
-from barnabas.analysis.reading.metadata.history import read_log
+from barnabas.analysis.reading.metadata.log import read_log
 from barnabas.analysis.reading.metadata.segments import FOLDER, is_segment
 from barnabas.analysis.reading.splits import BLOCK_BYTES, Split, blocks
 

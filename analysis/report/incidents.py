@@ -14,8 +14,8 @@ from barnabas.analysis.story.costs import Cost
 from barnabas.analysis.story.departures import are_overlapping
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import Incident, IncidentKind
-from barnabas.analysis.story.sentences import Sentence, details, headline, is_before_its_end
-from barnabas.analysis.story.together import shown_cause
+from barnabas.analysis.story.sentences.incidents import Sentence, details, headline, is_before_its_end
+from barnabas.analysis.story.sentences.together import shown_cause
 
 Row = dict[str, Any]
 

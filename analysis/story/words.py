@@ -10,6 +10,9 @@ from fractions import Fraction
 
 from barnabas.analysis.story.certainty import Bound, Duration, Fact, Instant
 
+NAMED = 4
+"""The most partitions or clocks that a sentence names; it counts the rest."""
+
 _MICROSECOND = timedelta(microseconds=1)
 _MILLISECOND = timedelta(milliseconds=1)
 
@@ -112,3 +115,9 @@ def nodes(ids: Sequence[int], only_controllers: Collection[int]) -> str:
 def brokers_of(ids: Sequence[int]) -> str:
     """Name brokers: ``broker 1``, ``brokers 1, 2 and 3``."""
     return f"broker{'' if len(ids) == 1 else 's'} {listed(ids)}"
+
+
+def partition_names(partitions: Sequence[str]) -> str:
+    """Name partitions, and count those beyond ``NAMED``."""
+    rest = len(partitions) - NAMED
+    return f"{', '.join(partitions[:NAMED])}{f' and {rest:,} more' if rest > 0 else ''}"

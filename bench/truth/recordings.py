@@ -13,7 +13,7 @@ from pathlib import Path
 
 from barnabas.analysis.story.incident import Incident
 from barnabas.analysis.story.incidents import incidents
-from barnabas.analysis.story.sentences import details, headline
+from barnabas.analysis.story.sentences.incidents import details, headline
 from barnabas.bench.truth import measurements
 from barnabas.bench.truth.claims import observed, read
 from barnabas.bench.truth.derive import truth_of

@@ -10,44 +10,24 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
-from pathlib import Path
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
 from barnabas.analysis.reading.events.broker_kinds import SETTINGS_READ, BrokerKind
 from barnabas.analysis.reading.events.entries import Entry, Row
 from barnabas.analysis.reading.events.kinds import CompanionKind, Election
-from barnabas.analysis.reading.files.encodings import DamagedError
-from barnabas.analysis.reading.metadata.schemas import Cursor, MetadataError, decode
-from barnabas.analysis.reading.metadata.segments import (
-    Batch,
-    Record,
-    batches,
-    records,
-    segments_of,
-    snapshot_of,
-)
+from barnabas.analysis.reading.metadata.registrations import Registrations
+from barnabas.analysis.reading.metadata.schemas import Cursor, decode
+from barnabas.analysis.reading.metadata.segments import Record
 from barnabas.cluster.model.statechange import Kind
 
 _LEADER_CHANGE = 2
 _NOBODY = -1
-_YES, _NO = 1, -1
-
-NEVER_ASKED_TO_STOP = "a new process registered, and the one before had not asked to stop"
-"""The text in the column ``error`` of a new incarnation's registration if the former one died.
-
-It led a partition to the end, and one controller was active all the time. A broker that leads nothing is
-fenced at once when it stops (``BrokerHeartbeatManager``), and nobody hears of a stop without a controller.
-"""
-
-_SESSION_MS = 9_000
-"""Kafka's default of ``broker.session.timeout.ms``."""
 
 _AT_ONCE_MS = 100
 """The most time between records of one decision."""
 
 _RECOVERING = 1
-_ENTRIES = 10_000
 _BROKER_SETTINGS, _TOPIC_SETTINGS = 4, 2
 
 
@@ -69,52 +49,6 @@ class _Partition:
         }  # fmt: skip
 
 
-class _Asked(NamedTuple):
-    """The record by which a broker began a controlled shutdown.
-
-    Attributes:
-        epoch: The epoch of the controller that wrote it.
-        time_ms: When that was, in milliseconds of Unix time; None if a snapshot says so.
-    """
-
-    epoch: int
-    time_ms: int | None
-
-    def grants(self, record: Record) -> bool:
-        """Return whether the fencing of the broker by a record grants its stop.
-
-        A broker whose session times out meanwhile is fenced by the same record. Its session began again when
-        it asked, so that takes longer.
-        """
-        if self.time_ms is None or self.epoch != record.epoch:
-            return False
-        return record.timestamp_ms - self.time_ms < _SESSION_MS
-
-
-@dataclass(frozen=True, slots=True)
-class _Broker:
-    """A broker by the records so far.
-
-    Attributes:
-        epoch: Its broker epoch.
-        incarnation: The id of its process; None if no record has it.
-        asked: Its request to stop; None if it has not asked.
-        is_fenced: Whether it is fenced.
-        directories: The ids of its log directories.
-        told_by: The epoch of the controller that last unfenced it; None if no record says so. Of a release
-            that does not record requests to stop it is None, too.
-        led: Whether it led a partition when it was fenced.
-    """
-
-    epoch: int
-    incarnation: str | None
-    asked: _Asked | None
-    is_fenced: bool
-    directories: frozenset[str]
-    told_by: int | None = None
-    led: bool = False
-
-
 class History:
     """The state of a cluster while its metadata log is read."""
 
@@ -122,20 +56,14 @@ class History:
         self._controllers: dict[int, int] = {}
         self._topics: dict[str, str] = {}
         self._partitions: dict[tuple[str, int], _Partition] = {}
-        self._brokers: dict[int, _Broker] = {}
-        self._forgotten: dict[int, str | None] = {}
+        self._registrations = Registrations()
         self._lost: dict[int, int] = {}
         self._held: list[tuple[Record, str, dict[str, Any]]] | None = None
 
     def forget(self) -> None:
-        """Forget the states of partitions and brokers, because records are missing that may change them.
-
-        What is said of a broker counts again from its next registration on. If that has the same incarnation,
-        the process lived on.
-        """
+        """Forget the states of partitions and brokers, because records are missing that may change them."""
         self._partitions.clear()
-        self._forgotten |= {broker: known.incarnation for broker, known in self._brokers.items()}
-        self._brokers.clear()
+        self._registrations.forget()
         self._held = None
 
     def entries(self, record: Record) -> Iterator[Entry]:
@@ -187,7 +115,8 @@ class History:
             case "ConfigRecord":
                 rows = _setting(fields)
             case _:
-                rows = iter(()) if self._is_forgotten(name, fields) else self._broker(record, name, fields)
+                leads = partial(self._leads, record=record)
+                rows = self._registrations.apply(record, name, fields, leads)
         for row in rows:
             yield self._entry(record, name, fields, row)
 
@@ -266,171 +195,11 @@ class History:
         topic = self._topics.get(topic_id)
         return None if topic is None else {"topic": topic, "partition": partition, "topic_id": topic_id}
 
-    def _leads(self, broker: int, record: Record) -> bool:
+    def _leads(self, broker: int, *, record: Record) -> bool:
         """Return whether a broker leads a partition, or has just lost one at the time of a record."""
         is_leader = any(state.leader == broker for state in self._partitions.values())
         lost_ms = self._lost.get(broker)
         return is_leader or (lost_ms is not None and record.timestamp_ms - lost_ms <= _AT_ONCE_MS)
-
-    def _is_forgotten(self, name: str, fields: dict[str, Any]) -> bool:
-        broker = fields.get("brokerId", fields.get("id", _NOBODY))
-        return name != "RegisterBrokerRecord" and broker in self._forgotten
-
-    def _broker(self, record: Record, name: str, fields: dict[str, Any]) -> Iterator[Row]:
-        broker = fields.get("brokerId", fields.get("id", _NOBODY))
-        epoch = fields.get("brokerEpoch", fields.get("epoch", _NOBODY))
-        row: Row = {"subject": broker, "broker_epoch": epoch}
-        known = self._brokers.get(
-            broker, _Broker(epoch, None, asked=None, is_fenced=False, directories=frozenset())
-        )
-        directories = _directories(fields)
-        match name:
-            case "RegisterBrokerRecord":
-                yield from self._registered(record, row, known, fields)
-                return
-            case "UnregisterBrokerRecord":
-                self._brokers.pop(broker, None)
-                yield row | {"kind": BrokerKind.BROKER_UNREGISTERED.value}
-                return
-            case "FenceBrokerRecord":
-                fields = {"fenced": _YES}
-            case "UnfenceBrokerRecord":
-                fields = {"fenced": _NO}
-            case "BrokerRegistrationChangeRecord" if fields.get("fenced") == _NO:
-                known = replace(known, told_by=record.epoch)
-        if fields.get("inControlledShutdown") == _YES:
-            known = replace(known, asked=_Asked(record.epoch, record.timestamp_ms))
-            yield row | {"kind": BrokerKind.BROKER_STOP_ASKED.value}
-        if fields.get("fenced") == _YES and not known.is_fenced:
-            # The controller fences a broker when it grants its stop, or when its session times out. A new
-            # controller fences again the brokers that send it no heartbeats.
-            known = replace(known, is_fenced=True, led=self._leads(broker, record))
-            is_granted = known.asked is not None and known.asked.grants(record)
-            kind = BrokerKind.BROKER_STOP_GRANTED if is_granted else BrokerKind.BROKER_FENCED
-            yield row | {"kind": kind.value}
-        elif fields.get("fenced") == _NO:
-            known = replace(known, is_fenced=False)
-            yield row | {"kind": BrokerKind.BROKER_UNFENCED.value}
-        if "logDirs" in fields:
-            lost = sorted(known.directories - directories)
-            known = replace(known, directories=directories)
-            if lost:
-                yield row | {"kind": BrokerKind.DIRECTORY_FAILED.value, "error": ", ".join(lost)}
-        self._brokers[broker] = known
-
-    def _registered(self, record: Record, row: Row, known: _Broker, fields: dict[str, Any]) -> Iterator[Row]:
-        broker, incarnation = row["subject"], fields["incarnationId"]
-        is_leaving = bool(fields.get("inControlledShutdown"))
-        is_again = incarnation in (known.incarnation, self._forgotten.pop(broker, None))
-        is_restarted = known.incarnation is not None and not is_again
-        self._brokers[broker] = _Broker(
-            row["broker_epoch"],
-            incarnation,
-            asked=_Asked(record.epoch, None) if is_leaving else None,
-            is_fenced=bool(fields.get("fenced")),
-            directories=_directories(fields),
-        )
-        row = row | {"kind": BrokerKind.BROKER_REGISTERED.value, "incarnation": incarnation}
-        led = known.led if known.is_fenced else self._leads(broker, record)
-        if is_restarted and known.asked is None and led and known.told_by == record.epoch:
-            row |= {"error": NEVER_ASKED_TO_STOP}
-        if not is_again:
-            yield row
-
-
-def read_log(segment: Path) -> Iterator[list[Entry]]:
-    """Read the whole metadata log to which a segment belongs, some thousand entries at a time.
-
-    A snapshot gives the state before the first segment; it gives no entries, because it does not say when
-    anything happened.
-
-    Raises:
-        OSError: A file cannot be read; the entries returned before are valid.
-        DamagedError: A file is torn or damaged; likewise.
-    """
-    history = History()
-    snapshot = snapshot_of(segment.parent)
-    begin = 0
-    if snapshot is not None:
-        begin, path = snapshot
-        for _ in _read(path, history, 0, None):
-            pass
-    offsets = _Offsets(begin)
-    found: list[Entry] = []
-    damage = None
-    entries = chain.from_iterable(
-        _read(path, history, begin, offsets) for path in segments_of(segment.parent)
-    )
-    while True:
-        try:
-            entry = next(entries, None)
-        except (OSError, DamagedError) as error:
-            # Return the entries before the damage first, and raise the error at the end.
-            entry, damage = None, error
-        if entry is None:
-            break
-        found.append(entry)
-        if len(found) >= _ENTRIES:
-            yield found
-            found = []
-    if found:
-        yield found
-    if offsets.missing:
-        reasons = [*offsets.missing, *(() if damage is None else (str(damage),))]
-        raise DamagedError("; ".join(reasons)) from damage
-    if damage is not None:
-        raise damage
-
-
-class _Offsets:
-    """The offsets of the records that were read, without which states cannot be computed.
-
-    Every record of the log has an offset, also those without content that an idle controller writes.
-
-    Args:
-        begin: The offset of the first record that is needed.
-    """
-
-    def __init__(self, begin: int) -> None:
-        self._next = begin
-        self._last_ms: int | None = None
-        self.missing: list[str] = []
-
-    def reach(self, batch: Batch) -> Entry | None:
-        """Return the entry that stands for the records which are missing before a batch; None if none are."""
-        first, last_ms = self._next, self._last_ms
-        self._next, self._last_ms = max(first, batch.next_offset), batch.timestamp_ms
-        if batch.offset <= first:
-            return None
-        text = f"the records at the offsets {first} to {batch.offset - 1} are missing"
-        self.missing.append(f"{text}; of what was known before them nothing is taken for granted after them")
-        row: Row = {
-            "understood": True,
-            "role": "controller",
-            "kind": BrokerKind.RECORDS_MISSING.value,
-        }
-        if last_ms is not None:
-            row["duration_ms"] = max(batch.timestamp_ms - last_ms, 0)
-        return Entry(batch.timestamp_ms * 1000, first + 1, text, row)
-
-
-def _read(path: Path, history: History, begin: int, offsets: _Offsets | None) -> Iterator[Entry]:
-    try:
-        with path.open("rb") as file:
-            for batch in batches(file):
-                missing = None if offsets is None else offsets.reach(batch)
-                if missing is not None:
-                    history.forget()
-                    yield missing
-                for record in records(batch):
-                    if record.offset >= begin:
-                        yield from history.entries(record)
-    except MetadataError as error:
-        raise DamagedError(f"{path.name}: {error}") from error
-
-
-def _directories(fields: dict[str, Any]) -> frozenset[str]:
-    return frozenset(fields.get("logDirs") or ())
 
 
 def _decision(state: _Partition, before: str) -> Row:

@@ -15,7 +15,7 @@ from barnabas.analysis.questions import story as questions
 from barnabas.analysis.questions.story import observed
 from barnabas.analysis.runtime.engine import in_this_process
 from barnabas.analysis.story.incidents import incidents
-from barnabas.analysis.story.sentences import details, headline
+from barnabas.analysis.story.sentences.incidents import details, headline
 from tests.unit.analysis.conftest import (
     BACK,
     BORN,

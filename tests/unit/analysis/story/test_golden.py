@@ -20,7 +20,7 @@ from barnabas.analysis.questions import story
 from barnabas.analysis.reading.events.tables import EVENTS, EVENTS_ARROW
 from barnabas.analysis.story.incidents import incidents
 from barnabas.analysis.story.observed import Observed
-from barnabas.analysis.story.sentences import details, headline
+from barnabas.analysis.story.sentences.incidents import details, headline
 from barnabas.bench.truth.claims import NEEDED, read
 from tests.unit.analysis.conftest import settled_by_spark
 

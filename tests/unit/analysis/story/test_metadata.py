@@ -11,9 +11,9 @@ import pytest
 
 from barnabas.analysis.reading.blocks import Origin, read_entries
 from barnabas.analysis.reading.files.encodings import DamagedError
-from barnabas.analysis.reading.metadata.history import read_log
+from barnabas.analysis.reading.metadata.log import read_log
 from barnabas.analysis.story.incidents import incidents
-from barnabas.analysis.story.sentences import details, headline
+from barnabas.analysis.story.sentences.incidents import details, headline
 from barnabas.bench.truth.claims import observed
 from tests.unit.analysis.reading.metadata.conftest import (
     TOPIC,

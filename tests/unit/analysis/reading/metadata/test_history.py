@@ -12,7 +12,7 @@ import pytest
 
 from barnabas.analysis.reading.events.entries import Entry
 from barnabas.analysis.reading.files.encodings import DamagedError
-from barnabas.analysis.reading.metadata.history import read_log
+from barnabas.analysis.reading.metadata.log import read_log
 from tests.unit.analysis.reading.metadata.conftest import (
     ID_BYTES,
     TOPIC,

@@ -8,38 +8,37 @@ from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.brokers import Absence
-from barnabas.analysis.story.causes import Cause
-from barnabas.analysis.story.certainty import Bound, Fact, Lines, Unknown, earliest, latest
+from barnabas.analysis.story.certainty import Fact, Lines, Unknown, earliest, latest
 from barnabas.analysis.story.clocks import Difference
-from barnabas.analysis.story.controllers import ControllerChange, Vacancy
-from barnabas.analysis.story.costs import Cost, Ending, Reason
+from barnabas.analysis.story.costs import Cost, Reason
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import Incident, IncidentKind
-from barnabas.analysis.story.isr import IsrStep
-from barnabas.analysis.story.minimums import Lack
-from barnabas.analysis.story.observed import BrokerLine, Mark, Refusal
+from barnabas.analysis.story.observed import Mark, Refusal
+from barnabas.analysis.story.sentences.absences import left, returned
+from barnabas.analysis.story.sentences.controllers import elected, vacant
+from barnabas.analysis.story.sentences.costs import failed_elections, suffered
+from barnabas.analysis.story.sentences.reasons import (
+    OFFLINE_DIRECTORY,
+    failed_directory,
+    refused,
+    with_reason,
+)
+from barnabas.analysis.story.sentences.shortages import short
+from barnabas.analysis.story.sentences.together import one_by_one, several, whole_cluster
 from barnabas.analysis.story.shortages import Shortage
-from barnabas.analysis.story.together import one_by_one, several, whole_cluster
 from barnabas.analysis.story.troubles import Trouble
 from barnabas.analysis.story.words import (
+    NAMED,
     Rounding,
     at,
     brokers_of,
     clock,
     count,
     duration,
-    lasted,
     node,
     nodes,
+    partition_names,
 )
-
-_NAMED = 4
-"""The most partitions that a sentence names; it counts the rest."""
-
-_OFFLINE_DIR = "because its replica's log directory was offline"
-
-_STEPS = 6
-"""The most ISRs that a sentence tells."""
 
 
 class Sentence(NamedTuple):
@@ -77,7 +76,7 @@ def details(incident: Incident, day: date | None = None) -> list[Sentence]:
     only = incident.only_controllers
     if len(incident.absences) > 1:
         found.extend(
-            Sentence(f"{_left(each, day, only)}{_return(each, day)}.", each.lines)
+            Sentence(f"{left(each, day, only)}{returned(each, day)}.", each.lines)
             for each in incident.absences
         )
     for absence in incident.absences:
@@ -88,15 +87,15 @@ def details(incident: Incident, day: date | None = None) -> list[Sentence]:
     found.extend(Sentence(f"{_trouble(each, day, only)}.", (each.first.line,)) for each in incident.troubles)
     if incident.absences:
         found.extend(
-            Sentence(f"{_elected(change, day, only)}.", change.new.lines) for change in incident.changes
+            Sentence(f"{elected(change, day, only)}.", change.new.lines) for change in incident.changes
         )
-        found.extend(Sentence(f"{_vacancy(each, day, only)}.", each.lines) for each in incident.vacancies)
+        found.extend(Sentence(f"{vacant(each, day, only)}.", each.lines) for each in incident.vacancies)
     if len(incident.costs) > 1 or any(cost.failed for cost in incident.costs):
         for cost in incident.costs:
-            names = f": {_names(cost.partitions)}" if len(cost.partitions) > 1 else ""
-            text = f"{_cost(cost, day)}{_failed(cost)}{names}"
+            names = f": {partition_names(cost.partitions)}" if len(cost.partitions) > 1 else ""
+            text = f"{suffered(cost, day)}{failed_elections(cost)}{names}"
             if len(_reasons(incident)) > 1:
-                text = _of_reason(cost.reason, text, day)
+                text = with_reason(cost.reason, text, day)
                 text = text[0].upper() + text[1:]
             proof = () if cost.reason is None else (cost.reason.line,)
             found.append(Sentence(f"{text}.", (*proof, *cost.lines)))
@@ -105,7 +104,7 @@ def details(incident: Incident, day: date | None = None) -> list[Sentence]:
     if shortage is not None and incident.kind is not IncidentKind.UNDER_REPLICATED:
         may_be_removed = incident.offline or shortage.removable
         unless = ", unless the replicas were removed" if may_be_removed else ""
-        found.append(Sentence(f"In sync{unless}: {_short(shortage)}.", _of_shortage(shortage)))
+        found.append(Sentence(f"In sync{unless}: {short(shortage)}.", _of_shortage(shortage)))
     if incident.differences:
         found.append(Sentence(_clocks(incident.differences), _lines(incident)))
     return found
@@ -121,9 +120,9 @@ def _clocks(differences: Sequence[Difference]) -> str:
             if each.is_ahead
             else f"is at least {duration(each.least, Rounding.DOWN)} behind broker {each.controller}'s"
         )
-        for each in differences[:_NAMED]
+        for each in differences[:NAMED]
     )
-    rest = len(differences) - _NAMED
+    rest = len(differences) - NAMED
     more = f", and {rest} more" if rest > 0 else ""
     return f"Clocks differ: {shown}{more}; no time between lines of two such brokers is claimed."
 
@@ -142,37 +141,6 @@ def _trouble(trouble: Trouble, day: date | None, only: Collection[int]) -> str:
         case BrokerKind.START_FAILED:
             return f"A start of {who.lower()} failed {when}{how_often}{why}"
     return f"{who} could not register {when}{how_often}{why}"
-
-
-def _elected(change: ControllerChange, day: date | None, only: Collection[int]) -> str:
-    new = change.new
-    role = "active controller" if new.broker in only else "controller"
-    return (
-        f"{node(new.broker, only)} was elected {role} in epoch {new.epoch} by {clock(new.since, day)}, "
-        f"after {node(change.former, only).lower()}{_unseen(change)}"
-    )
-
-
-def _unseen(change: ControllerChange) -> str:
-    """Return which controller epochs lie between two controllers, if any do."""
-    if not change.unseen:
-        return ""
-    first, last = change.new.epoch - change.unseen, change.new.epoch - 1
-    between = f"epoch {first}" if first == last else f"epochs {first} to {last}"
-    return f" in epoch {first - 1}; no line names a controller of {between}"
-
-
-def _vacancy(vacancy: Vacancy, day: date | None, only: Collection[int]) -> str:
-    why = ""
-    if vacancy.lost_majority is not None:
-        why = f": {node(vacancy.lost_majority, only).lower()} had lost the majority of the voters"
-    if vacancy.until is None:
-        return f"From {clock(vacancy.since, day)} on no line shows an active controller{why}"
-    when = f"between {clock(vacancy.since, day)} and {clock(vacancy.until, day)}"
-    if vacancy.known_to:
-        who = nodes(vacancy.known_to, only)
-        return f"{who[0].upper()}{who[1:]} knew of no active controller {when}"
-    return f"No line shows an active controller {when}{why}"
 
 
 def is_before_its_end(absence: Absence) -> bool:
@@ -200,7 +168,7 @@ def _happened(incident: Incident, day: date | None) -> str:
     since, until = clock(incident.since, day), incident.until
     match incident.kind:
         case IncidentKind.DEPARTURE:
-            return f"{_left(incident.absences[0], day, only)}{_return(incident.absences[0], day)}"
+            return f"{left(incident.absences[0], day, only)}{returned(incident.absences[0], day)}"
         case IncidentKind.ROLLING_RESTART:
             return one_by_one(incident, names, day)
         case IncidentKind.WHOLE_CLUSTER:
@@ -215,9 +183,9 @@ def _happened(incident: Incident, day: date | None) -> str:
             removed = " or were removed (by a reassignment)" if may_be_removed else ""
             return f"Replicas fell out of sync{removed} at {since}{'' if is_begun else ' or before'}"
         case IncidentKind.OFFLINE_REPLICAS:
-            who, left = nodes(incident.offline, only), "it" if len(incident.offline) == 1 else "they"
+            who, they = nodes(incident.offline, only), "it" if len(incident.offline) == 1 else "they"
             return (
-                f"A controller took replicas of {who} offline at {since}: {left} left, or the replicas were "
+                f"A controller took replicas of {who} offline at {since}: {they} left, or the replicas were "
                 "removed (by a reassignment or a deletion)"
             )
         case IncidentKind.UNCLEAN:
@@ -243,8 +211,8 @@ def _leaderless(incident: Incident, day: date | None) -> str:
     if len(reasons) > 1:
         return "had no leader" if any(are_new) else "lost their leaders"
     causes = [
-        *(_failed_directory(each, day) for each in (*incident.failures, *incident.bounces)),
-        *(_refused(each, day) for each in incident.refusals),
+        *(failed_directory(each, day) for each in (*incident.failures, *incident.bounces)),
+        *(refused(each, day) for each in incident.refusals),
     ]
     why = f": {', '.join(causes)}" if causes else "; no line shows why"
     return f"lost their leaders{why}"
@@ -252,12 +220,12 @@ def _leaderless(incident: Incident, day: date | None) -> str:
 
 def _about_controllers(incident: Incident, day: date | None) -> str:
     if incident.vacancies:
-        return _vacancy(incident.vacancies[0], day, incident.only_controllers)
+        return vacant(incident.vacancies[0], day, incident.only_controllers)
     (change,) = incident.changes
     why = "why that one ceased to be controller is unknown"
     if change.resigned is not None:
         why = f"that one had resigned at {clock(change.resigned.time, day)}; why is unknown"
-    return f"{_elected(change, day, incident.only_controllers)}; {why}"
+    return f"{elected(change, day, incident.only_controllers)}; {why}"
 
 
 def _other_cluster(incident: Incident, day: date | None) -> str:
@@ -278,8 +246,8 @@ def _unclean(elections: Sequence[UncleanElection], day: date | None) -> str:
         return f"{who} {first.life[0]}-{first.life[1]} {at(first.when, day)}{how}: {lost}"
     names = sorted({f"{topic}-{partition}" for topic, partition, _ in (each.life for each in elections)})
     return (
-        f"{len(elections):,} leaders that were not in sync were elected of {_names(names)}, the first "
-        f"{at(first.when, day)}: {lost}"
+        f"{len(elections):,} leaders that were not in sync were elected of {partition_names(names)}, "
+        f"the first {at(first.when, day)}: {lost}"
     )
 
 
@@ -290,31 +258,6 @@ def _reasons(incident: Incident) -> list[Reason | None]:
     return list(dict.fromkeys(cost.reason for cost in incident.costs))
 
 
-def _because(reason: Reason, day: date | None) -> str:
-    if isinstance(reason, Mark):
-        return f"no replica of partitions created by {clock(reason.time, day)} was alive"
-    return _refused(reason, day) if isinstance(reason, Refusal) else _failed_directory(reason, day)
-
-
-def _of_reason(reason: Reason | None, suffered: str, day: date | None) -> str:
-    """Return what partitions suffered, with the reason, which is not that of others."""
-    return f"no line shows why {suffered}" if reason is None else f"{_because(reason, day)}, and {suffered}"
-
-
-def _failed_directory(line: BrokerLine, day: date | None) -> str:
-    if line.kind == BrokerKind.BOUNCED_UNSEEN:
-        return f"broker {line.subject} had registered again, as a controller found by {clock(line.time, day)}"
-    # A controller gets the number from the broker.
-    when = at(Bound(None, line.time) if line.role == "controller" else Fact(line.time), day)
-    which = f" ({line.error})" if line.error else ""
-    return f"a log directory of broker {line.subject} had failed {when}{which}"
-
-
-def _refused(refusal: Refusal, day: date | None) -> str:
-    when = at(Fact(refusal.time), day)
-    return f"broker {refusal.broker} refused to lead {when} {_OFFLINE_DIR}"
-
-
 def _refused_meanwhile(costs: Iterable[Cost], day: date | None) -> Iterator[Sentence]:
     """Generate for each broker that was elected and refused to lead a sentence with its partitions."""
     by_broker: dict[int, list[Refusal]] = {}
@@ -323,70 +266,30 @@ def _refused_meanwhile(costs: Iterable[Cost], day: date | None) -> Iterator[Sent
             by_broker.setdefault(each.broker, []).append(each)
     for broker, own in sorted(by_broker.items()):
         first = min(own, key=lambda each: each.time)
-        names = _names(sorted({f"{each.topic}-{each.partition}" for each in own}))
+        names = partition_names(sorted({f"{each.topic}-{each.partition}" for each in own}))
         text = (
             f"Broker {broker}, which was elected meanwhile, refused to lead {at(Fact(first.time), day)} "
-            f"{_OFFLINE_DIR}: {names}."
+            f"{OFFLINE_DIRECTORY}: {names}."
         )
         yield Sentence(text, (first.line,))
-
-
-def _left(absence: Absence, day: date | None, only: Collection[int]) -> str:
-    role = "the active controller" if absence.broker in only else "the controller"
-    who = f"{node(absence.broker, only)}{f', {role},' if absence.was_controller else ''}"
-    when, reason = at(absence.gone, day), f": {absence.reason}" if absence.reason else ""
-    match absence.cause:
-        case Cause.PLANNED:
-            return f"{who} was shut down {when} (planned: its controlled shutdown succeeded{_cut(absence)})"
-        case Cause.STOPPED:
-            return f"{who} was stopped {when} (a shutdown is logged{reason}{_cut(absence)})"
-        case Cause.NOT_GRANTED:
-            return f"{who} was stopped {when} (its controlled shutdown failed{reason}{_cut(absence)})"
-        case Cause.DIED if absence.ended_by is not None:
-            ended = f"its process had ended by {clock(absence.ended_by, day)}"
-            return f"{who} was lost {when} ({absence.reason or 'no shutdown logged'}; {ended})"
-        case Cause.DIED:
-            return f"{who} died {when} ({absence.reason or 'no shutdown logged'})"
-        case Cause.LOST_SESSION:
-            why = f" ({absence.reason})" if absence.reason else ""
-            lived = "lived on"
-            if absence.started is not None:
-                lived = f"still lived (a new one started at {clock(absence.started, day)})"
-            return f"{who} was given up by the cluster {when}{why}, although its process {lived}"
-    why = "no shutdown logged" if absence.has_own_log else "why is unknown without its server.log"
-    return f"{who} was lost {when} ({why})"
-
-
-def _cut(absence: Absence) -> str:
-    """Return that a shutdown did not run to its end, if a line proves it."""
-    if absence.cut_short is None:
-        return ""
-    return ", but its process ended before the shutdown was complete, as its next start found"
-
-
-def _return(absence: Absence, day: date | None) -> str:
-    match absence.returned:
-        case Unknown():
-            return ", and no line shows a return"
-    return f" and was back {at(absence.returned, day)}"
 
 
 def _costs(incident: Incident, day: date | None, *, others_cost: bool) -> str:
     reasons = _reasons(incident)
     if len(reasons) > 1:
-        suffered = [
-            [_cost(each, day) for each in incident.costs if each.reason == reason] for reason in reasons
+        per_reason = [
+            [suffered(each, day) for each in incident.costs if each.reason == reason] for reason in reasons
         ]
-        clauses = zip(reasons, map(", and ".join, suffered), strict=True)
-        return "; ".join(_of_reason(reason, text, day) for reason, text in clauses)
+        clauses = zip(reasons, map(", and ".join, per_reason), strict=True)
+        return "; ".join(with_reason(reason, text, day) for reason, text in clauses)
     if incident.costs:
-        left = incident.absences
-        is_named = len(left) == 1 and not isinstance(left[0].returned, Unknown)
-        return ", and ".join(_cost(cost, day, is_named=is_named) for cost in incident.costs)
+        absences = incident.absences
+        is_named = len(absences) == 1 and not isinstance(absences[0].returned, Unknown)
+        return ", and ".join(suffered(cost, day, is_named=is_named) for cost in incident.costs)
     match incident.kind:
         case IncidentKind.UNDER_REPLICATED if incident.shortage is not None:
             unless = "unless they were removed, " if incident.shortage.removable else ""
-            return f"{unless}{_short(incident.shortage)}"
+            return f"{unless}{short(incident.shortage)}"
         case IncidentKind.UNSEEN:
             return "whether partitions had no leader meanwhile is unknown"
         case IncidentKind.CONTROLLER:
@@ -404,96 +307,3 @@ def _costs(incident: Incident, day: date | None, *, others_cost: bool) -> str:
             used = "no partition could be used"
             return f"while all were gone {used if incident.are_listed else f'{used} that only they had'}"
     return f"no line shows a partition without a leader{' because of that' if others_cost else ''}"
-
-
-def _cost(cost: Cost, day: date | None, *, is_named: bool = False) -> str:
-    """Return what partitions suffered; ``is_named`` says whether the words before name the return."""
-    number = len(cost.partitions)
-    who = cost.partitions[0] if number == 1 else count(number, "partition")
-    had = f"{who} had no leader {lasted(cost.duration)}"
-    if cost.times > number:
-        how_often = f"{cost.times} times{'' if number == 1 else ' in total'}"
-        had = f"{who} had no leader {how_often}, each {lasted(cost.duration)}"
-    match cost.ending:
-        case Ending.RETURNED if is_named:
-            return f"{had}, until it returned"
-        case Ending.ELECTED_AGAIN if is_named:
-            return f"{had}, until it was elected again"
-        case Ending.RETURNED | Ending.MOVED:
-            again = " again" if cost.ending is Ending.RETURNED else ""
-            return f"{had}, until {brokers_of(cost.leaders)} led {'it' if number == 1 else 'them'}{again}"
-        case Ending.ELECTED | Ending.ELECTED_AGAIN:
-            again = " again" if cost.ending is Ending.ELECTED_AGAIN else ""
-            return f"{had}, until {brokers_of(cost.leaders)} {_was(cost.leaders)} elected{again}"
-        case Ending.DELETED:
-            return f"{had}, until the topic was deleted"
-    begin = "" if cost.begin is None else f" at {clock(cost.begin, day)}"
-    return f"{who} had no leader{begin}, and no line shows who led next"
-
-
-def _was(ids: Sequence[int]) -> str:
-    return "was" if len(ids) == 1 else "were"
-
-
-def _failed(cost: Cost) -> str:
-    return f" ({count(cost.failed, 'election')} failed)" if cost.failed else ""
-
-
-def _short(shortage: Shortage) -> str:
-    steps = ", then ".join(
-        f"{step.size} of {step.assigned}{' replicas in sync' if index == 0 else ''} {_held(step)}"
-        for index, step in enumerate(shortage.steps[:_STEPS])
-    )
-    more = "" if len(shortage.steps) <= _STEPS else f", and {len(shortage.steps) - _STEPS} more changes"
-    whose = f"{shortage.worst}" if shortage.partitions == 1 else f"the worst, {shortage.worst},"
-    many = (
-        ""
-        if shortage.partitions == 1
-        else f"{count(shortage.partitions, 'partition')} were under-replicated; "
-    )
-    return f"{many}{whose} had {steps}{more}; {_writes(shortage)}"
-
-
-def _held(step: IsrStep) -> str:
-    return "as far as the logs show" if step.until is None else lasted(step.held)
-
-
-def _writes(shortage: Shortage) -> str:
-    mark = shortage.mark
-    if mark is not None and shortage.refusal is None and not shortage.is_sure:
-        when = clock(mark.time)
-        return f"acks=all writes were refused with {mark.in_sync} in sync, as the line of {when} shows"
-    if shortage.minimum is None:
-        what = "min.insync.replicas"
-        why = {
-            Lack.DIFFERENT: f"the lines differ about {what}",
-            Lack.OTHER_TIME: f"no line gives {what} for that time",
-        }.get(shortage.lack or Lack.SILENT, f"no line gives {what}")
-        return f"whether it refused acks=all writes is unknown: {why}"
-    own, minimum = _reservation(shortage), f"with min.insync.replicas={shortage.minimum}"
-    refused = "acks=all writes were refused at less than that"
-    if shortage.refusal is not None:
-        return f"{minimum}, {refused}, as the line of {clock(shortage.refusal.time)} shows"
-    since = shortage.known_since
-    if since is not None:
-        minimum += f" from {clock(since)} on"
-    steps = [step for step in shortage.steps if since is None or step.until is None or step.until > since]
-    if not any(step.size < shortage.minimum for step in steps):
-        is_whole = shortage.minimum == 1 or all(step.follows and step.is_whole for step in steps)
-        unseen = "" if is_whole else "; an ISR in between, which no line shows, may have refused some"
-        return f"{minimum} that refuses no write{own}{unseen}"
-    return f"{minimum}, {refused}{own}"
-
-
-def _reservation(shortage: Shortage) -> str:
-    """Return whose settings, which no line shows, may be others than the brokers' one."""
-    topic = shortage.worst.rpartition("-")[0]
-    if shortage.is_of_others:
-        who = f"{topic} or its leader" if shortage.is_default else "its leader"
-        return f", unless {who} has another setting"
-    return f", unless {topic} has its own setting" if shortage.is_default else ""
-
-
-def _names(partitions: Sequence[str]) -> str:
-    rest = len(partitions) - _NAMED
-    return f"{', '.join(partitions[:_NAMED])}{f' and {rest:,} more' if rest > 0 else ''}"

@@ -16,7 +16,7 @@ from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.observed import Controller
 from barnabas.analysis.story.partitions import Gap
-from barnabas.analysis.story.sentences import details, headline
+from barnabas.analysis.story.sentences.incidents import details, headline
 from barnabas.analysis.story.troubles import Trouble
 from tests.unit.analysis.story.rows import at, broker_line, line
 

@@ -1,0 +1,53 @@
+"""The words for a broker that left, and for its return."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import date
+
+from barnabas.analysis.story.brokers import Absence
+from barnabas.analysis.story.causes import Cause
+from barnabas.analysis.story.certainty import Unknown
+from barnabas.analysis.story.words import at, clock, node
+
+
+def left(absence: Absence, day: date | None, only: Collection[int]) -> str:
+    """Tell when a broker left, and how: planned or not."""
+    role = "the active controller" if absence.broker in only else "the controller"
+    who = f"{node(absence.broker, only)}{f', {role},' if absence.was_controller else ''}"
+    when, reason = at(absence.gone, day), f": {absence.reason}" if absence.reason else ""
+    match absence.cause:
+        case Cause.PLANNED:
+            return f"{who} was shut down {when} (planned: its controlled shutdown succeeded{_cut(absence)})"
+        case Cause.STOPPED:
+            return f"{who} was stopped {when} (a shutdown is logged{reason}{_cut(absence)})"
+        case Cause.NOT_GRANTED:
+            return f"{who} was stopped {when} (its controlled shutdown failed{reason}{_cut(absence)})"
+        case Cause.DIED if absence.ended_by is not None:
+            ended = f"its process had ended by {clock(absence.ended_by, day)}"
+            return f"{who} was lost {when} ({absence.reason or 'no shutdown logged'}; {ended})"
+        case Cause.DIED:
+            return f"{who} died {when} ({absence.reason or 'no shutdown logged'})"
+        case Cause.LOST_SESSION:
+            why = f" ({absence.reason})" if absence.reason else ""
+            lived = "lived on"
+            if absence.started is not None:
+                lived = f"still lived (a new one started at {clock(absence.started, day)})"
+            return f"{who} was given up by the cluster {when}{why}, although its process {lived}"
+    why = "no shutdown logged" if absence.has_own_log else "why is unknown without its server.log"
+    return f"{who} was lost {when} ({why})"
+
+
+def _cut(absence: Absence) -> str:
+    """Return that a shutdown did not run to its end, if a line proves it."""
+    if absence.cut_short is None:
+        return ""
+    return ", but its process ended before the shutdown was complete, as its next start found"
+
+
+def returned(absence: Absence, day: date | None) -> str:
+    """Tell when a broker was back, or that no line shows it."""
+    match absence.returned:
+        case Unknown():
+            return ", and no line shows a return"
+    return f" and was back {at(absence.returned, day)}"

@@ -1,0 +1,67 @@
+"""The words for an ISR that was too small, and for what that refused."""
+
+from __future__ import annotations
+
+from barnabas.analysis.story.isr import IsrStep
+from barnabas.analysis.story.minimums import Lack
+from barnabas.analysis.story.shortages import Shortage
+from barnabas.analysis.story.words import clock, count, lasted
+
+_STEPS = 6
+"""The most ISRs that a sentence tells."""
+
+
+def short(shortage: Shortage) -> str:
+    """Tell the ISRs of the worst partition step by step, and what they refused."""
+    steps = ", then ".join(
+        f"{step.size} of {step.assigned}{' replicas in sync' if index == 0 else ''} {_held(step)}"
+        for index, step in enumerate(shortage.steps[:_STEPS])
+    )
+    more = "" if len(shortage.steps) <= _STEPS else f", and {len(shortage.steps) - _STEPS} more changes"
+    whose = f"{shortage.worst}" if shortage.partitions == 1 else f"the worst, {shortage.worst},"
+    many = (
+        ""
+        if shortage.partitions == 1
+        else f"{count(shortage.partitions, 'partition')} were under-replicated; "
+    )
+    return f"{many}{whose} had {steps}{more}; {_writes(shortage)}"
+
+
+def _held(step: IsrStep) -> str:
+    return "as far as the logs show" if step.until is None else lasted(step.held)
+
+
+def _writes(shortage: Shortage) -> str:
+    mark = shortage.mark
+    if mark is not None and shortage.refusal is None and not shortage.is_sure:
+        when = clock(mark.time)
+        return f"acks=all writes were refused with {mark.in_sync} in sync, as the line of {when} shows"
+    if shortage.minimum is None:
+        what = "min.insync.replicas"
+        why = {
+            Lack.DIFFERENT: f"the lines differ about {what}",
+            Lack.OTHER_TIME: f"no line gives {what} for that time",
+        }.get(shortage.lack or Lack.SILENT, f"no line gives {what}")
+        return f"whether it refused acks=all writes is unknown: {why}"
+    own, minimum = _reservation(shortage), f"with min.insync.replicas={shortage.minimum}"
+    refused = "acks=all writes were refused at less than that"
+    if shortage.refusal is not None:
+        return f"{minimum}, {refused}, as the line of {clock(shortage.refusal.time)} shows"
+    since = shortage.known_since
+    if since is not None:
+        minimum += f" from {clock(since)} on"
+    steps = [step for step in shortage.steps if since is None or step.until is None or step.until > since]
+    if not any(step.size < shortage.minimum for step in steps):
+        is_whole = shortage.minimum == 1 or all(step.follows and step.is_whole for step in steps)
+        unseen = "" if is_whole else "; an ISR in between, which no line shows, may have refused some"
+        return f"{minimum} that refuses no write{own}{unseen}"
+    return f"{minimum}, {refused}{own}"
+
+
+def _reservation(shortage: Shortage) -> str:
+    """Return whose settings, which no line shows, may be others than the brokers' one."""
+    topic = shortage.worst.rpartition("-")[0]
+    if shortage.is_of_others:
+        who = f"{topic} or its leader" if shortage.is_default else "its leader"
+        return f", unless {who} has another setting"
+    return f", unless {topic} has its own setting" if shortage.is_default else ""
