@@ -26,7 +26,7 @@ from barnabas.analysis.story.observed import (
     Observed,
     Refusal,
     Setting,
-    broker_line,
+    broker_lines,
     line_of,
     state,
 )
@@ -100,7 +100,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         )
         for row in _rows(controllers)
     ]
-    known = without_echoes([broker_line(row) for row in _rows(lines)])
+    known = without_echoes([line for row in _rows(lines) for line in broker_lines(row)])
     about = without_second_processes(known, voices.served)
     return Observed(
         brokers=without_superseded(about, elected),

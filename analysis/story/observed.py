@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any, NamedTuple
 
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.certainty import Line, Lines
 
 NO_LEADER = -1
@@ -302,7 +303,7 @@ def line_of(row: Row) -> Line:
     return Line(_once(row["source"]), row["block"], row["line"], text, row["broker"])
 
 
-def broker_line(row: Row) -> BrokerLine:
+def _broker_line(row: Row) -> BrokerLine:
     """Convert a row of ``broker_events``, or of ``events`` with the same columns."""
     return BrokerLine(
         time=row["time"],
@@ -327,6 +328,15 @@ def broker_line(row: Row) -> BrokerLine:
         in_sync=row["count"],
         line=line_of(row),
     )
+
+
+def broker_lines(row: Row) -> Iterator[BrokerLine]:
+    """Convert a row of ``broker_events``; a line about log directories of several brokers is about each."""
+    line = _broker_line(row)
+    if line.kind != BrokerKind.DIRECTORY_FAILED or not line.lost:
+        yield line
+    else:
+        yield from (line._replace(subject=each, lost=()) for each in line.lost)
 
 
 def state(row: Row) -> State:

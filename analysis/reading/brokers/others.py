@@ -56,6 +56,14 @@ def _answering_node(_: Speaker, said: re.Match[str], __: str) -> Row | None:
     return {"subject": int(found[1] or found[2] or found[3]), "broker": int(said["controller"])}
 
 
+def _failing(_: Speaker, said: re.Match[str], __: str) -> Row | None:
+    """Read the brokers whose log directories failed, of which a controller handles several at once."""
+    brokers = tuple(int(each) for each in re.findall(r"\d+", said["_brokers"]))
+    if not brokers:
+        return None
+    return {"subject": brokers[0]} if len(brokers) == 1 else {"lost_brokers": brokers}
+
+
 def _by(contact: Contact) -> Row:
     return {"contact": contact.value}
 
@@ -152,8 +160,9 @@ _ZOOKEEPER = (
         rf"Broker change listener fired for path /brokers/ids with children (?P<live_brokers>{_IDS})",
     ),
     _controller_rule(BrokerKind.BROKER_STOP_ASKED, r"Shutting down broker (?P<subject>\d+)"),
-    _controller_rule(
-        BrokerKind.DIRECTORY_FAILED, r"Handling log directory failure for brokers? (?P<subject>\d+)"
+    rule(
+        BrokerKind.DIRECTORY_FAILED, rf"Handling log directory failure for brokers? (?P<_brokers>{_IDS})",
+        role="controller", is_own=False, read=_failing,
     ),
     _own_controller_rule(
         BrokerKind.CONTROLLER_ACTIVE,

@@ -12,7 +12,8 @@ causes from them. A kind means the same in every release. A row has these column
 - ``subject``: the broker that the line is about. Lines of a broker about itself have their own id here, so
   that a reader of the table needs no rule about who is meant. Null if the owner of the file is unknown.
 - ``added_brokers``, ``lost_brokers``, ``bounced_brokers``, ``live_brokers``: for lines that list several
-  brokers, with null for a list that the line does not contain.
+  brokers, with null for a list that the line does not contain. ``lost_brokers`` are also those whose log
+  directories failed, if a line of that kind names several.
 - ``error``: the error's or exception's name or text, in a line that says why; of a failure that has a trace
   the first line of the innermost cause.
 - ``contact``: for lines about a lost contact, a value of ``Contact``.

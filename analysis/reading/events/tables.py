@@ -103,7 +103,7 @@ COLUMNS: tuple[Column, ...] = (
     _text("election", "How a leader was elected, if the line says so (Election)."),
     _int("subject", "The broker that a line of BrokerKind is about; its own id in a line about itself."),
     _ids("added_brokers", "The brokers that joined the cluster, in a controller's line."),
-    _ids("lost_brokers", "The brokers that left the cluster, in a controller's line."),
+    _ids("lost_brokers", "Brokers that left the cluster, or lost a log directory, in a controller's line."),
     _ids("bounced_brokers", "The brokers that restarted before their loss was noticed."),
     _ids("live_brokers", "All live brokers, in a controller's line."),
     _text("contact", "How the contact with another broker was lost (Contact)."),
