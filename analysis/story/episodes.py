@@ -18,11 +18,11 @@ from typing import NamedTuple
 from barnabas.analysis.story.brokers import absences, begin_of
 from barnabas.analysis.story.certainty import Bound, Instant, Line, Lines, Unknown, by, latest
 from barnabas.analysis.story.clocks import Clocks, by_one_clock, duration_of, mixed_lives
-from barnabas.analysis.story.controllers import successions
+from barnabas.analysis.story.controllers import changes_of
 from barnabas.analysis.story.elections import consecutive, unclean_elections
 from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.minimums import Held, Minimums, minimums_of
-from barnabas.analysis.story.observed import Controller, Observed, State
+from barnabas.analysis.story.observed import Observed, State
 from barnabas.analysis.story.partitions import History, Life, Outage, histories
 from barnabas.analysis.story.words import Rounding, at, count, duration, lasted
 
@@ -111,7 +111,7 @@ def episodes(observed: Observed) -> list[Episode]:
         topic, partition, life = story.life
         newest[topic, partition] = max(life, newest.get((topic, partition), 0))
     found = [
-        *_controller_changes(observed.controllers),
+        *_controller_changes(observed),
         *_without_leader(stories, newest),
         *_under_min_isr(stories, observed.deleted, newest, minimums_of(observed)),
         *_unclean(observed.states),
@@ -120,12 +120,10 @@ def episodes(observed: Observed) -> list[Episode]:
     return sorted(found, key=lambda each: (each.kind, each.subject, each.since))
 
 
-def _controller_changes(controllers: Sequence[Controller]) -> Iterator[Episode]:
-    for before, after in successions(controllers):
-        if before.broker == after.broker:
-            continue
+def _controller_changes(observed: Observed) -> Iterator[Episode]:
+    for before, change in changes_of(observed):
+        after, unseen = change.new, change.unseen
         when: Instant = Bound(None, after.since)
-        unseen = after.epoch - before.epoch - 1
         gap = f" ({count(unseen, 'controller epoch')} between, not in these logs)" if unseen else ""
         text = (
             f"Broker {after.broker} was the controller in epoch {after.epoch} {at(when)}, "
@@ -134,7 +132,7 @@ def _controller_changes(controllers: Sequence[Controller]) -> Iterator[Episode]:
         yield Episode(
             AlertKind.CONTROLLER_CHANGE, f"epoch {after.epoch} of broker {after.broker}", when, when,
             lasts=False, is_event=True, brokers=(after.broker, before.broker), topic=None, partition=None,
-            text=text, lines=(*after.lines, *before.lines),
+            text=text, lines=after.lines,
         )  # fmt: skip
 
 

@@ -285,6 +285,25 @@ def test_another_controller_is_an_event() -> None:
     ]
 
 
+def test_controller_epochs_that_another_controller_has_are_not_missing() -> None:
+    times = [datetime(2024, 3, 5, 10, minute) for minute in range(3)]  # noqa: DTZ001
+    found = episodes(
+        Observed(
+            controllers=[
+                Controller(1, 5, times[0]),
+                Controller(2, 9, times[1]),
+                Controller(3000, 7, times[2]),
+            ]
+        )
+    )
+    assert [each.text for each in found] == [
+        (
+            "Broker 2 was the controller in epoch 9 at 2024-03-05 10:01:00.000 or before, after broker 1 in "
+            "epoch 5."
+        )
+    ]
+
+
 def flapping(observe: Observe, *seconds: float) -> list[Episode]:
     logs, version = [changed(0, "NewPartition", 1, 0, "1,2", version=0)], 0
     for second in seconds:
