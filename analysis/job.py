@@ -7,7 +7,6 @@ With ``--follow`` it keeps reading what is added to the logs until it is interru
 
 from __future__ import annotations
 
-import argparse
 import os
 import signal
 import sys
@@ -20,7 +19,6 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -30,9 +28,10 @@ if not __package__:
     # Python puts a script's own folder on the path, but imports need the folder that holds the package.
     sys.path[0] = next(str(each) for each in Path(__file__).resolve().parents if (each / "barnabas").is_dir())
 
-from barnabas.analysis.alerting.arguments import Alerting, add_arguments, alerting_of
+from barnabas.analysis.alerting.arguments import Alerting, alerting_of
 from barnabas.analysis.alerting.store import AlertsFileError
 from barnabas.analysis.alerting.watch import AddressError, watching
+from barnabas.analysis.arguments import DEFAULT_OUT, command_line
 from barnabas.analysis.derived.store import EVENTS_TABLE, derive, derive_here, has_few
 from barnabas.analysis.follow import PAUSE_S, Follower
 from barnabas.analysis.output import LocalOutput, OccupiedError, Output, output_at
@@ -63,9 +62,6 @@ from barnabas.analysis.sources import (
 )
 from barnabas.analysis.story.episodes import episodes
 
-DEFAULT_OUT = "barnabas-report"
-"""The default of ``--out``: a folder below the working directory."""
-
 _ASIDE = "rows"
 """The folder for rows on their way to this process, below that of what a run writes."""
 
@@ -77,15 +73,11 @@ FEW = 4_000
 
 _FINDING = "finding out what happened"
 
-_FORMS = "html, json, markdown or text"
-
 _EXPECTED = "expected state-change.log, controller.log or server.log of a broker"
 
 _READ_WHOLE = "it is of a metadata log, which is only read whole"
 
 _EXPECTED_OUT = "a folder that is writable, or can be made"
-
-_INT_MAX = 2**31 - 1
 
 _NAMED = 3
 """The number of files that a message names; it counts the rest."""
@@ -199,44 +191,7 @@ def _failure(error: PySparkException | Py4JJavaError) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Call ``run`` with the arguments of the command line."""
     _replace_closed_streams()
-    parser = argparse.ArgumentParser(
-        prog="barnabas analyze",
-        description="Report what happened in a cluster, from its logs.",
-        epilog="exit code: 0 if any line was understood, 1 if none was, 2 if there was nothing to read or "
-        "nowhere to write, 3 if Spark failed",
-    )
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="files, folders or globs; - for stdin")
-    parser.add_argument(
-        "--out", default=DEFAULT_OUT, metavar="DIR", help="a folder, or a URI that Spark knows (%(default)s)"
-    )
-    parser.add_argument(
-        "--format",
-        type=_form,
-        default=Format.HTML,
-        metavar="FORM",
-        help=f"what is printed: {_FORMS} (%(default)s)",
-    )
-    parser.add_argument(
-        "--broker",
-        type=_broker,
-        metavar="ID",
-        help="the broker id of lines if neither the line nor the path names one",
-    )
-    parser.add_argument(
-        "--time-zone",
-        type=_zone,
-        default="UTC",
-        metavar="ZONE",
-        help="the time zone of times without one, so of none in JSON; the report is in UTC (%(default)s)",
-    )
-    parser.add_argument(
-        "--min-insync-replicas",
-        type=_replicas,
-        metavar="N",
-        help="the brokers' min.insync.replicas, where no line shows that the topic or its leader had another",
-    )
-    parser.add_argument("--follow", action="store_true", help="keep reading what is added to the logs")
-    add_arguments(parser)
+    parser = command_line()
     given = parser.parse_args(arguments)
     alerting = alerting_of(given, parser)
     reading = Reading(given.time_zone, given.broker, min_insync=given.min_insync_replicas)
@@ -263,41 +218,6 @@ def _replace_closed_streams() -> None:
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open("w", encoding="utf-8"))  # noqa: SIM115  (until the end)
-
-
-def _form(name: str) -> Format:
-    try:
-        return Format(name)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"no format {name!r}: expected {_FORMS}") from error
-
-
-def _broker(name: str) -> int:
-    if _is_int(name):
-        return int(name)
-    raise argparse.ArgumentTypeError(f"no broker {name!r}: expected its id, 0 to {_INT_MAX}")
-
-
-def _replicas(name: str) -> int:
-    if _is_int(name) and int(name) > 0:
-        return int(name)
-    raise argparse.ArgumentTypeError(f"no number of replicas {name!r}: expected 1 to {_INT_MAX}")
-
-
-def _is_int(name: str) -> bool:
-    """Return whether a text is a number from 0 to the largest of Kafka's type INT32."""
-    is_short = len(name) <= len(str(_INT_MAX))
-    return name.isascii() and name.isdigit() and is_short and int(name) <= _INT_MAX
-
-
-def _zone(name: str) -> ZoneInfo:
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        # zoneinfo raises OSError for a name such as Europe, which is a folder of zones.
-        raise argparse.ArgumentTypeError(
-            f"no time zone {name!r}: expected a name such as Europe/Berlin"
-        ) from error
 
 
 def _analyze(
