@@ -62,6 +62,7 @@ from barnabas.analysis.story.runs import (
     STOP,
     Run,
     What,
+    handover,
     lines_about,
     parts_of,
     runs_of,
@@ -299,7 +300,8 @@ def _absence(
 ) -> Absence:
     start = run.first(What.START)
     gone_lines = [line for what, line in run.marks if what is What.GONE and line.broker != broker]
-    noticed = gone_lines[0] if gone_lines else None
+    is_of_stop = handover(run.left().kinds(*STOP, *HANDOVER, *ASKED))
+    noticed = next((line for line in gone_lines if not is_of_stop(line)), next(iter(gone_lines), None))
     has_own_log = bool(observed.about(broker, *_OWN_LOG))
     first = min(line.time for line in (start, noticed, run.marks[0][1]) if line is not None)
     alive = lives_on(broker, run, start, observed)

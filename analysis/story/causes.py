@@ -34,6 +34,7 @@ from barnabas.analysis.story.runs import (
     STOP,
     Run,
     What,
+    handover,
     is_first_of_process,
 )
 
@@ -163,10 +164,11 @@ def when_gone(
         if not may_be_earlier(line, present, observed) and not may_be_idle(line, observed)
     ]  # fmt: skip
     # A broker that logs the loss of its own leaders is still there.
+    is_of_stop = handover((*stops, *asked))
     others = [
         line
         for what, line in run.marks
-        if what is What.START or (what is What.GONE and line.broker != broker)
+        if what is What.START or (what is What.GONE and line.broker != broker and not is_of_stop(line))
     ]
     if starts is None or first < starts.time:
         contacts = [line for line in contacts if not is_early(line, first, observed)]

@@ -117,6 +117,21 @@ class Run:
         return [line for _, line in self.marks if line.kind in kinds]
 
 
+def handover(stops: Iterable[BrokerLine]) -> Callable[[BrokerLine], bool]:
+    """Return whether a controller takes replicas of a broker offline only because that asks to stop.
+
+    The broker is there meanwhile, and for some time after that.
+
+    Args:
+        stops: The lines that the broker stops, or asks to.
+    """
+    times = [line.time for line in stops]
+    if not times:
+        return lambda _: False
+    since, until = min(times) - CLOCKS, max(times) + CLOCKS
+    return lambda line: line.kind in OFFLINE and since <= line.time <= until
+
+
 def lines_about(lines: Iterable[BrokerLine]) -> dict[int, list[tuple[What, BrokerLine]]]:
     """Return the lines about each broker with the fact that each states, by time."""
     about: dict[int, list[tuple[What, BrokerLine]]] = {}

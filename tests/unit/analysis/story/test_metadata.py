@@ -125,6 +125,33 @@ def test_a_new_process_after_a_stop_and_the_same_process_again_prove_none(log: L
     )
 
 
+def stopped_in_order(*, back: bytes = b"") -> bytes:
+    """Broker 1, the only one in sync, asks to stop and loses its leadership at once; the grant follows."""
+    return in_order(
+        at(0, born(1, 0), born(2, 1), TOPIC, partition(1, 1))
+        + at(3, registration_change(1, 0, **UNFENCE), registration_change(2, 1, **UNFENCE))
+        + batch(0, registration_change(1, 0, **LEAVE), change(t1=number(-1)), time_ms=50_000)
+        + batch(0, registration_change(1, 0, **FENCE), time_ms=52_000)
+        + back
+    )
+
+
+def test_a_broker_whose_leadership_ends_when_it_asks_to_stop_is_there_until_that_is_granted(log: Log) -> None:
+    back = at(80, born(1, 80, SECOND)) + at(85, registration_change(1, 80, **UNFENCE), change(t1=number(1)))
+    first, *others = told(log(stopped_in_order(back=back)))
+    assert first == (
+        "Broker 1 was shut down between 1970-01-01 00:00:52.000 and 1970-01-01 00:01:20.000 (planned: its "
+        "controlled shutdown succeeded) and was back at 1970-01-01 00:01:25.000; a-b-0 had no leader for at "
+        "least 35.0 s, until it was elected again."
+    )
+    assert not any("noticed" in text for text in others)
+
+
+def test_a_broker_whose_leadership_ends_when_it_asks_to_stop_ends_after_the_grant(log: Log) -> None:
+    first = told(log(stopped_in_order()))[0]
+    assert first.startswith("Broker 1 was shut down after 1970-01-01 00:00:52.000 (planned")
+
+
 def test_a_process_that_was_fenced_and_unfenced_in_one_epoch_lived(log: Log) -> None:
     segment = log(
         in_order(
