@@ -29,6 +29,7 @@ from barnabas.analysis.story.runs import (
     ASKED,
     ENDS,
     HANDOVER,
+    OFFLINE,
     SERVES,
     STARTS,
     STOP,
@@ -55,6 +56,11 @@ class Cause(StrEnum):
     """The process ended without a shutdown; a line proves it."""
     LOST_SESSION = "lost its session"
     """The controller removed the broker while its process lived on."""
+    UNREGISTERED = "was unregistered"
+    """An operator removed the broker from the cluster, and no line before shows that it was lost.
+
+    Nor do lines show whether its process had ended then, or lived on.
+    """
     UNKNOWN = "was lost"
     """The lines do not show whether the broker stopped, died, or was cut off."""
 
@@ -127,6 +133,18 @@ def _epochs_at(broker: int, fenced: BrokerLine, observed: Observed) -> set[int]:
     return {max(epochs, default=(fenced.time, _NO_EPOCH))[1], fenced.broker_epoch or _NO_EPOCH}
 
 
+def unregistered(run: Run) -> BrokerLine | None:
+    """Return the record by which a broker was unregistered that was there until then; None if none was.
+
+    The controller gives its leaderships away in the records before.
+    """
+    first = run.marks[0][1]
+    others = dropwhile(lambda mark: mark[1].kind in OFFLINE, run.marks)
+    line = next((line for _, line in others), first)
+    is_at_once = line.time <= first.time + CLOCKS
+    return line if line.kind == BrokerKind.BROKER_UNREGISTERED and is_at_once else None
+
+
 def when_gone(
     broker: int, run: Run, first: datetime, observed: Observed, *,
     present: datetime | None, is_alive: Line | None,
@@ -141,7 +159,9 @@ def when_gone(
         present: When a line last showed it present before; None if none does.
         is_alive: The line which proves that its process lived on; None if none does.
     """
-    left = run.left()
+    left, removed = run.left(), unregistered(run)
+    if removed is not None:
+        return Fact(removed.time, (removed.line,)), (removed.line,)
     ends = left.kinds(BrokerKind.STOPPED, BrokerKind.DIED) or left.kinds(BrokerKind.NODE_STOPPED)
     if ends:
         return Fact(ends[0].time, (ends[0].line,)), (ends[0].line,)
@@ -246,7 +266,9 @@ def why_gone(
     present: datetime | None, is_alive: Line | None,
 ) -> tuple[Cause, str | None, Lines]:  # fmt: skip
     """Return why a broker left, the text of a line that says so if one does, and the lines that prove it."""
-    left = run.left()
+    left, removed = run.left(), unregistered(run)
+    if removed is not None:
+        return Cause.UNREGISTERED, None, (removed.line,)
     died = left.kinds(BrokerKind.DIED)
     if died:
         return Cause.DIED, died[0].error, (died[0].line,)

@@ -239,6 +239,9 @@ def _bounded(outage: Outage, absence: Absence) -> Outage:
     if absence.cause is Cause.PLANNED:
         begin = moment(absence.stopping, known, outage.begin.lines, "")
         return replace(outage, begin=begin)
+    if absence.cause is Cause.UNREGISTERED:
+        # Its process may have ended before.
+        return outage
     if absence.cause is Cause.LOST_SESSION:
         # Without a session it may serve its clients until a controller has given its leaders up.
         since = earliest(absence.gone) or earliest(outage.begin)

@@ -155,7 +155,7 @@ def all_gone(members: Collection[Absence], *, by_silence: bool = True) -> dateti
     """
     brokers = {each.broker for each in members}
     # A broker that only lost its session serves on: so do all if ZooKeeper is gone.
-    down = [each for each in members if each.cause is not Cause.LOST_SESSION]
+    down = [each for each in members if each.cause not in (Cause.LOST_SESSION, Cause.UNREGISTERED)]
     gone = (
         time for time in sorted(begin_of(each) for each in down)
         if brokers == {each.broker for each in down if is_gone(each, time, by_silence=by_silence)}

@@ -138,7 +138,7 @@ def _joined(before: Outage, after: Outage) -> Outage:
 
 def _has_ended(absence: Absence) -> bool:
     """Return whether lines prove that the process ended."""
-    is_lost = absence.cause in (Cause.UNKNOWN, Cause.LOST_SESSION)
+    is_lost = absence.cause in (Cause.UNKNOWN, Cause.LOST_SESSION, Cause.UNREGISTERED)
     return not is_lost or (absence.cause is Cause.UNKNOWN and absence.started is not None)
 
 

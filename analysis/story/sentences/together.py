@@ -41,6 +41,7 @@ _HOW = {
     Cause.LOST_SESSION: _How(
         "was given up by the cluster", "were given up by the cluster", "lost session", "lost sessions"
     ),
+    Cause.UNREGISTERED: _How("was unregistered", "were unregistered", "unregistration", "unregistrations"),
     Cause.UNKNOWN: _How("was lost", "were lost", "loss", "losses"),
 }
 

@@ -166,6 +166,57 @@ def test_a_process_that_was_fenced_and_unfenced_in_one_epoch_lived(log: Log) -> 
     )
 
 
+UNREGISTER = value(1, 0, number(1) + bytes(8))
+BACK_AGAIN = at(80, born(1, 80, SECOND)) + at(85, registration_change(1, 80, **UNFENCE))
+
+
+@pytest.mark.parametrize(
+    ("moved", "cost"),
+    [
+        (
+            change(t0=int32s(2), t1=number(2)),
+            "no line shows a partition without a leader.",
+        ),
+        (
+            change(t1=number(-1)),
+            "a-b-0 had no leader at 1970-01-01 00:00:50.000, and no line shows who led next.",
+        ),
+    ],
+    ids=["another-leads", "nobody-leads"],
+)
+def test_a_broker_that_is_unregistered_while_it_is_there_is_not_called_lost(
+    log: Log, moved: bytes, cost: str
+) -> None:
+    unfenced = (registration_change(1, 0, **UNFENCE), registration_change(2, 1, **UNFENCE))
+    segment = log(
+        in_order(
+            at(0, born(1, 0), born(2, 1), *LED)
+            + at(3, *unfenced)
+            + at(50, moved)
+            + at(50, UNREGISTER)
+            + BACK_AGAIN
+        )
+    )
+    assert told(segment)[0] == (
+        "Broker 1 was unregistered at 1970-01-01 00:00:50.000 and was back at 1970-01-01 00:01:25.000; "
+        + cost
+    )
+
+
+def test_a_broker_that_was_unregistered_after_its_loss_was_lost(log: Log) -> None:
+    unfenced = (registration_change(1, 0, **UNFENCE), registration_change(2, 1, **UNFENCE))
+    lost = at(50, change(t0=int32s(2), t1=number(2)), registration_change(1, 0, **FENCE))
+    segment = log(
+        in_order(
+            at(0, born(1, 0), born(2, 1), *LED) + at(3, *unfenced) + lost + at(60, UNREGISTER) + BACK_AGAIN
+        )
+    )
+    assert told(segment)[0].startswith(
+        "Broker 1 was lost at 1970-01-01 00:00:50.001 or before (why is unknown without its server.log) and "
+        "was back at 1970-01-01 00:01:25.000;"
+    )
+
+
 def lost_and_elected(between: bytes, after: int) -> bytes:
     """Broker 1 leads alone in sync and is fenced; records follow, then it leads again an hour later."""
     return (
