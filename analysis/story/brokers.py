@@ -216,10 +216,11 @@ def _without_start(absence: Absence, *, is_first: bool) -> Absence:
     if not is_first:
         return absence
     noticed, back = absence.noticed, absence.returned
+    if not isinstance(back, Unknown):
+        back = moment(latest(noticed), latest(back), (*noticed.lines, *back.lines), "")
     return replace(
         absence, cause=Cause.UNKNOWN, reason=None, has_own_log=False, started=None,
-        returned=moment(latest(noticed), latest(back), (*noticed.lines, *back.lines), ""),
-        lines=(*absence.gone.lines, *noticed.lines),
+        returned=back, lines=(*absence.gone.lines, *noticed.lines),
     )  # fmt: skip
 
 

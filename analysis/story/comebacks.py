@@ -87,9 +87,12 @@ def served_again(broker: int, run: Run, observed: Observed, begins: Sequence[dat
 def has_failed(run: Run) -> bool:
     """Return whether the last start of a broker failed or ended, so that it bounds no return.
 
-    A registration without a later line is no success either: in KRaft the broker stays fenced.
+    A registration without a later line is no success either, whoever logs it: in KRaft the broker stays
+    fenced.
     """
-    turns = run.kinds(*STARTS, *ENDS, BrokerKind.START_FAILED, BrokerKind.REGISTERED)
+    turns = run.kinds(
+        *STARTS, *ENDS, BrokerKind.START_FAILED, BrokerKind.REGISTERED, BrokerKind.BROKER_REGISTERED
+    )
     return bool(turns) and turns[-1].kind not in STARTS
 
 
