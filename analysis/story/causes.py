@@ -7,6 +7,7 @@ connection.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import dropwhile, takewhile
@@ -30,6 +31,7 @@ from barnabas.analysis.story.runs import (
     ENDS,
     HANDOVER,
     OFFLINE,
+    RESTART,
     SERVES,
     STARTS,
     STOP,
@@ -95,11 +97,34 @@ def lives_on(broker: int, run: Run, start: BrokerLine | None, observed: Observed
         return line.line
     if start is not None and _has_written_on(broker, run, start, observed):
         return start.line
+    for line in run.left().kinds(BrokerKind.BROKER_FENCED)[:1]:
+        if (own := _as_controller(broker, line, observed)) is not None:
+            return own
     if start is not None or run.kinds(*SERVES):
         return None
     fenced, unfenced = run.kinds(BrokerKind.BROKER_FENCED), run.kinds(BrokerKind.BROKER_UNFENCED)
     if fenced and unfenced and unfenced[0].broker_epoch in _epochs_at(broker, fenced[0], observed):
         return unfenced[0].line
+    return None
+
+
+def _as_controller(broker: int, fenced: BrokerLine, observed: Observed) -> Line | None:
+    """Return the line by which a broker that is fenced works as the controller; None if it does not then.
+
+    A node of KRaft that is both is one process. If the quorum elects it within ``RESTART``, by the same log,
+    no other process can have started meanwhile.
+    """
+    elections = observed.controllers
+    index = bisect_right(elections, fenced.time, key=lambda each: each.since)
+    if fenced.controller_epoch is None:
+        return fenced.line if fenced.broker == broker else None
+    if index and elections[index - 1][:2] == (broker, fenced.controller_epoch):
+        return fenced.line
+    for each in elections[index:]:
+        if each.since > fenced.time + RESTART:
+            break
+        if each.broker == broker and each.lines and each.lines[0].source == fenced.line.source:
+            return each.lines[0]
     return None
 
 

@@ -80,10 +80,10 @@ def groups_of(found: Sequence[Absence], clocks: Clocks) -> list[list[int]]:
 
 
 def parted(group: Sequence[int], found: Sequence[Absence], known: Members) -> list[Sequence[int]]:
-    """Part a group in which the whole cluster was gone from the absences that were over before that began."""
+    """Part a group in which all brokers were gone, or given up, from what was over before that began."""
     members = [found[index] for index in group]
-    moment = all_gone(members)
-    if moment is None or _kind(members, known) is not IncidentKind.WHOLE_CLUSTER:
+    moment = all_gone(members, or_given_up=True)
+    if moment is None or not _are_all(members, known):
         return [group]
     first = min(begin_of(found[index]) for index in group if is_gone(found[index], moment))
     over = [index for index in group if (back := latest(found[index].returned)) is not None and back < first]
@@ -120,12 +120,15 @@ def departure(
     )
 
 
+def _are_all(members: Sequence[Absence], known: Members) -> bool:
+    is_known = bool(known.listed) or len(known.brokers) > 1
+    return is_known and {each.broker for each in members} >= known.brokers
+
+
 def _kind(members: Sequence[Absence], known: Members) -> IncidentKind:
-    brokers = {each.broker for each in members}
-    is_all = bool(known.listed) or len(known.brokers) > 1
-    if is_all and brokers >= known.brokers and all_gone(members) is not None:
+    if _are_all(members, known) and all_gone(members) is not None:
         return IncidentKind.WHOLE_CLUSTER
-    if len(brokers) == 1:
+    if len({each.broker for each in members}) == 1:
         return IncidentKind.DEPARTURE
     if all(each.cause in ORDERLY for each in members) and _are_apart(members):
         return IncidentKind.ROLLING_RESTART
@@ -146,16 +149,20 @@ def _are_apart(members: Sequence[Absence]) -> bool:
     )
 
 
-def all_gone(members: Collection[Absence], *, by_silence: bool = True) -> datetime | None:
+def all_gone(
+    members: Collection[Absence], *, by_silence: bool = True, or_given_up: bool = False
+) -> datetime | None:
     """Return the first moment at which the lines show that all were gone; None if they show none.
 
     Args:
         members: The absences.
         by_silence: Whether a broker of which no line shows a return stays gone.
+        or_given_up: Whether a broker is gone that only lost its session. It serves on: so do all if
+            ZooKeeper is gone.
     """
     brokers = {each.broker for each in members}
-    # A broker that only lost its session serves on: so do all if ZooKeeper is gone.
-    down = [each for each in members if each.cause not in (Cause.LOST_SESSION, Cause.UNREGISTERED)]
+    here = (Cause.UNREGISTERED,) if or_given_up else (Cause.LOST_SESSION, Cause.UNREGISTERED)
+    down = [each for each in members if each.cause not in here]
     gone = (
         time for time in sorted(begin_of(each) for each in down)
         if brokers == {each.broker for each in down if is_gone(each, time, by_silence=by_silence)}

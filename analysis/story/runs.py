@@ -45,7 +45,7 @@ _IN_KRAFT = "Successfully registered broker"
 
 _NO_CLIENT = "Unable to reconnect to ZooKeeper service"
 
-_RESTART = timedelta(seconds=1)
+RESTART = timedelta(seconds=1)
 """The shortest time that a broker needs to restart; requests sent to it earlier do not show a return."""
 
 _SHUTDOWN = timedelta(seconds=30)
@@ -170,7 +170,7 @@ def _is_of_authorizer(line: BrokerLine, known: Collection[tuple[int | None, date
     if line.error == OF_AUTHORIZER:
         return True
     return _NO_CLIENT in line.line.text and any(
-        broker == line.broker and line.time <= time <= line.time + _RESTART for broker, time in known
+        broker == line.broker and line.time <= time <= line.time + RESTART for broker, time in known
     )
 
 
@@ -311,8 +311,8 @@ def is_return(run: Run, line: BrokerLine) -> bool:
         # A controller still sends requests to a broker that is stopping, and at once after its loss.
         last = run.last_loss().time
         is_stopping = run.first(What.STOP) is not None and run.first(What.END, What.START) is None
-        return line.time > last + (_SHUTDOWN if is_stopping else _RESTART) and not _is_only_stopping(run)
-    if line.kind == BrokerKind.BROKER_UNFENCED and line.time > run.last_loss().time + _RESTART:
+        return line.time > last + (_SHUTDOWN if is_stopping else RESTART) and not _is_only_stopping(run)
+    if line.kind == BrokerKind.BROKER_UNFENCED and line.time > run.last_loss().time + RESTART:
         # The controller unfences only who was fenced, as a broker is when its stop is granted.
         return True
     return not _is_only_stopping(run) or line.kind in SERVES

@@ -80,12 +80,12 @@ def _no_return(incident: Incident) -> str:
 
 def _stopped(absences: Sequence[Absence], only: Collection[int], *, is_one: bool) -> str:
     """Return how all stopped; ``is_one`` says whether they are named as one cluster."""
-    causes = {each.cause for each in absences}
-    if not causes.issubset(ORDERLY):
+    causes = {shown_cause(each) for each in absences}
+    if not causes.issubset(ORDERLY) and causes != {Cause.UNKNOWN}:
         return f"went down ({_how(absences, only)})"
     if len(causes) > 1:
         return f"{'was' if is_one else 'were'} stopped ({_how(absences, only)})"
-    words = _HOW[absences[0].cause]
+    words = _HOW[shown_cause(absences[0])]
     return words.did if is_one else words.all_did
 
 
@@ -110,6 +110,12 @@ def several(incident: Incident, names: str, day: date | None) -> str:
         if all(each.cause is Cause.LOST_SESSION for each in absences):
             given_up = f"{names} were given up by the cluster at overlapping times{shown}"
             return f"{given_up}, although their processes lived on, the first {first}{end}"
+        lived = sorted({each.broker for each in absences if each.cause is Cause.LOST_SESSION})
+        if lived and {each.cause for each in absences} == {Cause.LOST_SESSION, Cause.UNKNOWN}:
+            whose = nodes(lived, incident.only_controllers)
+            on = f"the process{'' if len(lived) == 1 else 'es'} of {whose} lived on"
+            given_up = f"{names} were given up by the cluster at overlapping times{shown}"
+            return f"{given_up} ({on}), the first {first}{end}"
         return f"{names} were gone at overlapping times{shown} ({how}), the first {first}{end}"
     times, brokers = len(absences), {each.broker for each in absences}
     how_often = ", each once" if times == len(brokers) else f" {times} times in total"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -215,6 +216,50 @@ def test_a_broker_that_was_unregistered_after_its_loss_was_lost(log: Log) -> Non
         "Broker 1 was lost at 1970-01-01 00:00:50.001 or before (why is unknown without its server.log) and "
         "was back at 1970-01-01 00:01:25.000;"
     )
+
+
+def fenced_at_once(*after: bytes) -> bytes:
+    """Controller 1, in epoch 7, fences all brokers, itself too, in one decision."""
+    return in_order(
+        elected(1, 7, 0)
+        + batch(0, born(1, 0), born(2, 1), born(3, 2), epoch=7, time_ms=0)
+        + batch(
+            0, *(registration_change(each, each - 1, **UNFENCE) for each in (1, 2, 3)), epoch=7, time_ms=3000
+        )
+        + batch(
+            0, *(registration_change(each, each - 1, **FENCE) for each in (1, 2, 3)), epoch=7, time_ms=50_000
+        )
+        + b"".join(after)
+    )
+
+
+OVERLAPPING = (
+    "Brokers 1, 2 and 3 were given up by the cluster at overlapping times, as far as the logs show (the "
+    "processes of brokers 1 and 2 lived on), the first at 1970-01-01 00:00:50.000 or before; no line shows a "
+    "partition without a leader."
+)
+
+
+def test_a_controller_that_fences_itself_and_one_that_is_elected_at_once_live(log: Log) -> None:
+    given_up = "was given up by the cluster at 1970-01-01"
+    lived = "although its process lived on, and no line shows a return."
+    assert told(log(fenced_at_once(elected(2, 8, 50_449))))[:4] == [
+        OVERLAPPING,
+        f"Broker 1, the controller, {given_up} 00:00:50.000 or before, {lived}",
+        f"Broker 2 {given_up} 00:00:50.001 or before, {lived}",
+        f"Broker 3 was lost at 1970-01-01 00:00:50.002 or before {WHY}, and no line shows a return.",
+    ]
+
+
+def test_a_controller_that_is_elected_later_may_be_another_process(log: Log) -> None:
+    found = told(log(fenced_at_once(elected(2, 8, 55_000))))
+    assert (
+        f"Broker 2 was lost at 1970-01-01 00:00:50.001 or before {WHY}, and no line shows a return." in found
+    )
+
+
+def elected(controller: int, epoch: int, time_ms: int) -> bytes:
+    return batch(0, struct.pack(">hi", 0, controller) + b"\1\1\0", epoch=epoch, control=2, time_ms=time_ms)
 
 
 def lost_and_elected(between: bytes, after: int) -> bytes:
