@@ -279,6 +279,12 @@ def _noticed(
     return Fact(line.time, (line.line,))
 
 
+def _may_be_earlier(notice: BrokerLine, present: datetime | None, observed: Observed) -> bool:
+    """Return whether records are missing since a broker was there that may show its loss before a record."""
+    is_record = notice.controller_epoch is not None
+    return is_record and bool(observed.about_within(None, BrokerKind.RECORDS_MISSING, present, notice.time))
+
+
 def _may_repeat(line: BrokerLine, controllers: Sequence[Controller]) -> bool:
     """Return whether a controller may take a broker offline only because it has just been elected.
 
@@ -325,7 +331,9 @@ def _absence(
         cause=cause,
         reason=reason,
         has_own_log=has_own_log,
-        noticed=_noticed(run, noticed, earliest(gone) or present, changes.moved, observed.controllers),
+        noticed=_noticed(run, noticed, earliest(gone) or present, changes.moved, observed.controllers)
+        if noticed is None or not _may_be_earlier(noticed, present, observed)
+        else Bound(None, noticed.time, (noticed.line,)),
         started=None if next_start is None else next_start.time,
         returned=returned_at(back, led_to or last_gone(run, back), unseen, served),
         stopping=None if stop is None else stop.time,

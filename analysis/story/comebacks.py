@@ -50,9 +50,12 @@ def unseen_since(run: Run, back: BrokerLine | None, observed: Observed) -> datet
     return before. If a broker stopped to the end and its next start finds no clean shutdown, a process
     between the two may have left no line: of logs that a host rolls hourly, an hour is easily lost.
     """
-    begin = run.marks[0][1].time
+    what, first = run.marks[0]
+    begin, is_known = first.time, what is not What.START
     own = max((line.time for line in run.kinds(*STARTS, *SERVES)), default=None)
     for missing in observed.about_within(None, BrokerKind.RECORDS_MISSING, begin, None):
+        if is_known and _is_just_before(missing, first):
+            continue
         since = _last_before(missing)
         is_back = back is not None and back.time <= since
         if not is_back and (own is None or own <= since):
@@ -63,6 +66,12 @@ def unseen_since(run: Run, back: BrokerLine | None, observed: Observed) -> datet
     if stopped and is_unclean and found[0].time > stopped[-1].time + _HIDDEN:
         return stopped[-1].time
     return None
+
+
+def _is_just_before(missing: BrokerLine, line: BrokerLine) -> bool:
+    """Return whether records are missing right before another one, whose time the missing ones have."""
+    is_same = missing.time == line.time and missing.line.source == line.line.source
+    return is_same and missing.line.number < line.line.number
 
 
 def _last_before(missing: BrokerLine) -> datetime:

@@ -23,6 +23,9 @@ fenced at once when it stops (``BrokerHeartbeatManager``), and nobody hears of a
 _SESSION_MS = 9_000
 """Kafka's default of ``broker.session.timeout.ms``."""
 
+_WHATEVER_IT_WAS = ("RegisterBrokerRecord", "UnregisterBrokerRecord", "FenceBrokerRecord")
+"""The records that say where a broker is, whatever was said of it before."""
+
 Leads = Callable[[int], bool]
 """Says of a broker whether it leads a partition, or has just lost one."""
 
@@ -83,8 +86,8 @@ class Registrations:
     def forget(self) -> None:
         """Forget the states of brokers, because records are missing that may change them.
 
-        What is said of a broker counts again from its next registration on. If that has the same incarnation,
-        the process lived on.
+        What is said of a broker counts again from the next record on by which it leaves or registers. If it
+        registers with the same incarnation, the process lived on.
         """
         self._forgotten |= {broker: known.incarnation for broker, known in self._brokers.items()}
         self._brokers.clear()
@@ -164,7 +167,9 @@ class Registrations:
 
     def _is_forgotten(self, name: str, fields: dict[str, Any]) -> bool:
         broker = fields.get("brokerId", fields.get("id", _NOBODY))
-        return name != "RegisterBrokerRecord" and broker in self._forgotten
+        is_known = broker in self._brokers or broker not in self._forgotten
+        is_leaving = _YES in (fields.get("fenced"), fields.get("inControlledShutdown"))
+        return not (is_known or is_leaving or name in _WHATEVER_IT_WAS)
 
 
 def _directories(fields: dict[str, Any]) -> frozenset[str]:

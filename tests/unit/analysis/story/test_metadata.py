@@ -350,6 +350,35 @@ def test_a_registration_after_missing_records_only_bounds_the_return(
         assert f" and was back between 1970-01-01 {back}.000 and 1970-01-01 01:00:55.000;" in headline
 
 
+def test_a_fence_after_missing_records_shows_that_a_broker_was_gone_by_then(log: Log) -> None:
+    fence = batch(900, registration_change(1, 0, **FENCE), time_ms=3_650_000)
+    found = told(log(cluster_of_two(lost=b"") + fence))
+    (text,) = (text for text in found if "roker 1" in text)
+    assert text == (
+        f"Broker 1 was lost at 1970-01-01 01:00:50.000 or before {WHY}, and no line shows a return; no line "
+        "shows a partition without a leader."
+    )
+
+
+def test_a_stop_after_missing_records_was_planned(log: Log) -> None:
+    stop = batch(900, registration_change(1, 0, **LEAVE), time_ms=3_600_000)
+    stop += batch(901, registration_change(1, 0, **FENCE), time_ms=3_602_000)
+    assert told(log(cluster_of_two(lost=b"") + stop + reborn(SECOND, 902)))[0].startswith(
+        "Broker 1 was shut down between 1970-01-01 01:00:02.000 and 1970-01-01 01:00:50.000 (planned: its "
+        "controlled shutdown succeeded) and was back at 1970-01-01 01:00:55.000;"
+    )
+
+
+def test_a_fence_after_missing_records_is_no_second_loss_of_who_was_gone_before(log: Log) -> None:
+    fence = batch(900, registration_change(1, 0, **FENCE), time_ms=3_600_000)
+    found = told(log(cluster_of_two(lost=FENCED) + fence + reborn(SECOND, 901)))
+    (text,) = (text for text in found if text.startswith("Broker 1 "))
+    assert text.startswith(
+        f"Broker 1 was lost at 1970-01-01 00:00:50.000 or before {WHY} and was back at 1970-01-01 "
+        "01:00:55.000 or before;"
+    )
+
+
 def test_a_process_that_registers_again_after_missing_records_lived(log: Log) -> None:
     found = told(log(cluster_of_two(lost=b"") + reborn(FIRST)))
     assert not any("Broker 1 was" in text or "Broker 1 died" in text for text in found)
