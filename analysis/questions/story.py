@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.lives import LIFE, NO_LEADER, PARTITION, is_kind, with_life
 from barnabas.analysis.derived.states import PLACE
+from barnabas.analysis.questions.isr_lines import isr_lines, leader_isr
 from barnabas.analysis.questions.spoken import moments_of, spoken, spoken_near
 from barnabas.analysis.reading.brokers.described import described
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
@@ -71,6 +72,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
     lives = tables["lives"]
     marked = _marks(events, lives)
     led = _led(events, lives, marked)
+    own_isr = isr_lines(events, lives, tables["states"])
     # The tables may still be computed, so those that come last are asked for last.
     frames: tuple[Callable[[], DataFrame], ...] = (
         lambda: _epochless(events, lives),
@@ -82,24 +84,17 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         lambda: lives.where("deleted is not null").select(*LIFE, "deleted"),
         lambda: tables["events"].where(is_kind(BrokerKind.DESCRIBED)).select(*_SAID, "settings"),
         lambda: tables["broker_events"].orderBy(*_BY_TIME),
-        lambda: _in_order(tables["states"], _troubled(tables["states"], marked)),
+        lambda: own_isr.orderBy(*_BY_TIME),
+        lambda: _in_order(tables["states"], _troubled(tables["states"], marked, own_isr)),
     )
     with threads(_AT_ONCE) as pool:
-        decisions, marks, own, said, controllers, delayed, deleted, printed, lines, states = pool.map(
-            lambda frame: _first(frame()), frames
+        decisions, marks, own, said, controllers, delayed, deleted, printed, lines, changed, states = (
+            pool.map(lambda frame: _first(frame()), frames)
         )
-    whole, untold = _whole(states, lambda: _troubled(tables["states"], marked))
+    whole, untold = _whole(states, lambda: _troubled(tables["states"], marked, own_isr))
     again = _led_again(_of(_rows(own), whole))
     voices = spoken_near(said, events, lambda: moments_of(lines, (states, decisions, marks, own)), _ROWS)
-    elected = [
-        Controller(
-            row["controller"],
-            row["controller_epoch"],
-            row["since"],
-            (line_of(row),) if row["source"] is not None else (),
-        )
-        for row in _rows(controllers)
-    ]
+    elected = [_controller(row) for row in _rows(controllers)]
     known = without_echoes([line for row in _rows(lines) for line in broker_lines(row)])
     about = without_second_processes(known, voices.served)
     return Observed(
@@ -119,7 +114,13 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         untold=untold,
         delays=[_delay(row) for row in _rows(delayed)],
         joined=voices.joined,
+        isr_lines=[leader_isr(row) for row in _of(_rows(changed), whole)],
     )
+
+
+def _controller(row: Mapping[str, Any]) -> Controller:
+    lines = (line_of(row),) if row["source"] is not None else ()
+    return Controller(row["controller"], row["controller_epoch"], row["since"], lines)
 
 
 def _delay(row: Mapping[str, Any]) -> Delay:
@@ -185,8 +186,14 @@ def _controllers(controllers: DataFrame, events: DataFrame) -> DataFrame:
     return controllers.join(first, list(epoch), "left").orderBy("since", "controller_epoch")
 
 
-def _troubled(states: DataFrame, marked: DataFrame) -> DataFrame:
-    """Find the lives of partitions that changed or are marked, and whether they lost leader or replicas."""
+def _troubled(states: DataFrame, marked: DataFrame, changed: DataFrame) -> DataFrame:
+    """Find the lives of partitions that changed or are marked, and whether they lost leader or replicas.
+
+    Args:
+        states: The table.
+        marked: The lines that show a partition without a leader.
+        changed: The lines of leaders that show ISRs which ``states`` lacks.
+    """
     lost = (
         (sf.col("leader") == NO_LEADER)
         | sf.coalesce(sf.col("from").isin(*_OFFLINE), sf.lit(col=False))
@@ -194,6 +201,7 @@ def _troubled(states: DataFrame, marked: DataFrame) -> DataFrame:
     )
     sizes = sf.size("isr")
     marks = marked.select(*LIFE).distinct().withColumn("is_marked", sf.lit(col=True))
+    changes = changed.select(*LIFE).distinct().withColumn("is_changed", sf.lit(col=True))
     return (
         states.groupBy(*LIFE)
         .agg(
@@ -202,7 +210,9 @@ def _troubled(states: DataFrame, marked: DataFrame) -> DataFrame:
             (sf.min("leader_epoch") < sf.max("leader_epoch")).alias("is_moved"),
         )
         .join(marks, list(LIFE), "left")
+        .join(changes, list(LIFE), "left")
         .withColumn("is_lost", sf.col("had_none") | sf.col("is_marked").isNotNull())
+        .withColumn("is_short", sf.col("is_short") | sf.col("is_changed").isNotNull())
         .where("is_lost or is_short or is_moved")
         .select(*LIFE, "is_lost", "is_short")
     )

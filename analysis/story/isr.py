@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ class IsrStep(NamedTuple):
         follows: Whether versions show that there was no other ISR between the one before and this one.
         is_whole: Whether they show that there was none from ``since`` to the next one.
         removable: The replicas that left the ISR then, or that a reassignment removed; no line shows which.
+        is_longer: Whether it held on after ``until``: its leader logs a change before it makes it.
     """
 
     since: datetime
@@ -40,6 +42,7 @@ class IsrStep(NamedTuple):
     follows: bool = True
     is_whole: bool = True
     removable: frozenset[int] = frozenset()
+    is_longer: bool = False
 
     @property
     def held(self) -> Duration:
@@ -47,6 +50,8 @@ class IsrStep(NamedTuple):
         span = timedelta(0) if self.until is None else self.until - self.since
         if not span or not (self.is_certain or self.is_begun):
             return Unknown("no lines show when it began and ended", (self.line,))
+        if self.is_longer:
+            return Bound(span if self.is_certain else None, None, (self.line,))
         if self.is_certain and self.is_begun:
             return Fact(span, (self.line,))
         return Bound(span if self.is_certain else None, span if self.is_begun else None, (self.line,))
@@ -71,35 +76,63 @@ def _is_dated(state: State, before: State | None) -> bool:
     return not is_said_again or before is None or (before.leader_epoch or 0) < (state.leader_epoch or 0)
 
 
+def _is_own(state: State) -> bool:
+    """Return whether only lines of a leader without a version show a state."""
+    return state.version is None and (state.changed is not None or state.kept is not None)
+
+
+def _in_order(states: Iterable[State]) -> list[State]:
+    """Order states by version; those that only their leaders show come after what was logged before them."""
+    known = [each for each in states if each.isr is not None]
+    versions: dict[int | None, list[tuple[datetime, int]]] = {}
+    for each in sorted(known, key=lambda each: each.first_logged):
+        if each.version is not None:
+            past = versions.setdefault(each.leader_epoch, [])
+            past.append((each.first_logged, max(each.version, past[-1][1] if past else 0)))
+
+    def place(state: State) -> tuple[int, int, datetime]:
+        version, past = state.version, versions.get(state.leader_epoch, ())
+        if _is_own(state) and (index := bisect_right(past, state.first_logged, key=lambda each: each[0])):
+            version = past[index - 1][1]
+        return state.leader_epoch or 0, version or 0, state.first_logged
+
+    return sorted(known, key=place)
+
+
 def isr_steps(states: Sequence[State]) -> list[IsrStep]:
-    """Return the ISRs by version; lines without a version count only where no line of the epoch has one."""
+    """Return the ISRs by version.
+
+    Lines without a version count only where no line of the epoch has one, or if they are those of a leader
+    that logs its changes without versions.
+    """
     versioned = {each.leader_epoch for each in states if each.version is not None and each.isr is not None}
-    ordered = sorted(
-        (each for each in states if each.isr is not None),
-        key=lambda each: (each.leader_epoch or 0, each.version or 0, each.first_logged),
-    )
+    ordered = _in_order(states)
     known = (
         (each, assigned, gone)
         for each, assigned, gone in zip(ordered, replica_counts(ordered), removable(ordered), strict=True)
-        if each.version is not None or each.leader_epoch not in versioned
+        if each.version is not None or _is_own(each) or each.leader_epoch not in versioned
     )
     steps: list[IsrStep] = []
     before: State | None = None
+    kept: datetime | None = None
     is_sure = True
     for each, assigned, gone in known:
         since, last = _since(each), None if before is None else before.version
-        is_next = last is not None and each.version is not None and each.version - last <= 1
+        goes_on = kept is not None and kept == each.changed
+        is_next = goes_on or (last is not None and each.version is not None and each.version - last <= 1)
         is_dated = _is_dated(each, before)
         before = each
         is_same = bool(steps) and steps[-1].size == len(each.isr or ())
         if is_same and steps[-1].assigned == assigned:
             is_sure = is_sure and is_next
+            kept = each.kept or kept
             steps[-1] = steps[-1]._replace(is_whole=is_sure)
             continue
         if steps:
-            is_certain = is_sure and is_next and is_dated
             until = max(since, steps[-1].since)
-            steps[-1] = steps[-1]._replace(until=until, is_certain=is_certain, is_whole=is_sure and is_next)
+            is_whole = goes_on or (is_sure and is_next)
+            ended = steps[-1]._replace(until=until, is_certain=is_whole and is_dated, is_whole=is_whole)
+            steps[-1] = _as_kept(ended, kept)
         # A leader changes the ISR's size; before a partition was new it had none.
         is_first = each.changed == since or each.version == 0 or each.was in _NEW
         # Of an ISR of the same size only the line that shows its lack of a replica is dated.
@@ -111,5 +144,12 @@ def isr_steps(states: Sequence[State]) -> list[IsrStep]:
                 follows=follows, removable=gone,
             )
         )  # fmt: skip
-        is_sure = True
-    return steps
+        is_sure, kept = True, each.kept
+    return [*steps[:-1], _as_kept(steps[-1], kept)] if steps else []
+
+
+def _as_kept(step: IsrStep, kept: datetime | None) -> IsrStep:
+    """End an ISR where its leader's next line shows that it was still the ISR, unless another came before."""
+    if kept is None or kept < step.since or (step.until is not None and step.until < kept):
+        return step
+    return step._replace(until=kept, is_certain=True, is_longer=True)

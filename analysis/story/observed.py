@@ -56,6 +56,8 @@ class State(NamedTuple):
         changed: When the ISR was changed to this one, by the line of its leader or of a metadata log.
         adding: The replicas that a reassignment adds; None if no line says which.
         removing: Those that it removes; None if no line says which.
+        kept: Until when at least the ISR was this one, by the leader's next line about it; None if no line of
+            a leader that logs what it asks for shows it.
     """
 
     topic: str
@@ -77,6 +79,27 @@ class State(NamedTuple):
     changed: datetime | None = None
     adding: tuple[int, ...] | None = None
     removing: tuple[int, ...] | None = None
+    kept: datetime | None = None
+
+
+class LeaderIsr(NamedTuple):
+    """A leader's line about a change of the ISR of a partition.
+
+    Attributes:
+        before: The ISR before; empty if the line does not give it.
+        isr: The ISR after it; None if the change failed.
+        version: The version of that ISR; None if the leader only asks for the change.
+    """
+
+    topic: str
+    partition: int
+    life: int
+    time: datetime
+    broker: int
+    before: tuple[int, ...]
+    isr: tuple[int, ...] | None
+    version: int | None
+    line: Line
 
 
 class Mark(NamedTuple):
@@ -198,6 +221,7 @@ class Observed:
             its failure, as far as the model has found out.
         joined: The times of brokers' own lines that show the writer in the cluster, as in ``served``: that it
             leads, or that an ISR was changed as it asked.
+        isr_lines: The lines of leaders about ISRs of which ``states`` has none.
     """
 
     brokers: Sequence[BrokerLine] = ()
@@ -217,6 +241,7 @@ class Observed:
     delays: Sequence[Delay] = ()
     moves: Mapping[tuple[int, datetime], Sequence[tuple[datetime, datetime]]] = field(default_factory=dict)
     joined: Mapping[int, Sequence[datetime]] = field(default_factory=dict)
+    isr_lines: Sequence[LeaderIsr] = ()
     _about: Mapping[tuple[int | None, str], Sequence[BrokerLine]] = field(
         init=False, repr=False, compare=False
     )

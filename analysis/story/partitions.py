@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise, zip_longest
 from typing import NamedTuple, TypeVar
 
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.certainty import (
     Fact,
     Instant,
@@ -22,8 +23,18 @@ from barnabas.analysis.story.certainty import (
     moment,
 )
 from barnabas.analysis.story.isr import IsrStep, isr_steps
+from barnabas.analysis.story.leaders_isr import own_states
 from barnabas.analysis.story.leaderships import Leadership, is_of_another_cluster, leaderships, led
-from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, LedAgain, Mark, Observed, Refusal, State
+from barnabas.analysis.story.observed import (
+    CLOCKS,
+    NO_LEADER,
+    LeaderIsr,
+    LedAgain,
+    Mark,
+    Observed,
+    Refusal,
+    State,
+)
 
 M = TypeVar("M", Mark, LedAgain)
 
@@ -134,17 +145,28 @@ def histories(observed: Observed) -> list[History]:
     refused: dict[Life, list[Refusal]] = {}
     for refusal in observed.refusals:
         refused.setdefault((refusal.topic, refusal.partition, refusal.life), []).append(refusal)
+    own = _own_isr(observed, by_life)
     found = [
         _history(
             life,
             _without_refused(leaderships(by_life.get(life, [])), refused.get(life, [])),
-            by_life.get(life, []),
+            [*by_life.get(life, []), *own.get(life, [])],
             sorted(marks_of.get(life, []), key=_time),
             sorted(led_of.get(life, []), key=_time),
         )
-        for life in sorted({*by_life, *marks_of})
+        for life in sorted({*by_life, *marks_of, *own})
     ]
     return [_until_deletion(each, observed.deleted.get(each.life)) for each in found]
+
+
+def _own_isr(observed: Observed, known: Mapping[Life, Sequence[State]]) -> dict[Life, list[State]]:
+    """Return the ISRs that only leaders' own lines show."""
+    lines: dict[Life, list[LeaderIsr]] = {}
+    for line in observed.isr_lines:
+        lines.setdefault((line.topic, line.partition, line.life), []).append(line)
+    leaders = {line.broker for line in observed.isr_lines}
+    starts = {each: [line.time for line in observed.about(each, BrokerKind.STARTING)] for each in leaders}
+    return {life: own_states(each, known.get(life, ()), starts) for life, each in lines.items()}
 
 
 def _time(mark: Mark | LedAgain | Refusal) -> datetime:

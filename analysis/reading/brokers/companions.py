@@ -22,6 +22,7 @@ from barnabas.analysis.reading.events.kinds import CompanionKind
 from barnabas.cluster.model.statechange.values import is_readable
 
 _IDS = r"(?P<isr>[\d,]*)"
+_BEFORE = r"(?P<before>[\d,]*)"
 # [Partition t-0 broker=1] from 1.0 on; Partition [t,0] on broker 1: before.
 _PARTITION = re.compile(
     r"\[Partition (?P<topic>\S+)-(?P<partition>\d+) broker=(?P<broker>\d+)\] "
@@ -40,12 +41,12 @@ _SAYINGS: tuple[tuple[CompanionKind, re.Pattern[str]], ...] = (
     (
         CompanionKind.ISR_SHRINKING,
         re.compile(
-            rf"Shrinking ISR (?:for partition \S+ )?from [\d,]* to {_IDS}(?:\.?$|\. Leader: .*)", re.ASCII
+            rf"Shrinking ISR (?:for partition \S+ )?from {_BEFORE} to {_IDS}(?:\.?$|\. Leader: .*)", re.ASCII
         ),
     ),
     (
         CompanionKind.ISR_EXPANDING,
-        re.compile(rf"Expanding ISR (?:for partition \S+ )?from [\d,]* to {_IDS}(?:\.?$|\. .*)", re.ASCII),
+        re.compile(rf"Expanding ISR (?:for partition \S+ )?from {_BEFORE} to {_IDS}(?:\.?$|\. .*)", re.ASCII),
     ),
     (
         CompanionKind.ISR_NOT_UPDATED,
@@ -125,6 +126,8 @@ def _about_isr(begin: re.Match[str], text: str) -> Row | None:
         values = said.groupdict()
         if "isr" in values:
             row["isr"] = tuple(int(each) for each in values["isr"].split(",") if each)
+        if values.get("before"):
+            row["from"] = values["before"]
         if values.get("under_min_isr"):
             row["under_min_isr"] = True
         if "version" in values:

@@ -70,7 +70,7 @@ COLUMNS: tuple[Column, ...] = (
     _int("partition", "That partition's number."),
     _texts("partitions", "The partitions as topic-number, if the line is about several."),
     _int("replica", "The replica (a broker) that changes its state, or whose replicas went offline."),
-    _text("from", "The state before, in Kafka's terms (OnlinePartition, NewReplica, ...)."),
+    _text("from", "The state before, in Kafka's terms (OnlinePartition, NewReplica, ...), or the ISR."),
     _text("to", "The state after, or the target state of a change that failed."),
     _int("leader", "The leader; -1 for none, -2 while the topic is deleted."),
     _int("leader_epoch", "The leader epoch; for a refused request the epoch in it."),
