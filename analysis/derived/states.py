@@ -14,8 +14,10 @@ from barnabas.analysis.reading.events.kinds import CompanionKind, OtherKind
 from barnabas.analysis.runtime.engine import Window, sf
 from barnabas.cluster.model.statechange import Kind
 
-DECISIONS = (Kind.PARTITION_ONLINE, Kind.ISR_REMOVAL)
+DECISIONS = (Kind.PARTITION_ONLINE, Kind.ISR_REMOVAL, CompanionKind.LEADER_SELECTED)
 """The lines in which a controller logs a decision, as opposed to a request that carries one."""
+
+_ELECTIONS = (Kind.PARTITION_ONLINE, CompanionKind.LEADER_SELECTED)
 
 _TELLING = (
     *DECISIONS,
@@ -24,6 +26,7 @@ _TELLING = (
     Kind.LEADER_AND_ISR_RECEIVED,
     OtherKind.UPDATE_METADATA_SENDING,
     CompanionKind.KRAFT_UNCLEAN_CHANGE,
+    CompanionKind.REPLICA_REMOVED,
     Kind.METADATA_CACHED,
     Kind.LEADER_STARTS,
     Kind.FOLLOWER_STARTS,
@@ -105,7 +108,7 @@ def _deduplicated(lines: DataFrame) -> DataFrame:
         sf.min("state_controller_epoch").alias("state_epoch"),
         sf.min_by("controller", sf.when(decision, sf.col("time"))).alias("controller"),
         *(sf.max(name).alias(name) for name in _SETS),
-        sf.min_by("from", sf.when(is_kind(Kind.PARTITION_ONLINE), sf.col("time"))).alias("from"),
+        sf.min_by("from", sf.when(is_kind(*_ELECTIONS), sf.col("time"))).alias("from"),
         sf.min_by("replica", sf.when(is_kind(Kind.ISR_REMOVAL), sf.col("time"))).alias("removed"),
         sf.max("election").alias("election"),
         # One minimum of whole rows; Spark keeps a copy of the order beside each value of min_by.

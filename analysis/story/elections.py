@@ -9,8 +9,8 @@ from typing import NamedTuple
 from barnabas.analysis.reading.events.kinds import Election
 from barnabas.analysis.story.certainty import Bound, Fact, Instant, Lines, by
 from barnabas.analysis.story.leaderships import is_of_another_cluster
-from barnabas.analysis.story.observed import NO_LEADER, State
-from barnabas.analysis.story.partitions import Life
+from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, BrokerLine, State
+from barnabas.analysis.story.partitions import History, Life
 
 
 class UncleanElection(NamedTuple):
@@ -59,6 +59,36 @@ def unclean_elections(states: Iterable[State]) -> Iterator[UncleanElection]:
             isr if is_outside else (), when,
             (after.line, before.line) if before is not None and isr else (after.line,),
         )  # fmt: skip
+
+
+def unclean_choices(
+    lines: Iterable[BrokerLine], known: Iterable[UncleanElection], stories: Iterable[History]
+) -> list[UncleanElection]:
+    """Return the unclean elections that only a line of a controller up to 1.0 shows.
+
+    Args:
+        lines: Those lines, which give no leader epoch.
+        known: The unclean elections by states.
+        stories: The histories of partitions; the latest life of one by a line's time is the line's.
+    """
+    times: dict[tuple[str, int, int], list[datetime]] = {}
+    for each in known:
+        times.setdefault((*each.life[:2], each.leader), []).append(each.time)
+    begun: dict[tuple[str, int], list[tuple[datetime, int]]] = {}
+    for story in stories:
+        if story.leaderships:
+            begun.setdefault(story.life[:2], []).append((story.leaderships[0].since, story.life[2]))
+    found = []
+    for line in lines:
+        if line.topic is None or line.partition is None or line.subject is None:
+            continue
+        name = (line.topic, line.partition)
+        if any(abs(time - line.time) <= CLOCKS for time in times.get((*name, line.subject), ())):
+            continue
+        lives = [(since, life) for since, life in begun.get(name, ()) if since <= line.time + CLOCKS]
+        life = max(lives, default=(line.time, 0))[1]
+        found.append(UncleanElection((*name, life), line.subject, None, (), Fact(line.time), (line.line,)))
+    return found
 
 
 def _follows(before: State, after: State) -> bool:

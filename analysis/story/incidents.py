@@ -39,7 +39,7 @@ from barnabas.analysis.story.controllers import vacancies, with_unlisted
 from barnabas.analysis.story.costs import Reason, costs_of, least
 from barnabas.analysis.story.departures import absence_by_one_clock, departure, groups_of, parted
 from barnabas.analysis.story.directories import failed_directory, with_moves
-from barnabas.analysis.story.elections import unclean_elections
+from barnabas.analysis.story.elections import UncleanElection, unclean_choices, unclean_elections
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
 from barnabas.analysis.story.minimums import minimums_of
 from barnabas.analysis.story.nodes import members_of
@@ -89,7 +89,7 @@ def incidents(observed: Observed) -> list[Incident]:
     made = with_new_controllers(made, observed)
     made = with_vacancies(made, vacancies(observed.brokers, found))
     made = with_shortages(made, stories, minimums_of(observed))
-    made = with_unclean(made, list(unclean_elections(observed.states)))
+    made = with_unclean(made, _unclean(observed, stories))
     made.extend(_unseen(stories))
     made.extend(_other_clusters(beginnings(observed.brokers)))
     whole = (
@@ -102,6 +102,13 @@ def incidents(observed: Observed) -> list[Incident]:
         for each in made
     )
     return sorted(whole, key=_rank)
+
+
+def _unclean(observed: Observed, stories: Iterable[History]) -> list[UncleanElection]:
+    """Return the unclean elections that states or lines of controllers show."""
+    known = list(unclean_elections(observed.states))
+    chosen = (line for line in observed.brokers if line.kind == BrokerKind.UNCLEAN_CHOICE)
+    return [*known, *unclean_choices(chosen, known, stories)]
 
 
 def _absences(stories: Iterable[History], observed: Observed) -> tuple[list[Absence], list[Absence]]:

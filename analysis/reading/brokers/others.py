@@ -56,6 +56,22 @@ def _answering_node(_: Speaker, said: re.Match[str], __: str) -> Row | None:
     return {"subject": int(found[1] or found[2] or found[3]), "broker": int(said["controller"])}
 
 
+def _partition(said: re.Match[str]) -> Row:
+    topic, _, partition = said["_tp"].strip("[]").replace(",", "-").rpartition("-")
+    return {"topic": topic, "partition": int(partition)}
+
+
+def _of_partition(_: Speaker, said: re.Match[str], __: str) -> Row:
+    return _partition(said)
+
+
+def _selected(_: Speaker, said: re.Match[str], __: str) -> Row:
+    """Read the leader and the ISR that a controller writes; an election is always from no leader."""
+    isr = tuple(int(each) for each in said["_isr"].split(",") if each.strip())
+    is_election = said[0].startswith("Selected")
+    return _partition(said) | {"isr": isr} | ({"from": "OfflinePartition"} if is_election else {})
+
+
 def _failing(_: Speaker, said: re.Match[str], __: str) -> Row | None:
     """Read the brokers whose log directories failed, of which a controller handles several at once."""
     brokers = tuple(int(each) for each in re.findall(r"\d+", said["_brokers"]))
@@ -146,7 +162,32 @@ def _own_controller_rule(kind: BrokerKind, pattern: str) -> Rule:
     return rule(kind, pattern, role="controller", is_own=False, read=_own_controller)
 
 
+_TP = r"(?P<_tp>\[\S+,\d+\]|\S+-\d+)"
+_LEADER_AND_ISR = (
+    r"(?:\{|LeaderAndIsr\()\"?leader\"?[:=] ?(?P<leader>-?\d+), ?\"?leader_?[eE]poch\"?[:=] ?"
+    r"(?P<leader_epoch>\d+), ?\"?isr\"?[:=] ?(?:List\(|\[)(?P<_isr>[\d, ]*)[)\]].*"
+)
+"""The leader and the ISR as JSON, or from 1.0 on as a value of Scala."""
+
 _ZOOKEEPER = (
+    # 0.8 to 1.0: controller.log has elections of which state-change.log, at INFO, has nothing.
+    rule(
+        BrokerKind.UNCLEAN_CHOICE,
+        rf"No broker in ISR is alive for {_TP}\. Elect leader (?P<subject>\d+) from live brokers "
+        rf"[\d, ]*\. There's potential data loss\.",
+        role="controller", is_own=False, read=_of_partition,
+    ),
+    rule(
+        CompanionKind.LEADER_SELECTED,
+        rf"Selected new leader and ISR {_LEADER_AND_ISR.removesuffix('.*')}[^ ]* for offline "
+        rf"partition {_TP}",
+        role="controller", is_own=False, read=_selected,
+    ),
+    rule(
+        CompanionKind.REPLICA_REMOVED,
+        rf"New leader and ISR for partition {_TP} is {_LEADER_AND_ISR}",
+        role="controller", is_own=False, read=_selected,
+    ),
     _controller_rule(
         _CHANGED,
         rf"Newly added brokers: (?P<added_brokers>{_IDS}), deleted brokers: (?P<lost_brokers>{_IDS})"

@@ -122,6 +122,8 @@ class BrokerKind(StrEnum):
     """The list of brokers changed (``Newly added brokers: ...``, ``Broker failure callback for ...``)."""
     BOUNCED_UNSEEN = "controller-broker-bounced-unseen"
     """Ours: a new controller found ``subject`` registered again, and treats it like one that was lost."""
+    UNCLEAN_CHOICE = "controller-unclean-choice"
+    """0.8 to 1.0: ``subject``, which is not in sync, is to lead the partition: nobody of its ISR is alive."""
     BROKER_STOP_ASKED = "controller-broker-stop-asked"
     """``subject`` asked for a controlled shutdown (``Shutting down broker 1``)."""
     BROKER_STOP_GRANTED = "controller-broker-stop-granted"

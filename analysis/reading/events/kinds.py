@@ -76,3 +76,7 @@ class CompanionKind(StrEnum):
     ISR_NOT_UPDATED = "isr-not-updated"
     CONTROLLER_ELECTED = "controller-elected"
     KRAFT_UNCLEAN_CHANGE = "kraft-unclean-change"
+    LEADER_SELECTED = "leader-selected"
+    """0.8 to 1.0, in controller.log: the leader that a controller elects for a partition without one."""
+    REPLICA_REMOVED = "replica-removed"
+    """0.8 to 1.0, in controller.log: the leader and the ISR after a replica went offline."""
