@@ -22,6 +22,7 @@ from barnabas.analysis.story.causes import (
     last_of_process,
     lives_on,
     outlived,
+    stopped_later,
     when_gone,
     why_gone,
 )
@@ -84,7 +85,8 @@ class Absence:
         returned: When it could lead again; unknown if no line shows that it did.
         stopping: When it began to stop, for a logged stop.
         was_controller: Whether it was the controller until then.
-        spoke: When it last wrote a line before a KRaft controller fenced it; None if it was not fenced.
+        spoke: When it last wrote a line before a KRaft controller fenced it; None if it was not fenced, or
+            if it may have been cut off before.
         unseen: From when on records or lines are missing that may show its return or a later absence; None if
             none are.
         lines: The lines that prove the absence and its cause.
@@ -94,6 +96,8 @@ class Absence:
             offline, as it does, too, when a reassignment or a deletion removes them.
         ended_by: When the next process started, if only that shows that the one before had died; None if
             other lines show it, or none does.
+        stopped: The broker's own line of an orderly stop long after the cluster had given it up; None if
+            there is none.
     """
 
     broker: int
@@ -112,6 +116,7 @@ class Absence:
     cut_short: Line | None = None
     is_only_offline: bool = False
     ended_by: datetime | None = None
+    stopped: BrokerLine | None = None
 
 
 _OWN_LOG = (*STOP, *HANDOVER, *STARTS, *SERVES, *ENDS, BrokerKind.CONFIGURED)
@@ -314,7 +319,8 @@ def _absence(
     alive = lives_on(broker, run, start, observed)
     gone, proof = when_gone(broker, run, first, observed, present=present, is_alive=alive)
     cause, reason, causal = why_gone(broker, run, start, first, observed, present=present, is_alive=alive)
-    stop = next(iter(run.kinds(*STOP)), None)
+    stopped = stopped_later(broker, run, observed) if alive is not None else None
+    stop = next(iter(run.kinds(*STOP)), None) if stopped is None else None
     is_cut = cut_short(run)
     cut = () if is_cut is None else (is_cut,)
     expired = next(iter(run.kinds(BrokerKind.SESSION_EXPIRED)), None)
@@ -337,12 +343,14 @@ def _absence(
         started=None if next_start is None else next_start.time,
         returned=returned_at(back, led_to or last_gone(run, back), unseen, served),
         stopping=None if stop is None else stop.time,
-        spoke=None if fenced is None else observed.last_spoken(broker, fenced.time),
+        # What a broker writes after it was cut off does not show that it served until then.
+        spoke=None if fenced is None or stopped is not None else observed.last_spoken(broker, fenced.time),
         unseen=None if unseen is None else max(unseen, run.marks[0][1].time),
         lines=tuple(dict.fromkeys((*causal, *cut, *proof, *(() if noticed is None else (noticed.line,))))),
         cut_short=is_cut,
         is_only_offline=_is_only_offline(broker, run, earliest(gone) or present, observed, changes),
         ended_by=outlived(broker, gone, run, first, observed) if cause is Cause.DIED else None,
+        stopped=stopped,
     )
 
 

@@ -92,7 +92,8 @@ def lives_on(broker: int, run: Run, start: BrokerLine | None, observed: Observed
     A registration alone is none: it may be that of a new process whose other lines are missing.
     """
     if run.kinds(*STOP, *ENDS):
-        return None
+        stopped = stopped_later(broker, run, observed)
+        return None if stopped is None else stopped.line
     for line in run.kinds(BrokerKind.SESSION_EXPIRED):
         return line.line
     if start is not None and _has_written_on(broker, run, start, observed):
@@ -106,6 +107,28 @@ def lives_on(broker: int, run: Run, start: BrokerLine | None, observed: Observed
     if fenced and unfenced and unfenced[0].broker_epoch in _epochs_at(broker, fenced[0], observed):
         return unfenced[0].line
     return None
+
+
+def stopped_later(broker: int, run: Run, observed: Observed) -> BrokerLine | None:
+    """Return the end, or else the begin, of an orderly stop that a broker of KRaft logs when it was fenced.
+
+    None if it logs none, or if it began to stop before it was fenced. A process that started in between would
+    be in its log, if that has earlier starts.
+
+    Args:
+        broker: The broker.
+        run: The lines of its absence.
+        observed: Everything in the lines.
+    """
+    left = run.left()
+    own = [line for line in left.kinds(*STOP, *HANDOVER, *ENDS) if line.broker == broker]
+    fenced = next(iter(left.kinds(BrokerKind.BROKER_FENCED)), None)
+    if fenced is None or not own or own[0].time <= fenced.time + CLOCKS or left.kinds(BrokerKind.DIED):
+        return None
+    if not any(observed.about_within(broker, kind, None, fenced.time) for kind in STARTS):
+        return None
+    ends = [line for line in own if line.kind in ENDS]
+    return next(iter(ends), own[0])
 
 
 def _as_controller(broker: int, fenced: BrokerLine, observed: Observed) -> Line | None:
@@ -188,7 +211,7 @@ def when_gone(
     if removed is not None:
         return Fact(removed.time, (removed.line,)), (removed.line,)
     ends = left.kinds(BrokerKind.STOPPED, BrokerKind.DIED) or left.kinds(BrokerKind.NODE_STOPPED)
-    if ends:
+    if ends and is_alive is None:
         return Fact(ends[0].time, (ends[0].line,)), (ends[0].line,)
     stops = [line for line in left.kinds(*STOP, *HANDOVER) if line.broker == broker]
     asked = _asked(left, *ASKED)
@@ -294,6 +317,8 @@ def why_gone(
     left, removed = run.left(), unregistered(run)
     if removed is not None:
         return Cause.UNREGISTERED, None, (removed.line,)
+    if is_alive is not None and left.kinds(*STOP, *ENDS):
+        return Cause.LOST_SESSION, None, (is_alive,)
     died = left.kinds(BrokerKind.DIED)
     if died:
         return Cause.DIED, died[0].error, (died[0].line,)
@@ -307,15 +332,7 @@ def why_gone(
     if stopped:
         return Cause.STOPPED, None, (stopped[-1].line,)
     if is_alive is not None:
-        silence = _silence(broker, first, observed)
-        if silence is None:
-            return Cause.LOST_SESSION, None, (is_alive,)
-        seconds = (silence.time - last_contact(silence)).total_seconds()
-        return (
-            Cause.LOST_SESSION,
-            f"it had no contact with ZooKeeper for {seconds:.1f} s",
-            (is_alive, silence.line),
-        )
+        return Cause.LOST_SESSION, *_given_up(_silence(broker, first, observed), is_alive)
     found = found_by_next(run)
     clean = [line for line in found if line.kind == BrokerKind.PREVIOUS_STOP_CLEAN]
     if clean:
@@ -333,6 +350,14 @@ def why_gone(
         # line.
         return Cause.DIED, None, (refused[0].line, start.line)
     return Cause.UNKNOWN, None, ()
+
+
+def _given_up(silence: BrokerLine | None, is_alive: Line) -> tuple[str | None, Lines]:
+    """Return why a process that lived lost its session, if ``silence`` says so, and the proof."""
+    if silence is None:
+        return None, (is_alive,)
+    seconds = (silence.time - last_contact(silence)).total_seconds()
+    return f"it had no contact with ZooKeeper for {seconds:.1f} s", (is_alive, silence.line)
 
 
 def _asked(left: Run, *kinds: str) -> list[BrokerLine]:

@@ -8,6 +8,8 @@ from datetime import date
 from barnabas.analysis.story.brokers import Absence
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Unknown
+from barnabas.analysis.story.observed import BrokerLine
+from barnabas.analysis.story.runs import ENDS
 from barnabas.analysis.story.words import at, clock, node
 
 
@@ -31,13 +33,19 @@ def left(absence: Absence, day: date | None, only: Collection[int]) -> str:
         case Cause.LOST_SESSION:
             why = f" ({absence.reason})" if absence.reason else ""
             lived = "lived on"
-            if absence.started is not None:
+            if absence.stopped is not None:
+                lived = f"still lived (it {_stopped(absence.stopped)} at {clock(absence.stopped.time, day)})"
+            elif absence.started is not None:
                 lived = f"still lived (a new one started at {clock(absence.started, day)})"
             return f"{who} was given up by the cluster {when}{why}, although its process {lived}"
         case Cause.UNREGISTERED:
             return f"{who} was unregistered {when}"
     why = "no shutdown logged" if absence.has_own_log else "why is unknown without its server.log"
     return f"{who} was lost {when} ({why})"
+
+
+def _stopped(line: BrokerLine) -> str:
+    return "stopped" if line.kind in ENDS else "began to stop"
 
 
 def _cut(absence: Absence) -> str:
