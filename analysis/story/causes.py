@@ -8,6 +8,7 @@ connection.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import dropwhile, takewhile
@@ -219,6 +220,7 @@ def when_gone(
     last = last_of_process(broker, starts or run.bounced(broker), first, observed)
     if stops:
         # The broker was alive and stopping; no line says when it ended.
+        stops.extend(_still_stopping(broker, run, stops[-1], observed))
         last = max(line.time for line in stops)
     elif asked:
         last = max(each for each in (last, asked[-1].time) if each is not None)
@@ -255,6 +257,14 @@ def when_gone(
     if at_most is None:
         return moment(last, None, lines, "no line shows when it ended"), lines
     return moment(last, at_most, lines, ""), lines
+
+
+def _still_stopping(broker: int, run: Run, stop: BrokerLine, observed: Observed) -> Sequence[BrokerLine]:
+    """Return the last line after ``stop`` by which the broker waits for its controlled shutdown, if any."""
+    nexts = [line.time for line in (run.first(What.START), run.first(What.BACK)) if line is not None]
+    kind, until = BrokerKind.CONTROLLED_SHUTDOWN_RETRIED, min(nexts, default=None)
+    own = [each for each in observed.about_within(broker, kind, stop.time, until) if each.broker == broker]
+    return own[-1:]
 
 
 def last_of_process(

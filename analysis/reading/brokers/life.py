@@ -183,6 +183,10 @@ _STOP = (
     rule(BrokerKind.CONTROLLED_SHUTDOWN_RETRIED, r"Retrying controlled shutdown.*"),
     rule(
         BrokerKind.CONTROLLED_SHUTDOWN_RETRIED,
+        r"The broker is in PENDING_CONTROLLED_SHUTDOWN state, still waiting for the active controller\.",
+    ),
+    rule(
+        BrokerKind.CONTROLLED_SHUTDOWN_RETRIED,
         r"Controlled shutdown request returned after (?P<duration_ms>\d+)ms with "
         r"(?:(?P<count>\d+) partitions remaining to move|error (?P<error>.*))",
     ),

@@ -86,7 +86,9 @@ class BrokerKind(StrEnum):
     CONTROLLED_SHUTDOWN_SUCCEEDED = "broker-controlled-shutdown-succeeded"
     """All leaders were moved, or (KRaft) the controller asked the process to exit."""
     CONTROLLED_SHUTDOWN_RETRIED = "broker-controlled-shutdown-retried"
-    """An attempt to move leaders failed or left ``count`` partitions; another attempt follows."""
+    """An attempt to move leaders failed or left ``count`` partitions; another attempt follows.
+
+    KRaft: the broker still waits for the controller to grant its stop."""
     CONTROLLED_SHUTDOWN_FAILED = "broker-controlled-shutdown-failed"
     """``Proceeding to do an unclean shutdown``, or no approval in time: some leaders may not be moved."""
     STOPPED = "broker-stopped"

@@ -11,7 +11,6 @@ from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 SOURCES = sorted(Path(barnabas.analysis.story.__file__).parent.glob("*.py"))
 
 REASONS = {
-    BrokerKind.CONTROLLED_SHUTDOWN_RETRIED: "a line says how the last attempt ended",
     BrokerKind.BROKER_STOP_REFUSED: "the broker asks again, until it is granted or gives up",
     BrokerKind.DESCRIBED: "it has no time, and becomes ``Observed.settings``",
 }
