@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.brokers import Absence, begin_of, known_end
 from barnabas.analysis.story.certainty import earliest, latest
 from barnabas.analysis.story.controllers import Vacancy, changes_of
@@ -16,7 +17,7 @@ from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
 from barnabas.analysis.story.intervals import Intervals
 from barnabas.analysis.story.minimums import Minimums
-from barnabas.analysis.story.observed import CLOCKS, Observed
+from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
 from barnabas.analysis.story.partitions import History
 from barnabas.analysis.story.shortages import Period, Shortage, short_periods, shortage_of
 
@@ -46,6 +47,44 @@ def with_new_controllers(made: Sequence[Incident], observed: Observed) -> list[I
             lines = change.new.lines
             changed.append(Incident(IncidentKind.CONTROLLER, since, since, changes=(change,), lines=lines))
     return changed
+
+
+def with_failed_directories(made: Sequence[Incident], observed: Observed) -> list[Incident]:
+    """Add an incident for each failure of log directories of a broker that no other incident is about.
+
+    Args:
+        made: The incidents with the brokers that left, and with the times without a leader.
+        observed: Everything in the lines.
+    """
+    known: dict[int | None, list[tuple[datetime, datetime, None]]] = {}
+    for incident in made:
+        for absence in incident.absences:
+            begin = begin_of(absence)
+            known.setdefault(absence.broker, []).append((begin, known_end(absence) or begin, None))
+        for failure in incident.failures:
+            known.setdefault(failure.subject, []).append((failure.time, failure.time, None))
+    told = {broker: Intervals(spans) for broker, spans in known.items()}
+    groups: dict[int | None, list[list[BrokerLine]]] = {}
+    for line in observed.brokers:
+        if line.kind != BrokerKind.DIRECTORY_FAILED or (
+            line.subject in told and told[line.subject].near(line.time, TOGETHER, TOGETHER)
+        ):
+            continue
+        own = groups.setdefault(line.subject, [])
+        if own and line.time <= own[-1][-1].time + TOGETHER:
+            own[-1].append(line)
+        else:
+            own.append([line])
+    return [*made, *(_of_directories(group) for own in groups.values() for group in own)]
+
+
+def _of_directories(failures: Sequence[BrokerLine]) -> Incident:
+    # The broker's own line comes first, because it names the directory.
+    shown = sorted(failures, key=lambda each: (each.role == "controller", each.time))
+    return Incident(
+        IncidentKind.FAILED_DIRECTORY, failures[0].time, failures[-1].time,
+        failures=tuple(shown), lines=tuple(each.line for each in shown),
+    )  # fmt: skip
 
 
 def with_vacancies(made: Sequence[Incident], found: Iterable[Vacancy]) -> list[Incident]:
@@ -102,7 +141,7 @@ def with_shortages(
 def _of_left(shortage: Shortage, incident: Incident) -> Shortage:
     """Return a shortage of replicas, of which those of the incident's brokers surely fell out of sync."""
     left = {each.broker for each in incident.absences}
-    broken = {each.broker for each in incident.failures} | {each.broker for each in incident.refusals}
+    broken = {each.subject for each in incident.failures} | {each.broker for each in incident.refusals}
     bounced = {each.subject for each in incident.bounces}
     return replace(shortage, removable=shortage.removable - left - broken - bounced)
 
@@ -156,7 +195,7 @@ def _times(made: Sequence[Incident]) -> Intervals[int]:
     return Intervals(
         (*_span(incident), index)
         for index, incident in enumerate(made)
-        if incident.absences or incident.costs or incident.offline
+        if incident.absences or incident.costs or incident.offline or incident.failures
     )
 
 

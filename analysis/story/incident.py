@@ -27,6 +27,7 @@ class IncidentKind(StrEnum):
     ROLLING_RESTART = "rolling restart"
     WHOLE_CLUSTER = "the whole cluster stopped"
     NO_LEADER = "partitions without a leader"
+    FAILED_DIRECTORY = "a log directory failed"
     UNDER_REPLICATED = "replicas out of sync"
     OFFLINE_REPLICAS = "replicas taken offline"
     CONTROLLER = "another controller"
@@ -52,7 +53,8 @@ class Incident:
         troubles: The brokers' own lines about trouble around their absences.
         only_controllers: The nodes of KRaft that are controllers and no brokers.
         gaps: The leader changes that no line shows.
-        failures: The lines about log directories that failed, because of which partitions had no leader.
+        failures: The lines about log directories that failed, because of which partitions had no leader, or
+            of one broker that stayed, if no other incident is about them.
         refusals: The first line of each broker that it does not lead, because of which partitions had no
             leader, if no line of ``failures`` is about that broker.
         bounces: The lines of controllers that treated a broker that stayed like one that was lost, because of

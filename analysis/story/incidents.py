@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.additions import (
+    with_failed_directories,
     with_new_controllers,
     with_shortages,
     with_unclean,
@@ -86,6 +87,7 @@ def incidents(observed: Observed) -> list[Incident]:
     made = [departure(group, found, charged, members) for group in groups]
     made.extend(leaderless(free, observed))
     made.extend(_taken_offline(offline))
+    made = with_failed_directories(made, observed)
     made = with_new_controllers(made, observed)
     made = with_vacancies(made, vacancies(observed.brokers, found))
     made = with_shortages(made, stories, minimums_of(observed))

@@ -19,6 +19,7 @@ from barnabas.analysis.story.sentences.controllers import elected, vacant
 from barnabas.analysis.story.sentences.costs import failed_elections, suffered
 from barnabas.analysis.story.sentences.reasons import (
     OFFLINE_DIRECTORY,
+    failed_directories,
     failed_directory,
     refused,
     with_reason,
@@ -177,6 +178,8 @@ def _happened(incident: Incident, day: date | None) -> str:
             return several(incident, names, day)
         case IncidentKind.NO_LEADER:
             return f"At {since} or before partitions {_leaderless(incident, day)}"
+        case IncidentKind.FAILED_DIRECTORY:
+            return failed_directories(incident.failures, day)
         case IncidentKind.UNDER_REPLICATED:
             is_begun = incident.shortage is None or incident.shortage.is_begun
             may_be_removed = incident.shortage is not None and incident.shortage.removable

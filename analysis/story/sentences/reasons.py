@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
@@ -28,10 +29,28 @@ def failed_directory(line: BrokerLine, day: date | None) -> str:
     """Tell which broker's log directory had failed, or which broker had registered again unseen."""
     if line.kind == BrokerKind.BOUNCED_UNSEEN:
         return f"broker {line.subject} had registered again, as a controller found by {clock(line.time, day)}"
-    # A controller gets the number from the broker.
-    when = at(Bound(None, line.time) if line.role == "controller" else Fact(line.time), day)
     which = f" ({line.error})" if line.error else ""
-    return f"a log directory of broker {line.subject} had failed {when}{which}"
+    return f"a log directory of broker {line.subject} had failed {_when(line, day)}{which}"
+
+
+def failed_directories(lines: Sequence[BrokerLine], day: date | None) -> str:
+    """Tell of a broker that stayed which log directories of it had failed.
+
+    Args:
+        lines: The lines about that, the broker's own ones first.
+        day: The day of all times, if they are of one day; None to print dates.
+    """
+    first = lines[0]
+    names = {line.error: None for line in lines if line.role == first.role and line.error}
+    if len(names) < 2:
+        return failed_directory(first, day)
+    when, which = _when(first, day), ", ".join(names)
+    return f"log directories of broker {first.subject} had failed, the first {when} ({which})"
+
+
+def _when(line: BrokerLine, day: date | None) -> str:
+    # A controller gets the number from the broker.
+    return at(Bound(None, line.time) if line.role == "controller" else Fact(line.time), day)
 
 
 def refused(refusal: Refusal, day: date | None) -> str:

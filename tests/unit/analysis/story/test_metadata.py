@@ -18,6 +18,7 @@ from barnabas.analysis.story.sentences.incidents import details, headline
 from barnabas.bench.truth.claims import observed
 from tests.unit.analysis.reading.metadata.conftest import (
     TOPIC,
+    TOPIC_ID,
     batch,
     change,
     in_order,
@@ -422,3 +423,18 @@ def test_brokers_lost_before_and_after_missing_records_were_not_surely_gone_toge
     )
     assert any(text.startswith("Broker 1 was lost") for text in found)
     assert not any("overlapping" in text for text in found)
+
+
+def test_a_log_directory_that_fails_while_others_take_over_is_told(log: Log) -> None:
+    failed = batch(0, registration_change(1, 0, t2=b"\1"), change(t0=int32s(2), t1=number(2)), time_ms=50_000)
+    segment = log(
+        in_order(
+            at(0, born(1, 0), born(2, 1), *LED)
+            + at(3, registration_change(1, 0, **UNFENCE), registration_change(2, 1, **UNFENCE))
+            + failed
+        )
+    )
+    assert told(segment)[0] == (
+        f"A log directory of broker 1 had failed at 1970-01-01 00:00:50.000 or before ({TOPIC_ID}); no line "
+        "shows a partition without a leader."
+    )
