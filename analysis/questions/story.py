@@ -96,7 +96,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
     voices = spoken_near(said, events, lambda: moments_of(lines, (states, decisions, marks, own)), _ROWS)
     elected = [_controller(row) for row in _rows(controllers)]
     known = without_echoes([line for row in _rows(lines) for line in broker_lines(row)])
-    about = without_second_processes(known, voices.served)
+    about, refused = without_second_processes(known, voices.served)
     return Observed(
         brokers=without_superseded(about, elected),
         states=[state(row) for each in (states, decisions) for row in _of(_rows(each), whole)],
@@ -114,6 +114,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         untold=untold,
         delays=[_delay(row) for row in _rows(delayed)],
         joined=voices.joined,
+        refused=refused,
         isr_lines=[leader_isr(row) for row in _of(_rows(changed), whole)],
     )
 

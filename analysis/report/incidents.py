@@ -69,9 +69,9 @@ def _brokers(incident: Incident) -> list[int]:
     ruled = (change.new.broker for change in incident.changes)
     elected = (each.leader for each in incident.unclean)
     begun = (each.broker for each in incident.begun)
-    return sorted(
-        {*(each.broker for each in incident.absences), *incident.offline, *led, *ruled, *elected, *begun}
-    )
+    started = (each.broker for each in incident.refused)
+    left = (each.broker for each in incident.absences)
+    return sorted({*left, *incident.offline, *led, *ruled, *elected, *begun, *started})
 
 
 def _topics(incident: Incident) -> list[str]:

@@ -13,7 +13,7 @@ from barnabas.analysis.story.clusters import Beginning
 from barnabas.analysis.story.controllers import ControllerChange, Vacancy
 from barnabas.analysis.story.costs import Cost, least
 from barnabas.analysis.story.elections import UncleanElection
-from barnabas.analysis.story.observed import BrokerLine, Refusal
+from barnabas.analysis.story.observed import BrokerLine, Refusal, RefusedProcess
 from barnabas.analysis.story.partitions import Gap
 from barnabas.analysis.story.shortages import Shortage, refused
 from barnabas.analysis.story.troubles import Trouble
@@ -35,6 +35,7 @@ class IncidentKind(StrEnum):
     UNSEEN = "unseen changes"
     UNCLEAN = "unclean elections"
     OTHER_CLUSTER = "another cluster"
+    SECOND_PROCESS = "a second process of a broker"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,7 @@ class Incident:
         lines: Lines that prove what no part proves.
         differences: The clocks that differ, if the incident has times that depend on several clocks.
         offline: The brokers of which a controller took replicas offline, whether or not they were gone.
+        refused: The processes of one broker that were refused while another one of it was registered.
     """
 
     kind: IncidentKind
@@ -89,6 +91,7 @@ class Incident:
     differences: tuple[Difference, ...] = ()
     offline: tuple[int, ...] = ()
     bounces: tuple[BrokerLine, ...] = ()
+    refused: tuple[RefusedProcess, ...] = ()
 
     @property
     def proven(self) -> timedelta:

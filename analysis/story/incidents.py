@@ -44,7 +44,7 @@ from barnabas.analysis.story.elections import UncleanElection, unclean_choices, 
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
 from barnabas.analysis.story.minimums import minimums_of
 from barnabas.analysis.story.nodes import members_of
-from barnabas.analysis.story.observed import BrokerLine, Mark, Observed, Refusal
+from barnabas.analysis.story.observed import BrokerLine, Mark, Observed, Refusal, RefusedProcess
 from barnabas.analysis.story.partitions import Gap, History, Outage, histories
 from barnabas.analysis.story.restarts import departed, with_restarts, without_dead_leaders
 from barnabas.analysis.story.tenures import with_controllers
@@ -94,6 +94,7 @@ def incidents(observed: Observed) -> list[Incident]:
     made = with_unclean(made, _unclean(observed, stories))
     made.extend(_unseen(stories))
     made.extend(_other_clusters(beginnings(observed.brokers)))
+    made.extend(_second_processes(observed.refused))
     whole = (
         replace(
             each,
@@ -164,7 +165,8 @@ def _rank(incident: Incident) -> tuple[int, timedelta, int, datetime]:
     weight = {
         IncidentKind.NO_LEADER: 1, IncidentKind.UNDER_REPLICATED: 3, IncidentKind.CONTROLLER: 4,
         IncidentKind.OFFLINE_REPLICAS: 3,
-        IncidentKind.UNSEEN: 5, IncidentKind.OTHER_CLUSTER: 4, IncidentKind.NO_CONTROLLER: 1,
+        IncidentKind.UNSEEN: 5, IncidentKind.OTHER_CLUSTER: 4, IncidentKind.SECOND_PROCESS: 4,
+        IncidentKind.NO_CONTROLLER: 1,
     }.get(incident.kind, 0 if unplanned else 2)  # fmt: skip
     return -len(incident.unclean), -incident.proven, weight, incident.since
 
@@ -259,6 +261,20 @@ def _other_clusters(found: Sequence[Beginning]) -> list[Incident]:
             lines=tuple(line for each in group for line in each.lines),
         )
         for group in by_ids.values()
+    ]  # fmt: skip
+
+
+def _second_processes(found: Iterable[RefusedProcess]) -> list[Incident]:
+    """Return one incident for all processes of each broker that were refused."""
+    by_broker: dict[int, list[RefusedProcess]] = {}
+    for each in found:
+        by_broker.setdefault(each.broker, []).append(each)
+    return [
+        Incident(
+            IncidentKind.SECOND_PROCESS, group[0].gave_up, group[-1].gave_up, refused=tuple(group),
+            lines=(*group[0].lines, *group[-1].lines),
+        )
+        for _, group in sorted(by_broker.items())
     ]  # fmt: skip
 
 

@@ -179,6 +179,20 @@ class Controller(NamedTuple):
     lines: Lines = ()
 
 
+class RefusedProcess(NamedTuple):
+    """A process of KRaft that gave up its start, because another one of its broker was registered.
+
+    Attributes:
+        broker: The broker.
+        gave_up: When it gave up.
+        lines: The lines of the refusal and of its end.
+    """
+
+    broker: int
+    gave_up: datetime
+    lines: Lines
+
+
 class Delay(NamedTuple):
     """The delay from a controller's decisions to a broker's lines about them, each by its writer's clock.
 
@@ -221,6 +235,8 @@ class Observed:
             its failure, as far as the model has found out.
         joined: The times of brokers' own lines that show the writer in the cluster, as in ``served``: that it
             leads, or that an ISR was changed as it asked.
+        refused: The processes of which ``brokers`` has no lines, as they were refused while their broker was
+            there, by time.
         isr_lines: The lines of leaders about ISRs of which ``states`` has none.
     """
 
@@ -241,6 +257,7 @@ class Observed:
     delays: Sequence[Delay] = ()
     moves: Mapping[tuple[int, datetime], Sequence[tuple[datetime, datetime]]] = field(default_factory=dict)
     joined: Mapping[int, Sequence[datetime]] = field(default_factory=dict)
+    refused: Sequence[RefusedProcess] = ()
     isr_lines: Sequence[LeaderIsr] = ()
     _about: Mapping[tuple[int | None, str], Sequence[BrokerLine]] = field(
         init=False, repr=False, compare=False

@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
+from barnabas.analysis.story.certainty import Lines
 from barnabas.analysis.story.intervals import Intervals
-from barnabas.analysis.story.observed import BrokerLine, first_after
+from barnabas.analysis.story.observed import BrokerLine, RefusedProcess, first_after
 from barnabas.analysis.story.runs import ENDS, HANDOVER, SERVES, STARTS, STOP, What, lines_about
 
 _LOCKED = "Failed to acquire lock on file .lock"
@@ -39,12 +40,14 @@ class _Second(NamedTuple):
         since: The earliest time of its first line.
         failed: When its start failed.
         ended: The latest time of its last line.
+        lines: Of KRaft, the lines of the refusal and of the end.
     """
 
     broker: int | None
     since: datetime
     failed: datetime
     ended: datetime
+    lines: Lines = ()
 
     def has_written(self, line: BrokerLine) -> bool:
         """Return whether a line is one of the process."""
@@ -56,7 +59,7 @@ class _Second(NamedTuple):
 
 def without_second_processes(
     lines: Sequence[BrokerLine], served: Mapping[int, Sequence[datetime]]
-) -> Sequence[BrokerLine]:
+) -> tuple[Sequence[BrokerLine], list[RefusedProcess]]:
     """Leave out the starts and stops of processes that found that the broker runs.
 
     A process that holds the lock of the log directory runs. That a broker id is registered shows this only if
@@ -66,6 +69,9 @@ def without_second_processes(
     Args:
         lines: The lines about brokers, by time.
         served: As in ``Observed``.
+
+    Returns:
+        The lines that are left, and the processes of KRaft whose lines are left out.
     """
     starts: dict[int, list[datetime]] = {}
     for line in lines:
@@ -94,26 +100,35 @@ def without_second_processes(
     seconds.extend(each for each in refused if goes_on(each.broker, each.ended))
     kept = _without(lines, seconds)
     others = [each for each in refused if not goes_on(each.broker, each.ended)]
-    return _without(kept, _without_departure(kept, others)) if others else kept
+    if others:
+        only_signs = _without_departure(kept, others)
+        kept = _without(kept, only_signs)
+        seconds.extend(only_signs)
+    return kept, [
+        RefusedProcess(each.broker, each.failed, each.lines)
+        for each in sorted(seconds, key=lambda each: each.failed)
+        if each.lines and each.broker is not None
+    ]
 
 
 def _refused(lines: Sequence[BrokerLine]) -> list[_Second]:
     """Return the processes of KRaft that could not register, because another one was, until they gave up."""
     found: list[_Second] = []
     open_ones: dict[int | None, int] = {}
-    first: dict[int | None, datetime] = {}
+    first: dict[int | None, BrokerLine] = {}
     present: dict[int | None, datetime] = {}
     for line in lines:
         if line.kind == BrokerKind.REGISTRATION_REFUSED and line.error == _DUPLICATE:
-            first.setdefault(line.broker, line.time)
+            first.setdefault(line.broker, line)
         elif line.kind in (BrokerKind.REGISTERED, *SERVES):
             first.pop(line.broker, None)
             present[line.broker] = line.time
         elif line.kind in (BrokerKind.DIED, BrokerKind.START_FAILED) and line.broker in first:
-            since = first.pop(line.broker) - _START
-            since = max(since, present.get(line.broker, since))
+            refusal = first.pop(line.broker)
+            since = max(refusal.time - _START, present.get(line.broker, refusal.time - _START))
+            lines_of = (refusal.line, line.line)
             open_ones[line.broker] = len(found)
-            found.append(_Second(line.broker, since, line.time, line.time))
+            found.append(_Second(line.broker, since, line.time, line.time, lines_of))
         elif line.kind in _OF_END and line.broker in open_ones:
             last = found[open_ones[line.broker]]
             if line.time <= last.failed + _END:

@@ -195,6 +195,8 @@ def _happened(incident: Incident, day: date | None) -> str:
             return "Leaders were elected that were not in sync"
         case IncidentKind.CONTROLLER | IncidentKind.NO_CONTROLLER:
             return _about_controllers(incident, day)
+        case IncidentKind.SECOND_PROCESS:
+            return _second_process(incident, day)
     changes, partitions = sum(gap.changes for gap in incident.gaps), {gap.life[:2] for gap in incident.gaps}
     when = f"Between {since} and {'the end' if until is None else clock(until, day)}"
     if until is not None and until < incident.since:
@@ -229,6 +231,14 @@ def _about_controllers(incident: Incident, day: date | None) -> str:
     if change.resigned is not None:
         why = f"that one had resigned at {clock(change.resigned.time, day)}; why is unknown"
     return f"{elected(change, day, incident.only_controllers)}; {why}"
+
+
+def _second_process(incident: Incident, day: date | None) -> str:
+    first, last, number = incident.refused[0], incident.refused[-1], len(incident.refused)
+    who = f"A process that was started as broker {first.broker} gave up at"
+    if number > 1:
+        who = f"{number} processes that were started as broker {first.broker} gave up, the last at"
+    return f"{who} {clock(last.gave_up, day)}: another process was registered (DUPLICATE_BROKER_REGISTRATION)"
 
 
 def _other_cluster(incident: Incident, day: date | None) -> str:
@@ -295,7 +305,7 @@ def _costs(incident: Incident, day: date | None, *, others_cost: bool) -> str:
             return f"{unless}{short(incident.shortage)}"
         case IncidentKind.UNSEEN:
             return "whether partitions had no leader meanwhile is unknown"
-        case IncidentKind.CONTROLLER:
+        case IncidentKind.CONTROLLER | IncidentKind.SECOND_PROCESS:
             return "nothing shows that it cost anything"
         case IncidentKind.NO_CONTROLLER if incident.vacancies[0].known_to:
             return "whether the cluster had one is unknown"
