@@ -32,7 +32,7 @@ from barnabas.analysis.story.observed import (
     state,
 )
 from barnabas.analysis.story.second_processes import without_second_processes
-from barnabas.analysis.story.superseded import without_superseded
+from barnabas.analysis.story.superseded import contradictions, without_superseded
 from barnabas.cluster.model.statechange import Kind
 
 _ROWS = 200_000
@@ -97,8 +97,9 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
     elected = [_controller(row) for row in _rows(controllers)]
     known = without_echoes([line for row in _rows(lines) for line in broker_lines(row)])
     about, refused = without_second_processes(known, voices.served)
+    apart = contradictions(about, elected)
     return Observed(
-        brokers=without_superseded(about, elected),
+        brokers=without_superseded(about, elected, apart),
         states=[state(row) for each in (states, decisions) for row in _of(_rows(each), whole)],
         marks=[_mark(row) for row in _of(_rows(marks), whole)],
         led=[each for each in again if isinstance(each, LedAgain)],
@@ -112,7 +113,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         settings=[setting for row in _rows(printed) for setting in _settings(row)],
         min_insync=min_insync,
         untold=untold,
-        delays=[_delay(row) for row in _rows(delayed)],
+        delays=[*(_delay(row) for row in _rows(delayed)), *apart],
         joined=voices.joined,
         refused=refused,
         isr_lines=[leader_isr(row) for row in _of(_rows(changed), whole)],

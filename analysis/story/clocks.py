@@ -38,12 +38,14 @@ class Difference(NamedTuple):
             its lines, so the most by which it is ahead.
         is_ahead: Whether the clock of ``broker`` seems to be ahead; that is not proven, as lines may be
             missing.
+        by_epochs: Whether it seems to be behind because its controller epoch is later than the other one's.
     """
 
     broker: int
     controller: int
     least: timedelta
     is_ahead: bool
+    by_epochs: bool = False
 
 
 def differences_of(delays: Iterable[Delay]) -> list[Difference]:
@@ -61,7 +63,11 @@ def differences_of(delays: Iterable[Delay]) -> list[Difference]:
         reverse = least.get((each.broker, each.controller))
         if each.least < -BEHIND:
             if reverse is None or reverse >= -BEHIND:
-                found.append(Difference(each.broker, each.controller, -each.least, is_ahead=False))
+                found.append(
+                    Difference(
+                        each.broker, each.controller, -each.least, is_ahead=False, by_epochs=each.by_epochs
+                    )
+                )
         elif each.led is not None and each.least >= LATE and reverse is None:
             found.append(Difference(each.broker, each.controller, each.least, is_ahead=True))
     return found

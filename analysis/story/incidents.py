@@ -99,7 +99,7 @@ def incidents(observed: Observed) -> list[Incident]:
         replace(
             each,
             only_controllers=members.only_controllers,
-            differences=tuple(clocks.differences) if each.absences or each.costs or each.shortage else (),
+            differences=tuple(clocks.differences) if _has_times(each) else (),
             troubles=tuple(troubles_of(each.absences, observed)),
         )
         for each in made
@@ -112,6 +112,10 @@ def _unclean(observed: Observed, stories: Iterable[History]) -> list[UncleanElec
     known = list(unclean_elections(observed.states))
     chosen = (line for line in observed.brokers if line.kind == BrokerKind.UNCLEAN_CHOICE)
     return [*known, *unclean_choices(chosen, known, stories)]
+
+
+def _has_times(incident: Incident) -> bool:
+    return bool(incident.absences or incident.costs or incident.shortage or incident.changes)
 
 
 def _absences(stories: Iterable[History], observed: Observed) -> tuple[list[Absence], list[Absence]]:

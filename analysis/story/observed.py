@@ -201,12 +201,15 @@ class Delay(NamedTuple):
         broker: The broker.
         least: The least delay; negative if a line of the broker is before the decision.
         led: The least delay of the broker's lines that it leads; None if it has none.
+        by_epochs: Whether it is the delay from a controller's last act to the next one's election, which is
+            negative.
     """
 
     controller: int
     broker: int
     least: timedelta
     led: timedelta | None = None
+    by_epochs: bool = False
 
 
 @dataclass(frozen=True, slots=True)

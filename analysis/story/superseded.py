@@ -1,19 +1,69 @@
-"""Acts of a controller of KRaft after the quorum has elected another one, in which nobody takes part."""
+"""Acts of a controller of KRaft after the quorum has elected another one, by the times of their lines."""
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Sequence
-from datetime import datetime
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
 
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.controllers import AT_WORK, successions
-from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Controller
+from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Controller, Delay
+
+_UNTIL_IT_HEARS = timedelta(minutes=1)
+"""The time after its last act in which a controller that is cut off hears of the next one, and says so."""
+
+
+def contradictions(lines: Sequence[BrokerLine], controllers: Sequence[Controller]) -> list[Delay]:
+    """Return the controllers that worked on, by their lines, after the next one, and never learned of it.
+
+    One that the network cuts off says that it renounces when it hears of the next one. If it never does, it
+    probably was no controller any more, and the clocks of the two differ by that much at least.
+
+    Args:
+        lines: The lines about brokers.
+        controllers: As in ``Observed``.
+    """
+    acts: dict[int, list[datetime]] = {}
+    renounced: dict[int, list[datetime]] = {}
+    for line in lines:
+        if line.broker is None:
+            continue
+        if line.kind in AT_WORK and line.controller_epoch is None:
+            acts.setdefault(line.broker, []).append(line.time)
+        elif line.kind == BrokerKind.CONTROLLER_RESIGNED:
+            renounced.setdefault(line.broker, []).append(line.time)
+    for times in (*acts.values(), *renounced.values()):
+        times.sort()
+    elections: dict[int, list[datetime]] = {}
+    for each in controllers:
+        elections.setdefault(each.broker, []).append(each.since)
+    found = []
+    for before, after in successions(controllers):
+        last = _last_act(before, after, acts.get(before.broker, ()), elections[before.broker])
+        if last is None or before.broker == after.broker:
+            continue
+        heard = renounced.get(before.broker, [])
+        first = bisect_left(heard, after.since)
+        if first == len(heard) or heard[first] > last + _UNTIL_IT_HEARS:
+            found.append(Delay(before.broker, after.broker, after.since - last, by_epochs=True))
+    return found
+
+
+def _last_act(
+    before: Controller, after: Controller, acts: Sequence[datetime], elections: Sequence[datetime]
+) -> datetime | None:
+    """Return the last act of a controller in an epoch, if it is later than the next one's election."""
+    later = bisect_right(elections, max(after.since, before.since))
+    until = elections[later] if later < len(elections) else None
+    index = len(acts) if until is None else bisect_left(acts, until)
+    return acts[index - 1] if index and acts[index - 1] > after.since + CLOCKS else None
 
 
 def without_superseded(
-    lines: Sequence[BrokerLine], controllers: Sequence[Controller]
+    lines: Sequence[BrokerLine], controllers: Sequence[Controller], apart: Collection[Delay] = ()
 ) -> Sequence[BrokerLine]:
-    """Leave out what controllers did when they were none any more.
+    """Leave out what controllers did when they were none any more, in which nobody takes part.
 
     Up to 3.6 a controller that is cut off from the other voters works on for seconds, fences brokers whose
     heartbeats do not reach it, and takes all of that back when it hears of the next one: its records were
@@ -22,12 +72,14 @@ def without_superseded(
     Args:
         lines: The lines about brokers.
         controllers: As in ``Observed``.
+        apart: The controllers whose times contradict their epochs.
     """
+    pairs = {(each.controller, each.broker) for each in apart}
     turns: dict[int, list[tuple[datetime, bool]]] = {}
     for each in controllers:
         turns.setdefault(each.broker, []).append((each.since, True))
     for before, after in successions(controllers):
-        if before.broker != after.broker:
+        if before.broker != after.broker and (before.broker, after.broker) not in pairs:
             turns.setdefault(before.broker, []).append((after.since + CLOCKS, False))
     for known in turns.values():
         known.sort()

@@ -107,20 +107,23 @@ def details(incident: Incident, day: date | None = None) -> list[Sentence]:
         unless = ", unless the replicas were removed" if may_be_removed else ""
         found.append(Sentence(f"In sync{unless}: {short(shortage)}.", _of_shortage(shortage)))
     if incident.differences:
-        found.append(Sentence(_clocks(incident.differences), _lines(incident)))
+        found.append(Sentence(_clocks(incident.differences, only), _lines(incident)))
     return found
 
 
-def _clocks(differences: Sequence[Difference]) -> str:
+def _difference(difference: Difference, other: str) -> str:
+    by = duration(difference.least, Rounding.DOWN)
+    if difference.is_ahead:
+        return f"seems to be ahead of {other}'s, as it logged each of its elections {by} later or more"
+    if difference.by_epochs:
+        return f"seems to be at least {by} behind {other}'s, as its controller epoch is the later one"
+    return f"is at least {by} behind {other}'s"
+
+
+def _clocks(differences: Sequence[Difference], only: Collection[int]) -> str:
     """Return whose clocks differ, and that no times are bounded by lines of both."""
     shown = ", ".join(
-        f"that of broker {each.broker} "
-        + (
-            f"seems to be ahead of broker {each.controller}'s, as it logged each of its elections "
-            f"{duration(each.least, Rounding.DOWN)} later or more"
-            if each.is_ahead
-            else f"is at least {duration(each.least, Rounding.DOWN)} behind broker {each.controller}'s"
-        )
+        f"that of {node(each.broker, only).lower()} {_difference(each, node(each.controller, only).lower())}"
         for each in differences[:NAMED]
     )
     rest = len(differences) - NAMED
@@ -166,7 +169,7 @@ def _of_shortage(shortage: Shortage) -> Lines:
 def _happened(incident: Incident, day: date | None) -> str:
     only = incident.only_controllers
     names = nodes(sorted({each.broker for each in incident.absences}), only)
-    since, until = clock(incident.since, day), incident.until
+    since = clock(incident.since, day)
     match incident.kind:
         case IncidentKind.DEPARTURE:
             return f"{left(incident.absences[0], day, only)}{returned(incident.absences[0], day)}"
@@ -197,6 +200,12 @@ def _happened(incident: Incident, day: date | None) -> str:
             return _about_controllers(incident, day)
         case IncidentKind.SECOND_PROCESS:
             return _second_process(incident, day)
+    return _unseen(incident, day)
+
+
+def _unseen(incident: Incident, day: date | None) -> str:
+    """Tell of changes of leaders that no line shows."""
+    since, until = clock(incident.since, day), incident.until
     changes, partitions = sum(gap.changes for gap in incident.gaps), {gap.life[:2] for gap in incident.gaps}
     when = f"Between {since} and {'the end' if until is None else clock(until, day)}"
     if until is not None and until < incident.since:
