@@ -21,6 +21,9 @@ _REGISTERED = "NodeExists"
 _DUPLICATE = "DUPLICATE_BROKER_REGISTRATION"
 """KRaft: the session of another incarnation goes on (``ClusterControlManager``), maybe of one that died."""
 
+_GAVE_UP = "we were unable to register"
+"""KRaft: a process that could not register in time says so (``BrokerLifecycleManager``)."""
+
 _START = timedelta(seconds=60)
 """The longest time from a process's first line to the first failure of its start."""
 
@@ -123,7 +126,9 @@ def _refused(lines: Sequence[BrokerLine]) -> list[_Second]:
         elif line.kind in (BrokerKind.REGISTERED, *SERVES):
             first.pop(line.broker, None)
             present[line.broker] = line.time
-        elif line.kind in (BrokerKind.DIED, BrokerKind.START_FAILED) and line.broker in first:
+        elif line.kind in (*STARTS, BrokerKind.START_FAILED) and line.broker in first:
+            del first[line.broker]
+        elif _GAVE_UP in (line.error or "") and line.broker in first:
             refusal = first.pop(line.broker)
             since = max(refusal.time - _START, present.get(line.broker, refusal.time - _START))
             lines_of = (refusal.line, line.line)
