@@ -53,6 +53,7 @@ class Held(NamedTuple):
         is_of_others: Whether it is the setting of other brokers than the leader, or of another time.
         line: The line that gives it; None if the operator gives it, or nothing does.
         differs: Whether it is not known because lines contradict each other.
+        is_record: Whether a record of a metadata log gives it, which has its exact time.
     """
 
     since: datetime
@@ -62,6 +63,7 @@ class Held(NamedTuple):
     is_of_others: bool = False
     line: Line | None = None
     differs: bool = False
+    is_record: bool = False
 
 
 class _Said(NamedTuple):
@@ -74,6 +76,7 @@ class _Said(NamedTuple):
     text: str
     line: Line
     is_refusal: bool = False
+    is_record: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,6 +202,7 @@ class Minimums:
         default = self._default(leader, time, end)
         if said is not None:
             text, line = said.text, said.line
+            time = time._replace(is_record=said.is_record)
         elif own.described:
             texts = {each.value for each in own.described} | {each.text for each in own.lines}
             if len(texts) > 1:
@@ -292,7 +296,8 @@ def minimums_of(observed: Observed) -> Minimums:
             marked.setdefault((line.topic, line.partition), []).append(line)
         for setting in line.settings if line.kind == BrokerKind.CONFIGURED else ():
             if setting.startswith(_NAME):
-                said = _Said(line.time, setting.removeprefix(_NAME), line.line)
+                text, is_record = setting.removeprefix(_NAME), line.controller_epoch is not None
+                said = _Said(line.time, text, line.line, is_record=is_record)
                 if line.topic is not None:
                     topics.setdefault(line.topic, []).append(said)
                 else:

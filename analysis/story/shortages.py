@@ -64,6 +64,13 @@ class Shortage:
         first = next((index for index, each in enumerate(self.held) if each.value is not None), 0)
         return self.held[first].since if first else None
 
+    @property
+    def changed(self) -> tuple[Held, ...]:
+        """Return the minimums if records of a metadata log show from when to when each held; else nothing."""
+        is_known = all(each.is_record and each.value is not None for each in self.held)
+        is_alone = self.refusal is None and self.mark is None
+        return self.held if self.lack is Lack.DIFFERENT and is_known and is_alone else ()
+
 
 def short_periods(story: History) -> list[Period]:
     """Return the periods in which a partition was under-replicated."""
@@ -152,12 +159,12 @@ def _may_be_refused(period: Period, minimums: Minimums) -> int:
         for held in minimums.held(story, since, until)
         if held.value is not None
         for step in steps
-        if step.size < held.value and _overlap(step, held)
+        if step.size < held.value and overlap(step, held)
     )
     return min(map(int, refusing), default=2)
 
 
-def _overlap(step: IsrStep, held: Held) -> bool:
+def overlap(step: IsrStep, held: Held) -> bool:
     """Return whether an ISR held at a moment at which a minimum did; both may begin and end at one moment."""
     ends_before = step.until is not None and step.until <= held.since and step.since < held.since
     return not ends_before and (held.until is None or step.since < held.until or step.since == held.since)

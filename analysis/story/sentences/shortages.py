@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from barnabas.analysis.story.certainty import Bound, Fact
 from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.minimums import Lack
-from barnabas.analysis.story.shortages import Shortage
+from barnabas.analysis.story.shortages import Shortage, overlap, refused
 from barnabas.analysis.story.words import clock, count, lasted
 
 _STEPS = 6
@@ -36,6 +39,8 @@ def _writes(shortage: Shortage) -> str:
     if mark is not None and shortage.refusal is None and not shortage.is_sure:
         when = clock(mark.time)
         return f"acks=all writes were refused with {mark.in_sync} in sync, as the line of {when} shows"
+    if shortage.changed:
+        return _by_time(shortage)
     if shortage.minimum is None:
         what = "min.insync.replicas"
         why = {
@@ -52,10 +57,33 @@ def _writes(shortage: Shortage) -> str:
         minimum += f" from {clock(since)} on"
     steps = [step for step in shortage.steps if since is None or step.until is None or step.until > since]
     if not any(step.size < shortage.minimum for step in steps):
-        is_whole = shortage.minimum == 1 or all(step.follows and step.is_whole for step in steps)
-        unseen = "" if is_whole else "; an ISR in between, which no line shows, may have refused some"
-        return f"{minimum} that refuses no write{own}{unseen}"
+        return f"{minimum} that refuses no write{own}{'' if shortage.minimum == 1 else _unseen(steps)}"
     return f"{minimum}, {refused}{own}"
+
+
+def _unseen(steps: Sequence[IsrStep]) -> str:
+    is_whole = all(step.follows and step.is_whole for step in steps)
+    return "" if is_whole else "; an ISR in between, which no line shows, may have refused some"
+
+
+def _by_time(shortage: Shortage) -> str:
+    """Tell what writes were refused by minimums that changed meanwhile."""
+    *firsts, last = shortage.changed
+    until = ", ".join(f"{each.value} until {clock(each.until)}" for each in firsts if each.until is not None)
+    minimums = f"with min.insync.replicas={until} and {last.value} from then on"
+    steps = [
+        step
+        for step in shortage.steps
+        for each in shortage.changed
+        if each.value is not None and step.size < each.value and overlap(step, each)
+    ]
+    if not steps:
+        return f"{minimums} that refuses no write{_unseen(shortage.steps)}"
+    if not (span := refused(shortage)):
+        return f"{minimums}, acks=all writes were refused at less than that"
+    is_exact = all(step.is_certain and step.is_begun for step in steps)
+    how_long = lasted(Fact(span) if is_exact else Bound(span, None))
+    return f"{minimums}, acks=all writes were refused {how_long}"
 
 
 def _reservation(shortage: Shortage) -> str:

@@ -438,3 +438,37 @@ def test_a_log_directory_that_fails_while_others_take_over_is_told(log: Log) -> 
         f"A log directory of broker 1 had failed at 1970-01-01 00:00:50.000 or before ({TOPIC_ID}); no line "
         "shows a partition without a leader."
     )
+
+
+def minimum(value_of: int) -> bytes:
+    name, setting = text("min.insync.replicas"), text(str(value_of))
+    return value(4, 0, b"\2" + text("a-b") + name + setting)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "writes"),
+    [
+        (3, 2, "acks=all writes were refused for 5 min 0 s"),
+        (2, 1, "that refuses no write"),
+        (2, 3, "acks=all writes were refused for 4 min 55 s"),
+    ],
+)
+def test_writes_are_refused_by_the_minimum_of_each_time(
+    log: Log, first: int, second: int, writes: str
+) -> None:
+    segment = log(
+        in_order(
+            at(0, born(1, 0), born(2, 1), born(3, 2), TOPIC, partition(1, 1, 2, 3), minimum(first))
+            + at(3, *(registration_change(each, each - 1, **UNFENCE) for each in (1, 2, 3)))
+            + at(50, change(t0=int32s(1, 2)))
+            + at(350, minimum(second))
+            + at(645, change(t0=int32s(1, 2, 3)))
+        )
+    )
+    changed = f"with min.insync.replicas={first} until 1970-01-01 00:05:50.000 and {second} from then on"
+    comma = "" if writes.startswith("that") else ","
+    (only,) = told(segment)
+    assert only == (
+        "Replicas fell out of sync at 1970-01-01 00:00:50.000; a-b-0 had 2 of 3 replicas in sync for "
+        f"9 min 55 s; {changed}{comma} {writes}."
+    )
