@@ -22,7 +22,7 @@ import pyarrow as pa
 from barnabas.analysis.local.queries import Query, reads_files, written
 from barnabas.analysis.reading.files.parts import write_batches
 
-_MEMORY = "400MB"
+_MEMORY = "256MB"
 """The memory for the rows of a process's queries; more goes to files, which is slower but ends no run."""
 
 

@@ -356,11 +356,12 @@ def _troubled(
     if start is None or end is None:
         return {}, (), ()
     rows = frames["write_stalls"].select("what", "topic", "since", "until").limit(STRETCHES + 1)
-    stretches = rows_of(rows)
-    if len(stretches) > STRETCHES:
+    found = rows.toArrow()
+    if found.num_rows > STRETCHES:
         lasting = frames["write_stalls"].where("until is null").groupBy("what", "topic")
         numbers = lasting.agg(sf.min("since").alias("since"), sf.count("*").alias("partitions"))
         return _strips(frames, start, end), (), rows_of(numbers.orderBy("what", "topic"))
+    stretches: list[Row] = found.to_pylist()
     counted = [
         Stretch(row["what"], row["topic"], millis(row["since"]), _millis(row["until"])) for row in stretches
     ]
