@@ -127,6 +127,9 @@ class History:
     isr: Sequence[IsrStep]
 
 
+_RECORD = '{"offset": '
+"""The begin of the text of a record of a metadata log, as ``metadata.history`` writes it."""
+
 _DELETION = timedelta(seconds=5)
 """The largest time between a deletion's steps, as in ``derived.lives``."""
 
@@ -464,7 +467,10 @@ def _until_deletion(story: History, deleted: datetime | None) -> History:
 def _until_deleted(outage: Outage, deleted: datetime) -> Outage:
     if outage.shown is not None:
         return outage
-    return replace(outage, end=moment(None, deleted, (), ""), shown=deleted, deleted=True)
+    # A metadata log contains each change of a leader; after missing records it shows no deletion.
+    is_whole = outage.lines[0].text.startswith(_RECORD)
+    end = moment(deleted if is_whole else None, deleted, (), "")
+    return replace(outage, end=end, shown=deleted, deleted=True)
 
 
 def _is_of_deletion(outage: Outage, deleted: datetime) -> bool:

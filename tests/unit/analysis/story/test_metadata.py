@@ -17,6 +17,7 @@ from barnabas.analysis.story.incidents import incidents
 from barnabas.analysis.story.sentences.incidents import details, headline
 from barnabas.bench.truth.claims import observed
 from tests.unit.analysis.reading.metadata.conftest import (
+    ID_BYTES,
     TOPIC,
     TOPIC_ID,
     batch,
@@ -472,3 +473,20 @@ def test_writes_are_refused_by_the_minimum_of_each_time(
         "Replicas fell out of sync at 1970-01-01 00:00:50.000; a-b-0 had 2 of 3 replicas in sync for "
         f"9 min 55 s; {changed}{comma} {writes}."
     )
+
+
+@pytest.mark.parametrize(
+    ("is_whole", "cost"),
+    [
+        (True, "a-b-0 had no leader for at least 5 min 0 s, until the topic was deleted."),
+        (False, "a-b-0 had no leader at 1970-01-01 00:00:50.000, and no line shows who led next."),
+    ],
+)
+def test_a_partition_has_no_leader_until_its_topic_is_deleted(log: Log, cost: str, *, is_whole: bool) -> None:
+    lost = (
+        at(0, born(1, 0), born(2, 1), TOPIC, partition(1, 1))
+        + batch(4, registration_change(1, 0, **UNFENCE), registration_change(2, 1, **UNFENCE), time_ms=3_000)
+        + batch(6, registration_change(1, 0, **FENCE), change(t1=number(-1)), time_ms=50_000)
+    )
+    deleted = batch(8 if is_whole else 20, value(9, 0, ID_BYTES), time_ms=350_001)
+    assert told(log(lost + deleted))[0].endswith(f"; {cost}")
