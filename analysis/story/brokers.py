@@ -45,6 +45,7 @@ from barnabas.analysis.story.comebacks import (
     returned_at,
     served_again,
     unseen_since,
+    writes_on,
 )
 from barnabas.analysis.story.contacts import CONTACT_WINDOW
 from barnabas.analysis.story.directories import failed_directory
@@ -98,6 +99,8 @@ class Absence:
             other lines show it, or none does.
         stopped: The broker's own line of an orderly stop long after the cluster had given it up; None if
             there is none.
+        wrote_until: When it last wrote a line, if it wrote on long after a controller of KRaft had fenced it,
+            and no line shows a new process or its return; None otherwise.
     """
 
     broker: int
@@ -117,6 +120,7 @@ class Absence:
     is_only_offline: bool = False
     ended_by: datetime | None = None
     stopped: BrokerLine | None = None
+    wrote_until: datetime | None = None
 
 
 _OWN_LOG = (*STOP, *HANDOVER, *STARTS, *SERVES, *ENDS, BrokerKind.CONFIGURED)
@@ -331,6 +335,8 @@ def _absence(
     next_start = start if start is None or unseen is None or start.time <= unseen else None
     served = served_again(broker, run, observed, changes.begins)
     led_to = None if back is None and served is None and has_failed(run) else next_start
+    returned = returned_at(back, led_to or last_gone(run, back), unseen, served)
+    is_silent = cause is Cause.UNKNOWN and start is None and isinstance(returned, Unknown)
     return Absence(
         broker=broker,
         gone=gone,
@@ -341,7 +347,7 @@ def _absence(
         if noticed is None or not _may_be_earlier(noticed, present, observed)
         else Bound(None, noticed.time, (noticed.line,)),
         started=None if next_start is None else next_start.time,
-        returned=returned_at(back, led_to or last_gone(run, back), unseen, served),
+        returned=returned,
         stopping=None if stop is None else stop.time,
         # What a broker writes after it was cut off does not show that it served until then.
         spoke=None if fenced is None or stopped is not None else observed.last_spoken(broker, fenced.time),
@@ -351,6 +357,7 @@ def _absence(
         is_only_offline=_is_only_offline(broker, run, earliest(gone) or present, observed, changes),
         ended_by=outlived(broker, gone, run, first, observed) if cause is Cause.DIED else None,
         stopped=stopped,
+        wrote_until=writes_on(broker, fenced, observed) if is_silent and fenced is not None else None,
     )
 
 

@@ -22,6 +22,9 @@ from barnabas.analysis.story.runs import (
     is_return,
 )
 
+_LONG = timedelta(minutes=1)
+"""The time after which a line is no line of the moment before, by another clock or from a full buffer."""
+
 _HIDDEN = timedelta(minutes=1)
 """The shortest time between the end of a process and a start in which another process may hide."""
 
@@ -91,6 +94,15 @@ def served_again(broker: int, run: Run, observed: Observed, begins: Sequence[dat
     if served is None or any(ends[-1] <= begin <= served for begin in begins):
         return None
     return served
+
+
+def writes_on(broker: int, fenced: BrokerLine, observed: Observed) -> datetime | None:
+    """Return when a broker last wrote a line, if that is long after it was fenced; None if it is not.
+
+    It need not be the process that was fenced: the lines of the start of another one may be missing.
+    """
+    times = observed.spoken.get(broker, ())
+    return times[-1] if len(times) > 0 and times[-1] > fenced.time + _LONG else None
 
 
 def has_failed(run: Run) -> bool:

@@ -211,7 +211,8 @@ def are_overlapping(members: Sequence[Absence], *, by_silence: bool = True) -> b
 def absence_by_one_clock(absence: Absence, clocks: Clocks) -> Absence:
     """Keep of a departure and a return between the moments of two clocks that differ only the later one.
 
-    The later one is of a witness, and the broker's own last line is on its own clock.
+    The later one is of a witness, and the broker's own last line is on its own clock. Nor does it then show
+    that a broker wrote on.
     """
 
     def kept(moment: Instant) -> Instant:
@@ -221,4 +222,8 @@ def absence_by_one_clock(absence: Absence, clocks: Clocks) -> Absence:
             return moment
         return Bound(None, moment.at_most, moment.lines)
 
-    return replace(absence, gone=kept(absence.gone), returned=kept(absence.returned))
+    is_one = clocks.agree((absence.broker, *writers(absence.noticed.lines)))
+    return replace(
+        absence, gone=kept(absence.gone), returned=kept(absence.returned),
+        wrote_until=absence.wrote_until if is_one else None,
+    )  # fmt: skip

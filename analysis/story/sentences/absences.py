@@ -41,6 +41,10 @@ def left(absence: Absence, day: date | None, only: Collection[int]) -> str:
         case Cause.UNREGISTERED:
             return f"{who} was unregistered {when}"
     why = "no shutdown logged" if absence.has_own_log else "why is unknown without its server.log"
+    if absence.wrote_until is not None:
+        # Not all lines are read.
+        until = f"{clock(absence.wrote_until, day)} or later"
+        why += f"; its own lines go on until {until}, and none shows a new process"
     return f"{who} was lost {when} ({why})"
 
 
