@@ -32,6 +32,12 @@ _OF_SERVING = (
 )  # fmt: skip
 """The kinds of lines that a broker writes only after it has registered and loaded its logs."""
 
+_OF_CONTROLLERS = (
+    Kind.LEADER_AND_ISR_BATCH, Kind.LEADER_AND_ISR_SENDING, Kind.UPDATE_METADATA_BATCH,
+    Kind.STOP_REPLICA_BATCH,
+)  # fmt: skip
+"""The requests that controllers of ZooKeeper mode send, which are brokers that have registered."""
+
 _OF_MEMBERS = (Kind.LEADER_STARTS, CompanionKind.ISR_UPDATED)
 """The kinds of lines that a broker writes only if the cluster knows it to be there.
 
@@ -61,13 +67,14 @@ class Spoken(NamedTuple):
 def spoken(events: DataFrame) -> DataFrame:
     """Compute the first and the last line of each broker and second, in no order."""
     is_broker = sf.col("role") == "broker"
+    is_serving = (is_broker & is_kind(*_OF_SERVING)) | is_kind(*_OF_CONTROLLERS)
     return (
         events.where("broker is not null")
         .groupBy("broker", sf.date_trunc("second", "time").cast("timestamp_ntz").alias("second"))
         .agg(
             sf.min("time").alias("first"),
             sf.max("time").alias("last"),
-            sf.max(sf.when(is_broker & is_kind(*_OF_SERVING), sf.col("time"))).alias("served"),
+            sf.max(sf.when(is_serving, sf.col("time"))).alias("served"),
             sf.max(sf.when(is_broker & is_kind(*_OF_MEMBERS), sf.col("time"))).alias("joined"),
             sf.max(is_broker & ~is_kind(*_OF_ANY_NODE)).alias("as_broker"),
         )
