@@ -8,7 +8,7 @@ connection.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import dropwhile, takewhile
@@ -217,11 +217,14 @@ def when_gone(
     stops = [line for line in left.kinds(*STOP, *HANDOVER) if line.broker == broker]
     asked = _asked(left, *ASKED)
     starts = run.first(What.START)
-    last = last_of_process(broker, starts or run.bounced(broker), first, observed)
+    others = _signs_by_others(broker, run, (*stops, *asked))
+    # A broker that stops gives its leaders away first, and the rest may take long.
+    until = max(first, others[0].time) if stops and others else first
+    last = last_of_process(broker, starts or run.bounced(broker), until, observed)
     if stops:
         # The broker was alive and stopping; no line says when it ended.
         stops.extend(_still_stopping(broker, run, stops[-1], observed))
-        last = max(line.time for line in stops)
+        last = max(each for each in (last, *(line.time for line in stops)) if each is not None)
     elif asked:
         last = max(each for each in (last, asked[-1].time) if each is not None)
     elif starts is None:
@@ -233,13 +236,6 @@ def when_gone(
         line for line in contacts
         if not may_be_earlier(line, present, observed) and not may_be_idle(line, observed)
     ]  # fmt: skip
-    # A broker that logs the loss of its own leaders is still there.
-    is_of_stop = handover((*stops, *asked))
-    others = [
-        line
-        for what, line in run.marks
-        if what is What.START or (what is What.GONE and line.broker != broker and not is_of_stop(line))
-    ]
     if starts is None or first < starts.time:
         contacts = [line for line in contacts if not is_early(line, first, observed)]
     lines = tuple(each.line for each in (*stops[-1:], *asked[:1], *contacts[:1], *others[:1]))
@@ -265,6 +261,19 @@ def _still_stopping(broker: int, run: Run, stop: BrokerLine, observed: Observed)
     kind, until = BrokerKind.CONTROLLED_SHUTDOWN_RETRIED, min(nexts, default=None)
     own = [each for each in observed.about_within(broker, kind, stop.time, until) if each.broker == broker]
     return own[-1:]
+
+
+def _signs_by_others(broker: int, run: Run, stop: Iterable[BrokerLine]) -> list[BrokerLine]:
+    """Return the lines by which a broker had ended, without those that its own stop explains.
+
+    A broker that logs the loss of its own leaders is still there.
+    """
+    is_of_stop = handover(stop)
+    return [
+        line
+        for what, line in run.marks
+        if what is What.START or (what is What.GONE and line.broker != broker and not is_of_stop(line))
+    ]
 
 
 def last_of_process(
