@@ -230,11 +230,19 @@ def _may_be_moved(absence: Absence, after: Leadership) -> bool:
 
     A broker that stops in an orderly way hands its leaders over, and the first line about the next leader may
     be much later than its election. Only one that was elected after the end, or that began to lead after a
-    death, shows that nobody led in between.
+    death or at the fence of a controller of KRaft, shows that nobody led in between.
     """
     if after.elected is None:
-        return absence.cause is not Cause.DIED or after.led_at is None
+        return after.led_at is None or not (absence.cause is Cause.DIED or _is_of_fence(absence, after))
     return absence.cause in ORDERLY and after.elected <= _gone(absence) + CLOCKS
+
+
+def _is_of_fence(absence: Absence, after: Leadership) -> bool:
+    """Return whether a leader began to lead when the one before was fenced, which had ended long before."""
+    noticed = latest(absence.noticed)
+    if absence.spoke is None or noticed is None or after.led_at is None or noticed <= _gone(absence) + CLOCKS:
+        return False
+    return noticed - CLOCKS <= after.since and after.led_at <= noticed + CLOCKS
 
 
 def _end(absence: Absence, after: Leadership) -> Instant | None:
@@ -243,7 +251,10 @@ def _end(absence: Absence, after: Leadership) -> Instant | None:
     if not is_same and _may_be_moved(absence, after):
         return None
     if not is_same and after.elected is None:
-        return led(after)
+        end, fence = led(after), absence.noticed
+        if absence.cause is Cause.DIED:
+            return end
+        return moment(latest(fence), latest(end), (*end.lines, *fence.lines), "")
     if absence.started is None or after.since <= absence.started:
         # A new leader epoch of the dead leader is no election: another replica left the ISR.
         return None if is_same else led(after)
