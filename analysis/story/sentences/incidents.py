@@ -180,7 +180,7 @@ def _happened(incident: Incident, day: date | None) -> str:
         case IncidentKind.SEVERAL:
             return several(incident, names, day)
         case IncidentKind.NO_LEADER:
-            return f"At {since} or before partitions {_leaderless(incident, day)}"
+            return f"At {since} or before {_leaderless(incident, day)}"
         case IncidentKind.FAILED_DIRECTORY:
             return failed_directories(incident.failures, day)
         case IncidentKind.UNDER_REPLICATED:
@@ -220,16 +220,18 @@ def _leaderless(incident: Incident, day: date | None) -> str:
     """Return what happened to partitions that had no leader though no broker left."""
     reasons = _reasons(incident)
     are_new = [isinstance(each, Mark) for each in reasons]
+    is_one = len({name for cost in incident.costs for name in cost.partitions}) == 1
     if reasons and all(are_new):
-        return "were created of which no replica was alive"
+        return f"{'a partition was' if is_one else 'partitions were'} created of which no replica was alive"
+    lost = "a partition lost its leader" if is_one else "partitions lost their leaders"
     if len(reasons) > 1:
-        return "had no leader" if any(are_new) else "lost their leaders"
+        return f"{'a partition' if is_one else 'partitions'} had no leader" if any(are_new) else lost
     causes = [
         *(failed_directory(each, day) for each in (*incident.failures, *incident.bounces)),
         *(refused(each, day) for each in incident.refusals),
     ]
     why = f": {', '.join(causes)}" if causes else "; no line shows why"
-    return f"lost their leaders{why}"
+    return f"{lost}{why}"
 
 
 def _about_controllers(incident: Incident, day: date | None) -> str:

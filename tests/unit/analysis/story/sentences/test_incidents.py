@@ -76,7 +76,7 @@ def test_a_controller_that_is_elected_after_all_were_gone_is_a_later_line(second
 )
 def test_a_cost_says_how_it_ended(ending: Ending, said: str) -> None:
     assert told(IncidentKind.NO_LEADER, costs=(cost("t-0", ending=ending),)) == (
-        f"At 10:00:00.000 or before partitions lost their leaders; no line shows why; {said}."
+        f"At 10:00:00.000 or before a partition lost its leader; no line shows why; {said}."
     )
 
 
