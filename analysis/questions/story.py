@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from barnabas.analysis.derived.lives import LIFE, NO_LEADER, PARTITION, is_kind, with_life
 from barnabas.analysis.derived.states import PLACE
 from barnabas.analysis.questions.isr_lines import isr_lines, leader_isr
+from barnabas.analysis.questions.set_backs import steps_back
 from barnabas.analysis.questions.spoken import moments_of, spoken, spoken_near
 from barnabas.analysis.reading.brokers.described import described
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
@@ -32,6 +33,7 @@ from barnabas.analysis.story.observed import (
     state,
 )
 from barnabas.analysis.story.second_processes import without_second_processes
+from barnabas.analysis.story.set_backs import Step, set_backs_of
 from barnabas.analysis.story.superseded import contradictions, without_superseded
 from barnabas.cluster.model.statechange import Kind
 
@@ -81,6 +83,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         lambda: spoken(events),
         lambda: _controllers(tables["controllers"], events),
         lambda: tables["delays"],
+        lambda: steps_back(events),
         lambda: lives.where("deleted is not null").select(*LIFE, "deleted"),
         lambda: tables["events"].where(is_kind(BrokerKind.DESCRIBED)).select(*_SAID, "settings"),
         lambda: tables["broker_events"].orderBy(*_BY_TIME),
@@ -88,9 +91,20 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         lambda: _in_order(tables["states"], _troubled(tables["states"], marked, own_isr)),
     )
     with threads(_AT_ONCE) as pool:
-        decisions, marks, own, said, controllers, delayed, deleted, printed, lines, changed, states = (
-            pool.map(lambda frame: _first(frame()), frames)
-        )
+        (
+            decisions,
+            marks,
+            own,
+            said,
+            controllers,
+            delayed,
+            back,
+            deleted,
+            printed,
+            lines,
+            changed,
+            states,
+        ) = pool.map(lambda frame: _first(frame()), frames)
     whole, untold = _whole(states, lambda: _troubled(tables["states"], marked, own_isr))
     again = _led_again(_of(_rows(own), whole))
     voices = spoken_near(said, events, lambda: moments_of(lines, (states, decisions, marks, own)), _ROWS)
@@ -117,6 +131,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         joined=voices.joined,
         refused=refused,
         isr_lines=[leader_isr(row) for row in _of(_rows(changed), whole)],
+        set_backs=set_backs_of(_step(row) for row in _rows(back)),
     )
 
 
@@ -131,6 +146,12 @@ def _delay(row: Mapping[str, Any]) -> Delay:
         row["controller"], row["broker"], timedelta(milliseconds=row["least_ms"]),
         None if led is None else timedelta(milliseconds=led),
     )  # fmt: skip
+
+
+def _step(row: Mapping[str, Any]) -> Step:
+    return Step(
+        row["broker"], row["first"], row["before"], row["after"], row["following"], row["last"], line_of(row)
+    )
 
 
 def _whole(states: pa.Table, troubled: Callable[[], DataFrame]) -> tuple[set[_Life] | None, int]:

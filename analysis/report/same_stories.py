@@ -123,6 +123,7 @@ def failovers(
         its broker did not leave.
     """
     pairs = {frozenset((each.broker, each.controller)) for one in incidents for each in one.differences}
+    back = {each.broker for one in incidents for each in one.set_backs}
     absences: dict[int, list[Absence]] = {}
     for each in (each for one in incidents for each in one.absences):
         absences.setdefault(each.broker, []).append(each)
@@ -136,7 +137,9 @@ def failovers(
         ),
     )
     return [
-        _failover(row, absences.get(row["broker"], ()), pairs, times) if row["partitions"] else row
+        _failover(row, absences.get(row["broker"], ()), _apart(row, pairs, back), times)
+        if row["partitions"]
+        else row
         for row in rows
     ]
 
@@ -148,14 +151,26 @@ class _Times(NamedTuple):
     ended: Intervals[Leaderless]
 
 
+def _apart(row: Row, pairs: set[frozenset[int]], back: set[int]) -> list[int]:
+    """Return the brokers of a failover whose clocks differ from its controller's.
+
+    Args:
+        row: The failover.
+        pairs: The brokers whose clocks differ from each other.
+        back: The brokers whose clocks were set back.
+    """
+    controller = row["controller"]
+    others = {each for pair in pairs if controller in pair for each in pair - {controller}}
+    named = {row["broker"], *row["leaders"]}
+    return sorted(others | (named if controller in back else named & back))
+
+
 def _failover(
     row: Row,
     absences: Sequence[Absence],
-    pairs: set[frozenset[int]],
+    apart: list[int],
     times: _Times,
 ) -> Row:
-    controller = row["controller"]
-    apart = sorted({each for pair in pairs if controller in pair for each in pair - {controller}})
     absence = _absence(absences, row["broker"], row["noticed"])
     # Of a broker that did not leave, a line before the notice says nothing of the failover.
     since = None if absence is None or row["broker"] in apart else earliest(absence.gone)

@@ -6,7 +6,7 @@ A controller proves only when the cluster noticed; ``causes`` says when and why 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
@@ -101,6 +101,7 @@ class Absence:
             there is none.
         wrote_until: When it last wrote a line, if it wrote on long after a controller of KRaft had fenced it,
             and no line shows a new process or its return; None otherwise.
+        is_by_others: Whether all of its times are from lines of brokers whose clocks differ from its own.
     """
 
     broker: int
@@ -121,6 +122,7 @@ class Absence:
     ended_by: datetime | None = None
     stopped: BrokerLine | None = None
     wrote_until: datetime | None = None
+    is_by_others: bool = False
 
 
 _OWN_LOG = (*STOP, *HANDOVER, *STARTS, *SERVES, *ENDS, BrokerKind.CONFIGURED)
@@ -131,8 +133,14 @@ _NEW_INCARNATION = "Registering a new incarnation of broker"
 """A controller of KRaft knew an earlier process of the broker."""
 
 
-def absences(observed: Observed) -> list[Absence]:
-    """Return the absences of all brokers, by the latest time at which each began."""
+def absences(observed: Observed, *, only: int | None = None, without: Collection[int] = ()) -> list[Absence]:
+    """Return the absences of brokers, by the latest time at which each began.
+
+    Args:
+        observed: Everything in the lines; all times are taken to be of one clock.
+        only: The one broker that counts; None for all but those in ``without``.
+        without: The brokers that do not count.
+    """
     begins: dict[int, list[datetime]] = {}
     for each in beginnings(observed.brokers):
         begins.setdefault(each.broker, []).append(each.start)
@@ -153,6 +161,7 @@ def absences(observed: Observed) -> list[Absence]:
             is_first=is_first and not run.left().kinds(*STOP, *HANDOVER, *ENDS),
         )
         for broker, lines in lines_about(observed.brokers).items()
+        if only in (None, broker) and broker not in without
         for since, part in parts_of(returns.added(broker, lines), begins.get(broker, ()))
         for present in [_presences(part)]
         for before, run in _with_before(runs_of(part, partial(_is_of_directory, broker, observed)))

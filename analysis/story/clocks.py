@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from barnabas.analysis.story.certainty import Duration, Lines, Unknown, between
 from barnabas.analysis.story.isr import IsrStep
-from barnabas.analysis.story.observed import Delay, Observed
+from barnabas.analysis.story.observed import Delay, Observed, SetBack
 from barnabas.analysis.story.partitions import History, Life, Outage
 
 BEHIND = timedelta(milliseconds=20)
@@ -79,12 +79,17 @@ class Clocks:
     Clocks agree unless lines show that they do not. A broker whose clock differs from one agrees only with
     those that it was compared with and did not differ from, and with those that agree with them.
 
+    A clock that was set back agrees with none, not even with itself: its times before and after differ.
+
     Args:
         delays: The delays of brokers' lines.
+        set_backs: The clocks that were set back.
     """
 
-    def __init__(self, delays: Sequence[Delay]) -> None:
+    def __init__(self, delays: Sequence[Delay], set_backs: Sequence[SetBack] = ()) -> None:
         self.differences = differences_of(delays)
+        self.set_backs = tuple(set_backs)
+        self._set_back = {each.broker for each in set_backs}
         self._apart = {frozenset((each.broker, each.controller)) for each in self.differences}
         self._group: dict[int, int] = {}
         for each in delays:
@@ -101,13 +106,23 @@ class Clocks:
             if self._of(broker) in (former, group):
                 self._group[broker] = group
 
+    @property
+    def all_agree(self) -> bool:
+        """Return whether no line shows that any clocks differ."""
+        return not self.differences and not self.set_backs
+
     def agree(self, brokers: Iterable[int | None]) -> bool:
         """Return whether no line shows that the clocks of some brokers differ; None is nobody."""
         known = {broker for broker in brokers if broker is not None and broker >= 0}
-        if any(pair <= known for pair in self._apart):
+        if known & self._set_back or any(pair <= known for pair in self._apart):
             return False
         groups = {self._of(broker) for broker in known}
         return len(groups) < 2 or groups.isdisjoint(self._suspect)
+
+
+def clocks_of(observed: Observed) -> Clocks:
+    """Return which clocks differ by everything in the lines."""
+    return Clocks(observed.delays, observed.set_backs)
 
 
 def writers(lines: Lines) -> set[int | None]:
@@ -117,7 +132,7 @@ def writers(lines: Lines) -> set[int | None]:
 
 def mixed_lives(observed: Observed, clocks: Clocks) -> set[Life]:
     """Return the partitions whose lines, or whose replicas' lines, are by clocks that differ."""
-    if not clocks.differences:
+    if clocks.all_agree:
         return set()
     brokers: dict[Life, set[int | None]] = {}
     for state in observed.states:

@@ -61,7 +61,8 @@ class _Open:
 
 def _brokers_of(absence: Absence) -> set[int | None]:
     """Return the brokers by whose clocks an absence has its times."""
-    return {absence.broker, *writers((*absence.gone.lines, *absence.noticed.lines))}
+    own = () if absence.is_by_others else (absence.broker,)
+    return {*own, *writers((*absence.gone.lines, *absence.noticed.lines))}
 
 
 def groups_of(found: Sequence[Absence], clocks: Clocks) -> list[list[int]]:
@@ -218,7 +219,8 @@ def absence_by_one_clock(absence: Absence, clocks: Clocks) -> Absence:
     def kept(moment: Instant) -> Instant:
         if not isinstance(moment, Bound) or moment.at_most is None:
             return moment
-        if clocks.agree((absence.broker, *writers(moment.lines))):
+        own = () if absence.is_by_others else (absence.broker,)
+        if clocks.agree((*own, *writers(moment.lines))):
             return moment
         return Bound(None, moment.at_most, moment.lines)
 

@@ -15,15 +15,16 @@ from functools import partial
 from itertools import groupby
 from typing import NamedTuple
 
-from barnabas.analysis.story.brokers import absences, begin_of
+from barnabas.analysis.story.brokers import begin_of
 from barnabas.analysis.story.certainty import Bound, Instant, Line, Lines, Unknown, by, latest
-from barnabas.analysis.story.clocks import Clocks, by_one_clock, duration_of, mixed_lives
+from barnabas.analysis.story.clocks import by_one_clock, clocks_of, duration_of, mixed_lives
 from barnabas.analysis.story.controllers import changes_of
 from barnabas.analysis.story.elections import consecutive, unclean_elections
 from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.minimums import Held, Minimums, minimums_of
 from barnabas.analysis.story.observed import Observed, State
 from barnabas.analysis.story.partitions import History, Life, Outage, histories
+from barnabas.analysis.story.witnesses import absences_by_clocks
 from barnabas.analysis.story.words import Rounding, at, count, duration, lasted
 
 
@@ -104,7 +105,7 @@ class Episode:
 
 def episodes(observed: Observed) -> list[Episode]:
     """Return the episodes that are worth an alert, sorted within each kind and subject by their begin."""
-    mixed = mixed_lives(observed, Clocks(observed.delays))
+    mixed = mixed_lives(observed, clocks_of(observed))
     stories = [by_one_clock(story, mixed) for story in histories(observed)]
     newest: dict[tuple[str, int], int] = {}
     for story in stories:
@@ -272,7 +273,7 @@ def _unclean(states: Iterable[State]) -> Iterator[Episode]:
 def _flapping(observed: Observed) -> Iterator[Episode]:
     """Yield the times in which a broker left the cluster, or ISRs, again and again."""
     departures: dict[int, list[_Departure]] = {}
-    for absence in absences(observed):
+    for absence in absences_by_clocks(observed):
         line = absence.lines[0] if absence.lines else None
         departures.setdefault(absence.broker, []).append(_Departure(begin_of(absence), line, is_absence=True))
     for before, after in consecutive(observed.states):

@@ -13,7 +13,7 @@ from barnabas.analysis.story.clusters import Beginning
 from barnabas.analysis.story.controllers import ControllerChange, Vacancy
 from barnabas.analysis.story.costs import Cost, least
 from barnabas.analysis.story.elections import UncleanElection
-from barnabas.analysis.story.observed import BrokerLine, Refusal, RefusedProcess
+from barnabas.analysis.story.observed import BrokerLine, Refusal, RefusedProcess, SetBack
 from barnabas.analysis.story.partitions import Gap
 from barnabas.analysis.story.shortages import Shortage, refused
 from barnabas.analysis.story.troubles import Trouble
@@ -68,6 +68,7 @@ class Incident:
         differences: The clocks that differ, if the incident has times that depend on several clocks.
         offline: The brokers of which a controller took replicas offline, whether or not they were gone.
         refused: The processes of one broker that were refused while another one of it was registered.
+        set_backs: The clocks that were set back, if the incident has times that may depend on them.
     """
 
     kind: IncidentKind
@@ -92,6 +93,7 @@ class Incident:
     offline: tuple[int, ...] = ()
     bounces: tuple[BrokerLine, ...] = ()
     refused: tuple[RefusedProcess, ...] = ()
+    set_backs: tuple[SetBack, ...] = ()
 
     @property
     def proven(self) -> timedelta:

@@ -18,7 +18,7 @@ from barnabas.analysis.story.additions import (
     with_unclean,
     with_vacancies,
 )
-from barnabas.analysis.story.brokers import Absence, absences, begin_of
+from barnabas.analysis.story.brokers import Absence, begin_of
 from barnabas.analysis.story.causes import ORDERLY
 from barnabas.analysis.story.certainty import latest
 from barnabas.analysis.story.charges import (
@@ -30,8 +30,8 @@ from barnabas.analysis.story.charges import (
     with_registrations,
 )
 from barnabas.analysis.story.clocks import (
-    Clocks,
     by_one_clock,
+    clocks_of,
     mixed_lives,
     outage_by_one_clock,
 )
@@ -49,6 +49,7 @@ from barnabas.analysis.story.partitions import Gap, History, Outage, histories
 from barnabas.analysis.story.restarts import departed, with_restarts, without_dead_leaders
 from barnabas.analysis.story.tenures import with_controllers
 from barnabas.analysis.story.troubles import troubles_of
+from barnabas.analysis.story.witnesses import absences_by_clocks
 
 _MOVED = timedelta(seconds=5)
 """The longest time from a controller's line that a broker bounced to that about a leader that it moved."""
@@ -61,7 +62,7 @@ def incidents(observed: Observed) -> list[Incident]:
     shown, offline = _absences(stories, observed)
     found = with_controllers(shown, observed.controllers, observed.brokers)
     gone = departed(found)
-    clocks = Clocks(observed.delays)
+    clocks = clocks_of(observed)
     mixed = mixed_lives(observed, clocks)
     stories = [
         # Only the order of lines of different brokers proves an outage that no line shows.
@@ -100,6 +101,7 @@ def incidents(observed: Observed) -> list[Incident]:
             each,
             only_controllers=members.only_controllers,
             differences=tuple(clocks.differences) if _has_times(each) else (),
+            set_backs=clocks.set_backs if _has_times(each) else (),
             troubles=tuple(troubles_of(each.absences, observed)),
         )
         for each in made
@@ -132,9 +134,9 @@ def _absences(stories: Iterable[History], observed: Observed) -> tuple[list[Abse
         led.setdefault(line.subject, []).append(line.time)
     proven: list[Absence] = []
     offline: list[Absence] = []
-    found = absences(seen)
+    found = absences_by_clocks(seen)
     if (listed := with_unlisted(seen, found)) is not seen:
-        found = absences(listed)
+        found = absences_by_clocks(listed)
     bounded = with_elections(bounded_notices(found, lost), observed.states)
     for each in with_registrations(bounded, observed):
         begin = begin_of(each)

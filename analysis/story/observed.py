@@ -212,6 +212,22 @@ class Delay(NamedTuple):
     by_epochs: bool = False
 
 
+class SetBack(NamedTuple):
+    """A clock that was set back while its broker wrote, unless the lines of the file are not in their order.
+
+    Attributes:
+        broker: The broker.
+        before: The time of the line before.
+        after: The time of the line that follows it in the file.
+        line: That line.
+    """
+
+    broker: int
+    before: datetime
+    after: datetime
+    line: Line
+
+
 @dataclass(frozen=True, slots=True)
 class Observed:
     """Everything that the story is made from.
@@ -241,6 +257,7 @@ class Observed:
         refused: The processes of which ``brokers`` has no lines, as they were refused while their broker was
             there, by time.
         isr_lines: The lines of leaders about ISRs of which ``states`` has none.
+        set_backs: The largest step back of each clock that was set back.
     """
 
     brokers: Sequence[BrokerLine] = ()
@@ -262,6 +279,7 @@ class Observed:
     joined: Mapping[int, Sequence[datetime]] = field(default_factory=dict)
     refused: Sequence[RefusedProcess] = ()
     isr_lines: Sequence[LeaderIsr] = ()
+    set_backs: Sequence[SetBack] = ()
     _about: Mapping[tuple[int | None, str], Sequence[BrokerLine]] = field(
         init=False, repr=False, compare=False
     )

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from itertools import takewhile
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
-from barnabas.analysis.story.clocks import Clocks
+from barnabas.analysis.story.clocks import clocks_of
 from barnabas.analysis.story.observed import NO_LEADER, BrokerLine, Observed, State
 from barnabas.analysis.story.runs import ASKED, ENDS, HANDOVER, IMPLIED, SENT, STARTS, STOP, What
 
@@ -47,7 +47,7 @@ class Returns:
 
     def __init__(self, observed: Observed) -> None:
         self._observed = observed
-        self._clocks = Clocks(observed.delays)
+        self._clocks = clocks_of(observed)
         self._elections = elections(observed.states)
 
     def added(self, broker: int, marks: Sequence[_Mark]) -> list[_Mark]:

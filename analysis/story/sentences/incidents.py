@@ -9,12 +9,12 @@ from typing import NamedTuple
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.brokers import Absence
 from barnabas.analysis.story.certainty import Fact, Lines, Unknown, earliest, latest
-from barnabas.analysis.story.clocks import Difference
 from barnabas.analysis.story.costs import Cost, Reason
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.observed import Mark, Refusal
 from barnabas.analysis.story.sentences.absences import left, returned
+from barnabas.analysis.story.sentences.clocks import clocks_differ
 from barnabas.analysis.story.sentences.controllers import elected, vacant
 from barnabas.analysis.story.sentences.costs import failed_elections, suffered
 from barnabas.analysis.story.sentences.reasons import (
@@ -29,13 +29,10 @@ from barnabas.analysis.story.sentences.together import one_by_one, several, whol
 from barnabas.analysis.story.shortages import Shortage
 from barnabas.analysis.story.troubles import Trouble
 from barnabas.analysis.story.words import (
-    NAMED,
-    Rounding,
     at,
     brokers_of,
     clock,
     count,
-    duration,
     node,
     nodes,
     partition_names,
@@ -106,29 +103,11 @@ def details(incident: Incident, day: date | None = None) -> list[Sentence]:
         may_be_removed = incident.offline or shortage.removable
         unless = ", unless the replicas were removed" if may_be_removed else ""
         found.append(Sentence(f"In sync{unless}: {short(shortage)}.", _of_shortage(shortage)))
-    if incident.differences:
-        found.append(Sentence(_clocks(incident.differences, only), _lines(incident)))
+    if incident.differences or incident.set_backs:
+        own = tuple(each.line for each in incident.set_backs)
+        text = clocks_differ(incident.differences, incident.set_backs, only, day)
+        found.append(Sentence(text, (*own, *_lines(incident))))
     return found
-
-
-def _difference(difference: Difference, other: str) -> str:
-    by = duration(difference.least, Rounding.DOWN)
-    if difference.is_ahead:
-        return f"seems to be ahead of {other}'s, as it logged each of its elections {by} later or more"
-    if difference.by_epochs:
-        return f"seems to be at least {by} behind {other}'s, as its controller epoch is the later one"
-    return f"is at least {by} behind {other}'s"
-
-
-def _clocks(differences: Sequence[Difference], only: Collection[int]) -> str:
-    """Return whose clocks differ, and that no times are bounded by lines of both."""
-    shown = ", ".join(
-        f"that of {node(each.broker, only).lower()} {_difference(each, node(each.controller, only).lower())}"
-        for each in differences[:NAMED]
-    )
-    rest = len(differences) - NAMED
-    more = f", and {rest} more" if rest > 0 else ""
-    return f"Clocks differ: {shown}{more}; no time between lines of two such brokers is claimed."
 
 
 def _trouble(trouble: Trouble, day: date | None, only: Collection[int]) -> str:

@@ -1,0 +1,53 @@
+"""The sentence about clocks that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from datetime import date
+
+from barnabas.analysis.story.clocks import Difference
+from barnabas.analysis.story.observed import SetBack
+from barnabas.analysis.story.words import NAMED, Rounding, clock, duration, node
+
+
+def clocks_differ(
+    differences: Sequence[Difference],
+    set_backs: Sequence[SetBack],
+    only: Collection[int],
+    day: date | None = None,
+) -> str:
+    """Return whose clocks differ, and that no times are bounded by lines of both.
+
+    Args:
+        differences: The clocks that differ from each other.
+        set_backs: The clocks that were set back.
+        only: The nodes that are controllers and no brokers.
+        day: The day of all times; None to print dates.
+    """
+    found = [
+        *_were_set_back(set_backs, only, day),
+        *(_differs(each, node(each.controller, only).lower(), only) for each in differences),
+    ]
+    rest = len(found) - NAMED
+    more = f", and {rest} more" if rest > 0 else ""
+    shown = ", ".join(found[:NAMED])
+    return f"Clocks differ: {shown}{more}; no time between lines of two such brokers is claimed."
+
+
+def _were_set_back(found: Sequence[SetBack], only: Collection[int], day: date | None) -> Iterator[str]:
+    for each in found:
+        least, who = duration(each.before - each.after, Rounding.DOWN), node(each.broker, only).lower()
+        yield (
+            f"that of {who} was set back by {least} or more, or its lines are not in their order: one "
+            f"of {clock(each.after, day)} follows on one of {clock(each.before, day)}"
+        )
+
+
+def _differs(difference: Difference, other: str, only: Collection[int]) -> str:
+    by, who = duration(difference.least, Rounding.DOWN), f"that of {node(difference.broker, only).lower()}"
+    if difference.is_ahead:
+        late = f"as it logged each of its elections {by} later or more"
+        return f"{who} seems to be ahead of {other}'s, {late}"
+    if difference.by_epochs:
+        return f"{who} seems to be at least {by} behind {other}'s, as its controller epoch is the later one"
+    return f"{who} is at least {by} behind {other}'s"
