@@ -7,14 +7,15 @@ computed from the lines of both is true.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from typing import NamedTuple
 
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.certainty import Duration, Lines, Unknown, between
 from barnabas.analysis.story.isr import IsrStep
-from barnabas.analysis.story.observed import Delay, Observed, SetBack
+from barnabas.analysis.story.observed import BrokerLine, Delay, Observed, SetBack
 from barnabas.analysis.story.partitions import History, Life, Outage
 
 BEHIND = timedelta(milliseconds=20)
@@ -23,6 +24,8 @@ BEHIND = timedelta(milliseconds=20)
 LATE = timedelta(seconds=1)
 """The least delay of a leader's lines from which its clock may be ahead: requests are faster."""
 
+SLOW = timedelta(minutes=1)
+"""The least delay of a registration from which its broker's clock may be ahead: the answer comes sooner."""
 
 DIFFERING = "the clocks of brokers differ"
 """The reason why a duration between lines of two brokers is unknown."""
@@ -39,6 +42,7 @@ class Difference(NamedTuple):
         is_ahead: Whether the clock of ``broker`` seems to be ahead; that is not proven, as lines may be
             missing.
         by_epochs: Whether it seems to be behind because its controller epoch is later than the other one's.
+        is_by_registration: Whether only its registrations were late, not its elections.
     """
 
     broker: int
@@ -46,6 +50,7 @@ class Difference(NamedTuple):
     least: timedelta
     is_ahead: bool
     by_epochs: bool = False
+    is_by_registration: bool = False
 
 
 def differences_of(delays: Iterable[Delay]) -> list[Difference]:
@@ -70,7 +75,43 @@ def differences_of(delays: Iterable[Delay]) -> list[Difference]:
                 )
         elif each.led is not None and each.least >= LATE and reverse is None:
             found.append(Difference(each.broker, each.controller, each.least, is_ahead=True))
+        elif each.registered is not None and each.least >= SLOW and reverse is None:
+            late = Difference(
+                each.broker, each.controller, each.least, is_ahead=True, is_by_registration=True
+            )
+            found.append(late)
     return found
+
+
+def _registrations(observed: Observed) -> Iterator[Delay]:
+    """Generate the delays from records of registrations to brokers' own lines about them.
+
+    A broker epoch is that of one registration, whatever the clocks of the two that log it.
+    """
+    records: dict[tuple[int | None, int | None], BrokerLine] = {
+        (line.subject, line.broker_epoch): line
+        for line in observed.of_kind(BrokerKind.BROKER_REGISTERED)
+        if line.broker_epoch is not None and line.line.broker not in (None, line.subject)
+    }
+    for line in observed.of_kind(BrokerKind.REGISTERED) if records else ():
+        record = records.get((line.subject, line.broker_epoch))
+        writer = None if record is None else record.line.broker
+        if record is not None and writer is not None and line.broker == line.subject is not None:
+            delay = line.time - record.time
+            yield Delay(writer, line.subject, delay, registered=delay)
+
+
+def delays_of(observed: Observed) -> list[Delay]:
+    """Return the delays of brokers' lines about elections and registrations, by controller and broker."""
+    by_epochs = [each for each in observed.delays if each.by_epochs]
+    found = {(each.controller, each.broker): each for each in observed.delays if not each.by_epochs}
+    for each in _registrations(observed):
+        known = found.get((each.controller, each.broker), each)
+        registered = each.least if known.registered is None else min(each.least, known.registered)
+        found[each.controller, each.broker] = known._replace(
+            least=min(each.least, known.least), registered=registered
+        )
+    return [*found.values(), *by_epochs]
 
 
 class Clocks:
@@ -122,7 +163,7 @@ class Clocks:
 
 def clocks_of(observed: Observed) -> Clocks:
     """Return which clocks differ by everything in the lines."""
-    return Clocks(observed.delays, observed.set_backs)
+    return Clocks(delays_of(observed), observed.set_backs)
 
 
 def writers(lines: Lines) -> set[int | None]:

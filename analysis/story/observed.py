@@ -203,6 +203,8 @@ class Delay(NamedTuple):
         led: The least delay of the broker's lines that it leads; None if it has none.
         by_epochs: Whether it is the delay from a controller's last act to the next one's election, which is
             negative.
+        registered: The least delay from the record of a registration to the broker's line about it; None if
+            no registration is in both.
     """
 
     controller: int
@@ -210,6 +212,7 @@ class Delay(NamedTuple):
     least: timedelta
     led: timedelta | None = None
     by_epochs: bool = False
+    registered: timedelta | None = None
 
 
 class SetBack(NamedTuple):
@@ -296,6 +299,12 @@ class Observed:
     def about(self, broker: int | None, *kinds: str) -> list[BrokerLine]:
         """Return the lines of some kinds about a broker, kind by kind, each by time."""
         return [line for kind in kinds for line in self._about.get((broker, kind), ())]
+
+    def of_kind(self, kind: str) -> Iterator[BrokerLine]:
+        """Generate the lines of a kind about all brokers, of each by time."""
+        for (_, each), lines in self._about.items():
+            if each == kind:
+                yield from lines
 
     def about_within(
         self, broker: int | None, kind: str, since: datetime | None, until: datetime | None
@@ -389,7 +398,7 @@ def _broker_line(row: Row) -> BrokerLine:
         controller_epoch=row["controller_epoch"],
         duration_ms=row["duration_ms"],
         in_sync=row["count"],
-        line=line_of(row),
+        line=line_of(row)._replace(broker=_writer(row)),
     )
 
 
@@ -400,6 +409,13 @@ def broker_lines(row: Row) -> Iterator[BrokerLine]:
         yield line
     else:
         yield from (line._replace(subject=each, lost=()) for each in line.lost)
+
+
+def _writer(row: Row) -> int | None:
+    """Return by whose clock a line has its time; a record of a metadata log is of the controller."""
+    is_record = row["broker"] is None and row["role"] == "controller"
+    writer: int | None = row["controller"] if is_record else row["broker"]
+    return writer
 
 
 def state(row: Row) -> State:

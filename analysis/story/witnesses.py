@@ -45,7 +45,7 @@ def _apart(observed: Observed, clocks: Clocks) -> set[int]:
     writers: dict[int, set[int | None]] = {}
     for line in observed.brokers:
         for broker in _subjects(line):
-            writers.setdefault(broker, set()).add(line.broker)
+            writers.setdefault(broker, set()).add(line.line.broker)
     return {
         broker
         for broker, known in writers.items()
@@ -61,7 +61,7 @@ def _subjects(line: BrokerLine) -> set[int]:
 def _views(broker: int, observed: Observed, clocks: Clocks) -> tuple[Observed, Observed]:
     """Return what a broker's own lines show, with those of its clock, and what those of the others show."""
     is_own = [
-        line.broker == broker or (line.broker is not None and clocks.agree((broker, line.broker)))
+        line.broker == broker or (line.line.broker is not None and clocks.agree((broker, line.line.broker)))
         for line in observed.brokers
     ]
     own = [line for line, mine in zip(observed.brokers, is_own, strict=True) if mine]

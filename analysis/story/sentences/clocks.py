@@ -46,7 +46,8 @@ def _were_set_back(found: Sequence[SetBack], only: Collection[int], day: date | 
 def _differs(difference: Difference, other: str, only: Collection[int]) -> str:
     by, who = duration(difference.least, Rounding.DOWN), f"that of {node(difference.broker, only).lower()}"
     if difference.is_ahead:
-        late = f"as it logged each of its elections {by} later or more"
+        what = "registrations" if difference.is_by_registration else "elections"
+        late = f"as it logged each of its {what} {by} later or more"
         return f"{who} seems to be ahead of {other}'s, {late}"
     if difference.by_epochs:
         return f"{who} seems to be at least {by} behind {other}'s, as its controller epoch is the later one"

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from barnabas.analysis.story.certainty import Bound, Fact, Unknown
-from barnabas.analysis.story.clocks import BEHIND, LATE, Clocks, Difference, duration_of
+from barnabas.analysis.story.clocks import BEHIND, LATE, SLOW, Clocks, Difference, duration_of
 from barnabas.analysis.story.incident import Incident
 from barnabas.analysis.story.incidents import incidents
 from barnabas.analysis.story.observed import Delay, Observed
@@ -53,6 +53,16 @@ def test_a_leader_that_logs_all_elections_late_may_be_ahead() -> None:
     assert Clocks([delay(3, 1, late - 1, late)]).differences == []
     # Broker 3 would have logged the decisions of broker 1 early.
     assert Clocks([delay(3, 1, late, late), delay(1, 3, 30)]).differences == []
+
+
+def test_a_broker_that_logs_all_registrations_a_minute_late_may_be_ahead() -> None:
+    slow = SLOW // MS
+    late = delay(3, 1, slow)._replace(registered=SLOW)
+    assert Clocks([late]).differences == [Difference(1, 3, SLOW, is_ahead=True, is_by_registration=True)]
+    # An answer may come that late.
+    assert Clocks([late._replace(least=SLOW - MS, registered=SLOW - MS)]).differences == []
+    # Another line of the broker was soon.
+    assert Clocks([late._replace(least=30 * MS)]).differences == []
 
 
 def test_two_that_are_behind_each_other_are_not_compared_by_the_same_decisions() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from barnabas.analysis.reading.files.encodings import DamagedError
 from barnabas.analysis.reading.metadata.log import read_log
 from barnabas.analysis.story.incidents import incidents
 from barnabas.analysis.story.sentences.incidents import details, headline
-from barnabas.bench.truth.claims import observed
+from barnabas.bench.truth.claims import observed, read
 from tests.unit.analysis.reading.metadata.conftest import (
     ID_BYTES,
     TOPIC,
@@ -24,6 +24,7 @@ from tests.unit.analysis.reading.metadata.conftest import (
     change,
     in_order,
     int32s,
+    leader_change,
     number,
     partition,
     register,
@@ -42,8 +43,8 @@ def at(second: int, *records: bytes) -> bytes:
     return batch(0, *records, time_ms=second * 1000)
 
 
-def told(segment: Path) -> list[str]:
-    rows: list[dict[str, Any]] = []
+def told(segment: Path, logs: Mapping[str, str] | None = None) -> list[str]:
+    rows = read(logs or {})
     with suppress(DamagedError):
         for entries in read_log(segment):
             rows.extend(read_entries(entries, Origin("segment", 0, 1)).rows.to_pylist())
@@ -71,6 +72,34 @@ def restarted(
         + batch(11, born(1, 80, SECOND), epoch=by, time_ms=80_000)
         + batch(12, registration_change(1, 80, **UNFENCE), epoch=by, time_ms=85_000)
     )
+
+
+AHEAD = """\
+[1970-01-01 00:05:00,100] INFO [BrokerLifecycleManager id=1] Successfully registered broker 1 with broker epoch 0 (kafka.server.BrokerLifecycleManager)
+[1970-01-01 00:05:03,100] INFO [KafkaRaftServer nodeId=1] Kafka Server started (kafka.server.KafkaRaftServer)
+[1970-01-01 00:06:19,000] INFO [BrokerServer id=1] Transition from SHUTDOWN to STARTING (kafka.server.BrokerServer)
+[1970-01-01 00:06:19,500] INFO Recovering 3 logs from /data since no clean shutdown file was found (kafka.log.LogManager)
+[1970-01-01 00:06:20,100] INFO [BrokerLifecycleManager id=1] Successfully registered broker 1 with broker epoch 80 (kafka.server.BrokerLifecycleManager)
+[1970-01-01 00:06:25,100] INFO [KafkaRaftServer nodeId=1] Kafka Server started (kafka.server.KafkaRaftServer)
+"""  # noqa: E501
+"""The log of the restarted broker, whose clock is 5 min ahead of the controller's."""
+
+
+def test_a_broker_epoch_in_two_logs_is_one_start_though_their_clocks_differ(log: Log) -> None:
+    records = in_order(
+        leader_change(0, 9, 1)
+        + batch(1, born(1, 0), born(2, 1), *LED, time_ms=0)
+        + batch(5, registration_change(1, 0, **UNFENCE), time_ms=3_000)
+        + batch(6, change(t1=number(-1)), registration_change(1, 0, **FENCE), time_ms=49_999)
+        + batch(8, born(1, 80, SECOND), time_ms=80_000)
+        + batch(9, registration_change(1, 80, **UNFENCE), time_ms=85_000)
+    )
+    first, *more = told(log(records), {"broker-1/server.log": AHEAD})
+    assert first.startswith("Broker 1 was lost at 1970-01-01 00:00:49.999 or before (")
+    assert "and was back at 1970-01-01 00:01:25.000;" in first
+    assert not [each for each in more if each.startswith("Broker 1 ")]
+    clocks, *_ = (each for each in more if each.startswith("Clocks differ: "))
+    assert "as it logged each of its registrations 5 min 0 s later or more;" in clocks
 
 
 def test_a_new_process_of_a_leader_that_did_not_ask_to_stop_proves_a_death_that_was_noticed(log: Log) -> None:
