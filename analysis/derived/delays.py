@@ -20,7 +20,8 @@ def delays(events: DataFrame) -> DataFrame:
 
     Columns: ``controller``, ``broker``, ``decisions`` (compared), ``least_ms`` and ``median_ms`` (from the
     controller's line to the broker's first line about the decision, so negative if that is earlier),
-    ``led_ms`` (the least of those by which the broker itself was elected; null if none was).
+    ``led_ms`` (the least of those by which the broker itself was elected; null if none was), ``excess_ms``
+    (the least by which one is longer than the controller's own of that minute: elections may be slow).
     """
     decided = (
         events.where(is_kind(Kind.PARTITION_ONLINE) & (sf.col("role") == "controller"))
@@ -52,15 +53,27 @@ def delays(events: DataFrame) -> DataFrame:
     delay = sf.unix_millis(sf.col("logged").cast("timestamp")) - sf.unix_millis(
         sf.col("decided").cast("timestamp")
     )
-    return (
+    minute = sf.date_trunc("minute", "decided")
+    known = (
         logged.join(decided.join(same, list(_DECISION)), list(_DECISION))
-        .where("controller != broker and (logged >= decided or last <= decided)")
-        .withColumn("delay_ms", delay)
+        .where("logged >= decided or last <= decided")
+        .withColumns({"delay_ms": delay, "minute": minute})
+    )
+    own = (
+        known.where(sf.col("leads") & (sf.col("controller") == sf.col("broker")))
+        .groupBy("controller", "minute")
+        .agg(sf.max("delay_ms").alias("own_ms"))
+    )
+    return (
+        known.where("controller != broker")
+        .join(own, ["controller", "minute"], "left")
+        .withColumn("excess_ms", sf.col("delay_ms") - sf.coalesce("own_ms", sf.lit(0)))
         .groupBy("controller", "broker")
         .agg(
             sf.count("*").alias("decisions"),
             sf.min("delay_ms").alias("least_ms"),
             sf.median("delay_ms").cast("bigint").alias("median_ms"),
             sf.min(sf.when(sf.col("leads"), sf.col("delay_ms"))).alias("led_ms"),
+            sf.min("excess_ms").alias("excess_ms"),
         )
     )

@@ -34,7 +34,7 @@ DERIVED_ARROW: dict[str, pa.Schema] = {
     ]),
     "delays": pa.schema([
         ("controller", _INT), ("broker", _INT), ("decisions", _LONG), ("least_ms", _LONG),
-        ("median_ms", _LONG), ("led_ms", _LONG),
+        ("median_ms", _LONG), ("led_ms", _LONG), ("excess_ms", _LONG),
     ]),
     "requests": pa.schema([
         ("api", _TEXT), ("broker", _INT), ("controller", _INT), ("controller_epoch", _INT),

@@ -123,7 +123,7 @@ def clock_skew(delays: DataFrame) -> DataFrame:
         sf.col("least_ms").alias("reverse"),
     )
     is_of_others = (sf.col("least_ms") < -behind) & (sf.col("reverse") < -behind)
-    is_ahead = sf.col("led_ms").isNotNull() & (sf.col("least_ms") >= late) & sf.col("reverse").isNull()
+    is_ahead = sf.col("led_ms").isNotNull() & (sf.col("excess_ms") >= late) & sf.col("reverse").isNull()
     return (
         delays.join(reverse, ["controller", "broker"], "left")
         .withColumns(
@@ -133,7 +133,7 @@ def clock_skew(delays: DataFrame) -> DataFrame:
             }
         )
         .orderBy(sf.desc(sf.greatest("behind_ms", "ahead_ms")), "controller", "broker")
-        .drop("led_ms", "reverse")
+        .drop("led_ms", "excess_ms", "reverse")
     )
 
 

@@ -144,7 +144,7 @@ def _delay(row: Mapping[str, Any]) -> Delay:
     led = row["led_ms"]
     return Delay(
         row["controller"], row["broker"], timedelta(milliseconds=row["least_ms"]),
-        None if led is None else timedelta(milliseconds=led),
+        None if led is None else timedelta(milliseconds=led), excess=timedelta(milliseconds=row["excess_ms"]),
     )  # fmt: skip
 
 

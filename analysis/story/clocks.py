@@ -58,8 +58,9 @@ def differences_of(delays: Iterable[Delay]) -> list[Difference]:
 
     If a clock is ahead, all lines of its broker are late, those of a follower too, and the lines of others
     about its own decisions as a controller are early. It is not ahead if one line is soon, and nothing shows
-    it if the others' lines are not early. Two that are behind each other are compared by lines that are not
-    about the same decisions, as where logs of several clusters are mixed.
+    it if the others' lines are not early, or if the controller leads as late when it elects itself. Two that
+    are behind each other are compared by lines that are not about the same decisions, as where logs of
+    several clusters are mixed.
     """
     found: list[Difference] = []
     rows = sorted(delays)
@@ -73,7 +74,7 @@ def differences_of(delays: Iterable[Delay]) -> list[Difference]:
                         each.broker, each.controller, -each.least, is_ahead=False, by_epochs=each.by_epochs
                     )
                 )
-        elif each.led is not None and each.least >= LATE and reverse is None:
+        elif each.led is not None and _excess(each) >= LATE and reverse is None:
             found.append(Difference(each.broker, each.controller, each.least, is_ahead=True))
         elif each.registered is not None and each.least >= SLOW and reverse is None:
             late = Difference(
@@ -81,6 +82,10 @@ def differences_of(delays: Iterable[Delay]) -> list[Difference]:
             )
             found.append(late)
     return found
+
+
+def _excess(delay: Delay) -> timedelta:
+    return delay.least if delay.excess is None else min(delay.least, delay.excess)
 
 
 def _registrations(observed: Observed) -> Iterator[Delay]:

@@ -205,6 +205,8 @@ class Delay(NamedTuple):
             negative.
         registered: The least delay from the record of a registration to the broker's line about it; None if
             no registration is in both.
+        excess: The least by which a delay is longer than that of the controller's own elections of about that
+            time, which may all be slow; None if it has none.
     """
 
     controller: int
@@ -213,6 +215,7 @@ class Delay(NamedTuple):
     led: timedelta | None = None
     by_epochs: bool = False
     registered: timedelta | None = None
+    excess: timedelta | None = None
 
 
 class SetBack(NamedTuple):

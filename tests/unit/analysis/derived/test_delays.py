@@ -41,6 +41,15 @@ def test_the_least_delay_of_each_broker_is_kept(read: Callable[..., DataFrame]) 
     assert (rows[2]["decisions"], rows[2]["least_ms"], rows[2]["led_ms"]) == (1, -1_500, -1_500)
 
 
+def test_a_delay_is_compared_with_the_controller_s_own_of_that_minute(read: Callable[..., DataFrame]) -> None:
+    log = (
+        decided("01,000", 1, 1) + starts("04,000", 1, "Leader", 1)
+        + decided("05,000", 3, 2) + starts("07,500", 3, "Leader", 2)
+    )  # fmt: skip
+    (row,) = delays(read(log)).collect()
+    assert (row["broker"], row["least_ms"], row["excess_ms"]) == (1, 3_000, 500)
+
+
 def test_a_leader_epoch_that_was_decided_twice_is_left_out(read: Callable[..., DataFrame]) -> None:
     log = decided("01,000", 1, 0) + starts("01,030", 1, "Leader", 0) + decided("30,000", 1, 0)
     assert delays(read(log)).collect() == []
