@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from barnabas.analysis.derived.leaders import AFTER_UNSEEN, DELETING, NONE, SAME
 from barnabas.analysis.derived.unavailability import UNSEEN
 from barnabas.analysis.questions.audit import CHECKS, CONTROLLER_EPOCH_FELL, TWO_CONTROLLERS
+from barnabas.analysis.reading.metadata.segments import FOLDER
 from barnabas.analysis.reading.times import repeated_times
 from barnabas.analysis.report.document import Document, Row
 from barnabas.analysis.report.failovers import (
@@ -99,7 +100,8 @@ def _several_clusters(found: Sequence[Row]) -> Iterator[str]:
 
 def _file(source: str) -> str:
     """Return the last parts of a file's path, which tell clusters and brokers apart."""
-    return "/".join(unquote(urlsplit(source).path).split("/")[-3:])
+    parts = unquote(urlsplit(source).path).split("/")
+    return "/".join(parts[-4 if FOLDER in parts else -3 :])
 
 
 def _from_to(document: Document) -> str:

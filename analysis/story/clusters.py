@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -62,3 +62,20 @@ def beginnings(lines: Iterable[BrokerLine]) -> list[Beginning]:
             )  # fmt: skip
         named[broker] = line
     return found
+
+
+def cluster_folders(lines: Iterable[BrokerLine]) -> dict[str, str]:
+    """Return the ids of clusters by the folders of their logs, where lines name only one in a folder."""
+    named: dict[str, set[str]] = {}
+    for line in lines:
+        if line.cluster is not None:
+            named.setdefault(line.line.source.rpartition("/")[0], set()).add(line.cluster)
+    return {folder: next(iter(found)) for folder, found in named.items() if len(found) == 1}
+
+
+def are_of_several(folders: Mapping[str, str], one: Lines, other: Lines) -> bool:
+    """Return whether lines are of another cluster than others, by the folders of their files."""
+    ids, others = (
+        {folders.get(line.source.rpartition("/")[0]) for line in lines} - {None} for lines in (one, other)
+    )
+    return bool(ids) and bool(others) and ids.isdisjoint(others)

@@ -11,6 +11,7 @@ from barnabas.analysis.story.brokers import Absence, begin_of, known_end
 from barnabas.analysis.story.causes import ORDERLY, Cause
 from barnabas.analysis.story.certainty import Bound, Fact, Instant, earliest, latest, moment
 from barnabas.analysis.story.clocks import Clocks, writers
+from barnabas.analysis.story.clusters import are_of_several
 from barnabas.analysis.story.costs import costs_of
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
 from barnabas.analysis.story.nodes import Members
@@ -50,8 +51,10 @@ class _Open:
         self._last = absence
         self._until = max(self._until, min(back, most))
 
-    def takes(self, absence: Absence, clocks: Clocks) -> bool:
+    def takes(self, absence: Absence, clocks: Clocks, clusters: Mapping[str, str]) -> bool:
         """Return whether an absence that began after all these is part of the incident."""
+        if are_of_several(clusters, self._last.lines, absence.lines):
+            return False
         if self._last.broker == absence.broker or not clocks.agree({*self._brokers, *_brokers_of(absence)}):
             return False
         is_rolling = self._last.cause in ORDERLY and absence.cause in ORDERLY
@@ -65,15 +68,20 @@ def _brokers_of(absence: Absence) -> set[int | None]:
     return {*own, *writers((*absence.gone.lines, *absence.noticed.lines))}
 
 
-def groups_of(found: Sequence[Absence], clocks: Clocks) -> list[list[int]]:
+def groups_of(found: Sequence[Absence], clocks: Clocks, clusters: Mapping[str, str]) -> list[list[int]]:
     """Return the indexes of the absences that belong together, in their order.
 
     An absence belongs to an incident in the first hour of another one of it, or shortly after that one's end.
-    By clocks that differ nobody knows which was first.
+    By clocks that differ nobody knows which was first. What happens in another cluster is another incident.
+
+    Args:
+        found: The absences, by the latest time at which each began.
+        clocks: The clocks that differ.
+        clusters: The ids of clusters by the folders of their logs.
     """
     groups: list[_Open] = []
     for index, absence in enumerate(found):
-        if groups and groups[-1].takes(absence, clocks):
+        if groups and groups[-1].takes(absence, clocks, clusters):
             groups[-1].add(index, absence)
         else:
             groups.append(_Open(index, absence))

@@ -35,7 +35,7 @@ from barnabas.analysis.story.clocks import (
     mixed_lives,
     outage_by_one_clock,
 )
-from barnabas.analysis.story.clusters import Beginning, beginnings
+from barnabas.analysis.story.clusters import Beginning, beginnings, cluster_folders
 from barnabas.analysis.story.controllers import vacancies, with_unlisted
 from barnabas.analysis.story.costs import Reason, costs_of, least
 from barnabas.analysis.story.departures import absence_by_one_clock, departure, groups_of, parted
@@ -84,7 +84,11 @@ def incidents(observed: Observed) -> list[Incident]:
                 charged.setdefault(index, []).append(bounded)
     members = members_of(observed)
     found = [absence_by_one_clock(each, clocks) for each in found]
-    groups = (part for group in groups_of(found, clocks) for part in parted(group, found, members))
+    groups = (
+        part
+        for group in groups_of(found, clocks, cluster_folders(observed.brokers))
+        for part in parted(group, found, members)
+    )
     made = [departure(group, found, charged, members) for group in groups]
     made.extend(leaderless(free, observed))
     made.extend(_taken_offline(offline))

@@ -11,7 +11,14 @@ from barnabas.analysis.reading.events.entries import Entry, Row
 from barnabas.analysis.reading.files.encodings import DamagedError
 from barnabas.analysis.reading.metadata.history import History
 from barnabas.analysis.reading.metadata.schemas import MetadataError
-from barnabas.analysis.reading.metadata.segments import Batch, batches, records, segments_of, snapshot_of
+from barnabas.analysis.reading.metadata.segments import (
+    Batch,
+    batches,
+    cluster_of,
+    records,
+    segments_of,
+    snapshot_of,
+)
 
 _ENTRIES = 10_000
 
@@ -20,7 +27,7 @@ def read_log(segment: Path) -> Iterator[list[Entry]]:
     """Read the whole metadata log to which a segment belongs, some thousand entries at a time.
 
     A snapshot gives the state before the first segment; it gives no entries, because it does not say when
-    anything happened.
+    anything happened. Each entry about a node names the cluster if its id is known.
 
     Raises:
         OSError: A file cannot be read; the entries returned before are valid.
@@ -33,7 +40,7 @@ def read_log(segment: Path) -> Iterator[list[Entry]]:
         begin, path = snapshot
         for _ in _read(path, history, 0, None):
             pass
-    offsets = _Offsets(begin)
+    offsets, cluster = _Offsets(begin), cluster_of(segment.parent)
     found: list[Entry] = []
     damage = None
     entries = chain.from_iterable(
@@ -47,6 +54,8 @@ def read_log(segment: Path) -> Iterator[list[Entry]]:
             entry, damage = None, error
         if entry is None:
             break
+        if cluster is not None and "subject" in entry.row:
+            entry.row["cluster_id"] = cluster
         found.append(entry)
         if len(found) >= _ENTRIES:
             yield found

@@ -115,7 +115,7 @@ def _copies(segments: Iterable[Path]) -> list[list[tuple[tuple[int, int], Path]]
     known: dict[str, list[tuple[tuple[int, int], Path]]] = {}
     for folder in dict.fromkeys(path.parent for path in segments):
         last = max(_numbered(folder, _SEGMENT))[1]
-        known.setdefault(_cluster(folder) or str(folder), []).append((_end(last), last))
+        known.setdefault(cluster_of(folder) or str(folder), []).append((_end(last), last))
     return [sorted(copies, key=lambda each: each[0], reverse=True) for copies in known.values()]
 
 
@@ -216,7 +216,8 @@ def _end(segment: Path) -> tuple[int, int]:
     return last
 
 
-def _cluster(folder: Path) -> str | None:
+def cluster_of(folder: Path) -> str | None:
+    """Return the id of the cluster whose metadata log is in a folder; None if no file beside it has it."""
     try:
         found = _CLUSTER.search((folder.parent / "meta.properties").read_text(errors="replace"))
     except OSError:

@@ -334,3 +334,10 @@ def test_the_log_of_a_real_cluster_says_what_was_done_to_it() -> None:
         ("22:53:13", "partition-online", 2, 2, (1, 2)),
         ("22:53:29", "isr-updated", 2, 2, (1, 2, 3)),
     ]
+
+
+@pytest.mark.parametrize("cluster", ["abc", None])
+def test_the_file_beside_the_log_names_the_cluster(log: Log, cluster: str | None) -> None:
+    assert [row.get("cluster_id") for row in rows(log(batch(0, register(1, 0)), cluster=cluster))] == [
+        cluster
+    ]
