@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 _MICROSECONDS = 1_000_000
 MINUTE = 60 * _MICROSECONDS
@@ -89,6 +90,32 @@ def repeated_times(zone: tzinfo, start: datetime, end: datetime) -> list[tuple[d
                 found.append((begin, until))
         before, day = day, day + _DAY
     return found
+
+
+def zone_of(name: str) -> tzinfo | None:
+    """Return the time zone with a name; None for an offset without one, which never changes."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError):
+        return None
+
+
+def doubled_spans(name: str, start: datetime, end: datetime) -> list[tuple[datetime, datetime]]:
+    """Return the spans in UTC whose local times occurred twice, both passes in one.
+
+    Args:
+        name: The name of the time zone.
+        start: The time in UTC from which on they count.
+        end: The time in UTC until which they count.
+    """
+    zone = zone_of(name)
+    if zone is None:
+        return []
+
+    def utc(local: datetime, fold: int) -> datetime:
+        return local.replace(tzinfo=zone, fold=fold).astimezone(UTC).replace(tzinfo=None)
+
+    return [(utc(begin, 0), utc(until, 1)) for begin, until in repeated_times(zone, start, end)]
 
 
 def _change(zone: tzinfo, before: datetime, after: datetime) -> datetime:

@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from barnabas.analysis.derived.leaders import AFTER_UNSEEN, DELETING, NONE, SAME
 from barnabas.analysis.derived.unavailability import UNSEEN
 from barnabas.analysis.questions.audit import CHECKS, CONTROLLER_EPOCH_FELL, TWO_CONTROLLERS
 from barnabas.analysis.reading.metadata.segments import FOLDER
-from barnabas.analysis.reading.times import repeated_times
+from barnabas.analysis.reading.times import repeated_times, zone_of
 from barnabas.analysis.report.document import Document, Row
 from barnabas.analysis.report.failovers import (
     departure,
@@ -63,7 +62,7 @@ def summary(document: Document) -> Iterator[str]:
     yield from _several_clusters(document.clusters)
     yield from _happened(document)
     if not document.clusters:
-        yield from _skew(document.answers["clock_skew"])
+        yield from _skew(document.answers["clock_skew"], is_doubled=bool(_twice(document)))
     share = "" if document.start is None or document.end is None else _from_to(document)
     yield f"Read {count(document.lines, 'line')} {_brokers(document)}{share}."
     yield from _logs(document.logs)
@@ -136,23 +135,25 @@ def _logs(logs: Sequence[Row]) -> Iterator[str]:
         yield f"{log['name']}: {', '.join(each for each in (share, others) if each)}."
 
 
+def _twice(document: Document) -> list[tuple[datetime, datetime]]:
+    """Return the local times of the logs that occurred twice."""
+    zone = zone_of(document.zone)
+    if zone is None or document.start is None or document.end is None:
+        return []
+    return repeated_times(zone, document.start, document.end)
+
+
 def _set_back(document: Document) -> Iterator[str]:
     """Generate the sentence about local times of the logs that occurred twice."""
-    if document.start is None or document.end is None:
-        return
-    try:
-        zone = ZoneInfo(document.zone)
-    except (ZoneInfoNotFoundError, ValueError):
-        return  # an offset without a name, which never changes
-    twice = repeated_times(zone, document.start, document.end)
+    twice = _twice(document)
     if twice:
         when = ", ".join(
             f"{begin:%Y-%m-%d} from {begin:%H:%M} to {end:%H:%M}" for begin, end in twice[:_FILES]
         )
         more = f" and {len(twice) - _FILES:,} more" if len(twice) > _FILES else ""
         yield (
-            f"The times of {when}{more} occurred twice in {zone}: where they go back within a file, they "
-            "count as the second, else as the first, which is not certain."
+            f"The times of {when}{more} occurred twice in {document.zone}: where they go back within a file, "
+            "they count as the second, else as the first, which is not certain."
         )
 
 
@@ -182,11 +183,18 @@ def _controllers(rows: Sequence[Row]) -> Iterator[str]:
         yield f"Controllers: {who}{more}."
 
 
-def _skew(rows: Sequence[Row]) -> Iterator[str]:
+def _skew(rows: Sequence[Row], *, is_doubled: bool) -> Iterator[str]:
+    """Generate the sentence about clocks that differ.
+
+    Args:
+        rows: The answer ``clock_skew``.
+        is_doubled: Whether times may be of an hour that occurred twice, and an hour off.
+    """
+    how_sure = "perhaps" if is_doubled else "at least"
     differ = [row for row in rows if row["behind_ms"] or row["ahead_ms"]]
     if differ:
         seen = ", ".join(
-            f"broker {row['broker']} at least {duration(row['behind_ms'])} behind {row['controller']}"
+            f"broker {row['broker']} {how_sure} {duration(row['behind_ms'])} behind {row['controller']}"
             if row["behind_ms"]
             else f"broker {row['broker']} perhaps {duration(row['ahead_ms'])} ahead of {row['controller']}"
             for row in differ[:_NAMED]

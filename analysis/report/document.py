@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from functools import partial
 from itertools import combinations
@@ -19,6 +19,7 @@ from barnabas.analysis.derived.catalog import DERIVED, Table
 from barnabas.analysis.questions.availability import OFFLINE, UNDER_REPLICATED, millis_between, strip
 from barnabas.analysis.questions.catalog import QUESTIONS
 from barnabas.analysis.questions.story import observed
+from barnabas.analysis.reading.times import doubled_spans
 from barnabas.analysis.report.incidents import plain
 from barnabas.analysis.report.same_facts import departures, without_leader
 from barnabas.analysis.report.same_stories import Leaderless, failovers, leaders, periods, stalls
@@ -150,7 +151,7 @@ def gather(
     """
     # The pool ends before the frames that are held, and after an exception when no table is computed more.
     with ExitStack() as stack, threads(_AT_ONCE) as pool, deriving as tables:
-        story = pool.submit(_told, tables, min_insync, seen)
+        story = pool.submit(_told, tables, min_insync, seen, zone)
         found = pool.map(partial(_answered, tables, stack), _ASKED)
         answered = dict(zip((each.name for each in _ASKED), found, strict=True))
         named = {each.name: answered[each.name] for each in QUESTIONS}
@@ -219,11 +220,13 @@ def _of_files(files: Sequence[Row]) -> dict[str, Any]:
 
 
 def _told(
-    tables: Mapping[str, DataFrame], min_insync: int | None, seen: Observed | None
+    tables: Mapping[str, DataFrame], min_insync: int | None, seen: Observed | None, zone: str
 ) -> tuple[list[Incident], int]:
     """Return the incidents, and the number of partitions that they leave out."""
     seen = observed(tables, min_insync) if seen is None else seen
-    return incidents(seen), seen.untold
+    times = [time for own in seen.spoken.values() for time in (own[0], own[-1])]
+    repeated = doubled_spans(zone, min(times), max(times)) if times else []
+    return incidents(replace(seen, repeated=repeated) if repeated else seen), seen.untold
 
 
 def _answered(

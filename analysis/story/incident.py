@@ -69,6 +69,7 @@ class Incident:
         offline: The brokers of which a controller took replicas offline, whether or not they were gone.
         refused: The processes of one broker that were refused while another one of it was registered.
         set_backs: The clocks that were set back, if the incident has times that may depend on them.
+        is_doubled: Whether it has times of an hour that occurred twice, each of which may be an hour off.
     """
 
     kind: IncidentKind
@@ -94,6 +95,7 @@ class Incident:
     bounces: tuple[BrokerLine, ...] = ()
     refused: tuple[RefusedProcess, ...] = ()
     set_backs: tuple[SetBack, ...] = ()
+    is_doubled: bool = False
 
     @property
     def proven(self) -> timedelta:

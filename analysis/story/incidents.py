@@ -106,6 +106,7 @@ def incidents(observed: Observed) -> list[Incident]:
             only_controllers=members.only_controllers,
             differences=tuple(clocks.differences) if _has_times(each) else (),
             set_backs=clocks.set_backs if _has_times(each) else (),
+            is_doubled=_is_doubled(each, observed.repeated),
             troubles=tuple(troubles_of(each.absences, observed)),
         )
         for each in made
@@ -122,6 +123,12 @@ def _unclean(observed: Observed, stories: Iterable[History]) -> list[UncleanElec
 
 def _has_times(incident: Incident) -> bool:
     return bool(incident.absences or incident.costs or incident.shortage or incident.changes)
+
+
+def _is_doubled(incident: Incident, spans: Iterable[tuple[datetime, datetime]]) -> bool:
+    """Return whether an incident began or ended in one of the spans whose local times occurred twice."""
+    edges = (incident.since, incident.until or incident.since)
+    return any(begin <= edge <= end for begin, end in spans for edge in edges)
 
 
 def _absences(stories: Iterable[History], observed: Observed) -> tuple[list[Absence], list[Absence]]:

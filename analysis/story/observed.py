@@ -264,6 +264,8 @@ class Observed:
             there, by time.
         isr_lines: The lines of leaders about ISRs of which ``states`` has none.
         set_backs: The largest step back of each clock that was set back.
+        repeated: The spans whose local times occurred twice, as clocks were set back for the winter: a time
+            in them may be an hour off.
     """
 
     brokers: Sequence[BrokerLine] = ()
@@ -286,6 +288,7 @@ class Observed:
     refused: Sequence[RefusedProcess] = ()
     isr_lines: Sequence[LeaderIsr] = ()
     set_backs: Sequence[SetBack] = ()
+    repeated: Sequence[tuple[datetime, datetime]] = ()
     _about: Mapping[tuple[int | None, str], Sequence[BrokerLine]] = field(
         init=False, repr=False, compare=False
     )

@@ -15,6 +15,8 @@ def clocks_differ(
     set_backs: Sequence[SetBack],
     only: Collection[int],
     day: date | None = None,
+    *,
+    is_doubled: bool = False,
 ) -> str:
     """Return whose clocks differ, and that no times are bounded by lines of both.
 
@@ -23,6 +25,7 @@ def clocks_differ(
         set_backs: The clocks that were set back.
         only: The nodes that are controllers and no brokers.
         day: The day of all times; None to print dates.
+        is_doubled: Whether times may be of an hour that occurred twice, and an hour off.
     """
     found = [
         *_were_set_back(set_backs, only, day),
@@ -31,7 +34,8 @@ def clocks_differ(
     rest = len(found) - NAMED
     more = f", and {rest} more" if rest > 0 else ""
     shown = ", ".join(found[:NAMED])
-    return f"Clocks differ: {shown}{more}; no time between lines of two such brokers is claimed."
+    unless = ", unless lines are of the other one of the two hours" if is_doubled else ""
+    return f"Clocks differ: {shown}{more}{unless}; no time between lines of two such brokers is claimed."
 
 
 def _were_set_back(found: Sequence[SetBack], only: Collection[int], day: date | None) -> Iterator[str]:

@@ -65,6 +65,11 @@ def headline(incident: Incident, day: date | None = None, *, others_cost: bool =
     unclean = f"; {_unclean(incident.unclean, day)}" if incident.unclean else ""
     parting = ": " if len(_reasons(incident)) > 1 else "; "
     text = f"{_happened(incident, day)}{unclean}{parting}{_costs(incident, day, others_cost=others_cost)}."
+    if incident.is_doubled:
+        text = (
+            f"{text[:-1]}; its times are of an hour that clocks showed twice, so each may be an hour off, "
+            "and their order another."
+        )
     return Sentence(text[0].upper() + text[1:], lines)
 
 
@@ -105,7 +110,9 @@ def details(incident: Incident, day: date | None = None) -> list[Sentence]:
         found.append(Sentence(f"In sync{unless}: {short(shortage)}.", _of_shortage(shortage)))
     if incident.differences or incident.set_backs:
         own = tuple(each.line for each in incident.set_backs)
-        text = clocks_differ(incident.differences, incident.set_backs, only, day)
+        text = clocks_differ(
+            incident.differences, incident.set_backs, only, day, is_doubled=incident.is_doubled
+        )
         found.append(Sentence(text, (*own, *_lines(incident))))
     return found
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.analysis.reading.times import Clock, is_plausible, repeated_times
+from barnabas.analysis.reading.times import Clock, doubled_spans, is_plausible, repeated_times
 
 HOWE = ZoneInfo("Australia/Lord_Howe")
 WARSAW = ZoneInfo("Europe/Warsaw")
@@ -31,6 +31,14 @@ def test_of_an_hour_that_comes_twice_the_first_is_meant() -> None:
     assert before is not None
     assert twice is not None
     assert twice - before == 60_000_000
+
+
+def test_both_passes_of_an_hour_are_one_span() -> None:
+    start, end = datetime(2026, 10, 25), datetime(2026, 10, 26)  # noqa: DTZ001
+    both = (datetime(2026, 10, 25), datetime(2026, 10, 25, 2))  # noqa: DTZ001
+    assert doubled_spans("Europe/Warsaw", start, end) == [both]
+    assert doubled_spans("Europe/Warsaw", end, end) == []
+    assert doubled_spans("UTC+01:00", start, end) == []
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from barnabas.analysis.story.certainty import Line
+from barnabas.analysis.story.incidents import incidents
+from barnabas.analysis.story.observed import Observed
+from barnabas.analysis.story.sentences.incidents import headline
 from barnabas.analysis.story.set_backs import SURELY, Step, set_backs_of
 
 T0 = datetime(2024, 3, 5, 10)  # noqa: DTZ001  (times of logs have no zone)
@@ -53,3 +58,21 @@ def test_the_largest_step_of_a_broker_stands_for_it() -> None:
     steps = [step(30, 25, 26, last=100), step(60, 50, 51, last=100)]
     (found,) = set_backs_of(steps)
     assert found.before - found.after == 10 * SECOND
+
+
+WINTER = """\
+[2024-10-27 00:59:50,000] INFO [KafkaServer id=1] started (kafka.server.KafkaServer)
+[2024-10-27 01:00:05,000] INFO Terminating process due to signal SIGTERM (org.apache.kafka.common.utils.LoggingSignalHandler)
+[2024-10-27 01:00:09,000] INFO [KafkaServer id=1] shut down completed (kafka.server.KafkaServer)
+"""  # noqa: E501
+
+
+def test_times_of_an_hour_that_occurred_twice_may_be_an_hour_off(observe: Callable[..., Observed]) -> None:
+    seen = observe({"broker-1/server.log": WINTER})
+    hour = (datetime(2024, 10, 27), datetime(2024, 10, 27, 2))  # noqa: DTZ001
+    (before,), (then,) = incidents(seen), incidents(replace(seen, repeated=[hour]))
+    assert not before.is_doubled
+    assert headline(then).text == (
+        f"{headline(before).text[:-1]}; its times are of an hour that clocks showed twice, so each may be an "
+        "hour off, and their order another."
+    )
