@@ -23,6 +23,29 @@ def delays(events: DataFrame) -> DataFrame:
     ``led_ms`` (the least of those by which the broker itself was elected; null if none was), ``excess_ms``
     (the least by which one is longer than the controller's own of that minute: elections may be slow).
     """
+    known = _known(events)
+    own = (
+        known.where(sf.col("leads") & (sf.col("controller") == sf.col("broker")))
+        .groupBy("controller", "minute")
+        .agg(sf.max("delay_ms").alias("own_ms"))
+    )
+    return (
+        known.where("controller != broker")
+        .join(own, ["controller", "minute"], "left")
+        .withColumn("excess_ms", sf.col("delay_ms") - sf.coalesce("own_ms", sf.lit(0)))
+        .groupBy("controller", "broker")
+        .agg(
+            sf.count("*").alias("decisions"),
+            sf.min("delay_ms").alias("least_ms"),
+            sf.median("delay_ms").cast("bigint").alias("median_ms"),
+            sf.min(sf.when(sf.col("leads"), sf.col("delay_ms"))).alias("led_ms"),
+            sf.min("excess_ms").alias("excess_ms"),
+        )
+    )
+
+
+def _known(events: DataFrame) -> DataFrame:
+    """Select the lines that brokers lead or follow, each with the decision, its minute, and the delay."""
     decided = (
         events.where(is_kind(Kind.PARTITION_ONLINE) & (sf.col("role") == "controller"))
         .where("leader_epoch is not null and controller is not null")
@@ -54,26 +77,8 @@ def delays(events: DataFrame) -> DataFrame:
         sf.col("decided").cast("timestamp")
     )
     minute = sf.date_trunc("minute", "decided")
-    known = (
+    return (
         logged.join(decided.join(same, list(_DECISION)), list(_DECISION))
         .where("logged >= decided or last <= decided")
         .withColumns({"delay_ms": delay, "minute": minute})
-    )
-    own = (
-        known.where(sf.col("leads") & (sf.col("controller") == sf.col("broker")))
-        .groupBy("controller", "minute")
-        .agg(sf.max("delay_ms").alias("own_ms"))
-    )
-    return (
-        known.where("controller != broker")
-        .join(own, ["controller", "minute"], "left")
-        .withColumn("excess_ms", sf.col("delay_ms") - sf.coalesce("own_ms", sf.lit(0)))
-        .groupBy("controller", "broker")
-        .agg(
-            sf.count("*").alias("decisions"),
-            sf.min("delay_ms").alias("least_ms"),
-            sf.median("delay_ms").cast("bigint").alias("median_ms"),
-            sf.min(sf.when(sf.col("leads"), sf.col("delay_ms"))).alias("led_ms"),
-            sf.min("excess_ms").alias("excess_ms"),
-        )
     )

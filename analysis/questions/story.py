@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -71,43 +72,20 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         min_insync: The brokers' min.insync.replicas, as given by the operator; None to take it from the logs.
     """
     events = tables["events"].where("time is not null")
-    lives = tables["lives"]
-    marked = _marks(events, lives)
-    led = _led(events, lives, marked)
-    own_isr = isr_lines(events, lives, tables["states"])
-    # The tables may still be computed, so those that come last are asked for last.
-    frames: tuple[Callable[[], DataFrame], ...] = (
-        lambda: _epochless(events, lives),
-        lambda: marked.orderBy(*_BY_TIME),
-        lambda: _told(led, events, marked),
-        lambda: spoken(events),
-        lambda: _controllers(tables["controllers"], events),
-        lambda: tables["delays"],
-        lambda: steps_back(events),
-        lambda: lives.where("deleted is not null").select(*LIFE, "deleted"),
-        lambda: tables["events"].where(is_kind(BrokerKind.DESCRIBED)).select(*_SAID, "settings"),
-        lambda: tables["broker_events"].orderBy(*_BY_TIME),
-        lambda: own_isr.orderBy(*_BY_TIME),
-        lambda: _in_order(tables["states"], _troubled(tables["states"], marked, own_isr)),
-    )
+    marked = _marks(events, tables["lives"])
+    own_isr = isr_lines(events, tables["lives"], tables["states"])
+    troubled = partial(_troubled, tables["states"], marked, own_isr)
+    frames = _frames(tables, marked, own_isr, troubled)
     with threads(_AT_ONCE) as pool:
-        (
-            decisions,
-            marks,
-            own,
-            said,
-            controllers,
-            delayed,
-            back,
-            deleted,
-            printed,
-            lines,
-            changed,
-            states,
-        ) = pool.map(lambda frame: _first(frame()), frames)
-    whole, untold = _whole(states, lambda: _troubled(tables["states"], marked, own_isr))
+        read = pool.map(lambda frame: _first(frame()), frames.values())
+        found = dict(zip(frames, read, strict=True))
+    decisions, marks, own, lines = (found[name] for name in ("decisions", "marks", "own", "lines"))
+    states, controllers = found["states"], found["controllers"]
+    deleted = _rows(found["deleted"])
+    whole, untold = _whole(states, troubled)
     again = _led_again(_of(_rows(own), whole))
-    voices = spoken_near(said, events, lambda: moments_of(lines, (states, decisions, marks, own)), _ROWS)
+    moments = partial(moments_of, lines, (states, decisions, marks, own))
+    voices = spoken_near(found["spoken"], events, moments, _ROWS)
     elected = [_controller(row) for row in _rows(controllers)]
     known = without_echoes([line for row in _rows(lines) for line in broker_lines(row)])
     about, refused = without_second_processes(known, voices.served)
@@ -123,16 +101,41 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         served=voices.served,
         as_brokers=voices.as_brokers,
         spoken_until=voices.until,
-        deleted={(row["topic"], row["partition"], row["life"]): row["deleted"] for row in _rows(deleted)},
-        settings=[setting for row in _rows(printed) for setting in _settings(row)],
+        deleted={(row["topic"], row["partition"], row["life"]): row["deleted"] for row in deleted},
+        settings=[setting for row in _rows(found["printed"]) for setting in _settings(row)],
         min_insync=min_insync,
         untold=untold,
-        delays=[*(_delay(row) for row in _rows(delayed)), *apart],
+        delays=[*(_delay(row) for row in _rows(found["delays"])), *apart],
         joined=voices.joined,
         refused=refused,
-        isr_lines=[leader_isr(row) for row in _of(_rows(changed), whole)],
-        set_backs=set_backs_of(_step(row) for row in _rows(back)),
+        isr_lines=[leader_isr(row) for row in _of(_rows(found["changed"]), whole)],
+        set_backs=set_backs_of(_step(row) for row in _rows(found["back"])),
     )
+
+
+def _frames(
+    tables: Mapping[str, DataFrame],
+    marked: DataFrame,
+    own_isr: DataFrame,
+    troubled: Callable[[], DataFrame],
+) -> dict[str, Callable[[], DataFrame]]:
+    """Return the queries by name; the tables may still be computed, so those that come last are last."""
+    events, lives = tables["events"].where("time is not null"), tables["lives"]
+    led = _led(events, lives, marked)
+    return {
+        "decisions": lambda: _epochless(events, lives),
+        "marks": lambda: marked.orderBy(*_BY_TIME),
+        "own": lambda: _told(led, events, marked),
+        "spoken": lambda: spoken(events),
+        "controllers": lambda: _controllers(tables["controllers"], events),
+        "delays": lambda: tables["delays"],
+        "back": lambda: steps_back(events),
+        "deleted": lambda: lives.where("deleted is not null").select(*LIFE, "deleted"),
+        "printed": lambda: tables["events"].where(is_kind(BrokerKind.DESCRIBED)).select(*_SAID, "settings"),
+        "lines": lambda: tables["broker_events"].orderBy(*_BY_TIME),
+        "changed": lambda: own_isr.orderBy(*_BY_TIME),
+        "states": lambda: _in_order(tables["states"], troubled()),
+    }
 
 
 def _controller(row: Mapping[str, Any]) -> Controller:

@@ -125,7 +125,8 @@ class Absence:
     is_by_others: bool = False
 
 
-_OWN_LOG = (*STOP, *HANDOVER, *STARTS, *SERVES, *ENDS, BrokerKind.CONFIGURED)
+OWN_LOG = (*STOP, *HANDOVER, *STARTS, *SERVES, *ENDS, BrokerKind.CONFIGURED)
+"""The kinds of lines that only a broker's own log has."""
 
 _ELECTED = "successfully elected as the controller"
 
@@ -327,7 +328,7 @@ def _absence(
     gone_lines = [line for what, line in run.marks if what is What.GONE and line.broker != broker]
     is_of_stop = handover(run.left().kinds(*STOP, *HANDOVER, *ASKED))
     noticed = next((line for line in gone_lines if not is_of_stop(line)), next(iter(gone_lines), None))
-    has_own_log = bool(observed.about(broker, *_OWN_LOG))
+    has_own_log = bool(observed.about(broker, *OWN_LOG))
     first = min(line.time for line in (start, noticed, run.marks[0][1]) if line is not None)
     alive = lives_on(broker, run, start, observed)
     gone, proof = when_gone(broker, run, first, observed, present=present, is_alive=alive)

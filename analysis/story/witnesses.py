@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from barnabas.analysis.story.brokers import Absence, absences, begin_of, known_end
+from barnabas.analysis.story.brokers import OWN_LOG, Absence, absences, begin_of, known_end
 from barnabas.analysis.story.causes import ORDERLY, Cause
 from barnabas.analysis.story.certainty import Unknown, earliest
 from barnabas.analysis.story.clocks import Clocks, clocks_of
@@ -31,7 +31,7 @@ def absences_by_clocks(observed: Observed) -> list[Absence]:
     for broker in sorted(apart):
         own, others = _views(broker, observed, clocks)
         by_own = absences(own, only=broker)
-        has_own_log = any(each.has_own_log for each in by_own)
+        has_own_log = bool(observed.about(broker, *OWN_LOG))
         seen = [
             replace(each, has_own_log=has_own_log, is_by_others=True)
             for each in absences(others, only=broker)
