@@ -72,6 +72,13 @@ function listIncidents(card, found, title) {
   card.append(make("p", { class: "faint" }, title), make("ul", { class: "at" }, ...items));
 }
 
+// The incidents that began in a stretch of time, or went on, and apart from them those before it that may have gone on.
+function listTimely(card, found, when) {
+  const isBefore = (each) => each.until === null && each.since < when[0] - CLOCKS;
+  listIncidents(card, found.filter((each) => !isBefore(each)), "Incidents at that time:");
+  listIncidents(card, found.filter(isBefore), "Incidents before it, of which no line shows an end:");
+}
+
 // What is wrong with a time that was asked for, and what is expected; nothing if it is a time of these logs.
 function refused(text, when) {
   if (!text || when !== null || data.start === null) return [];
@@ -104,14 +111,17 @@ function tellAnswer(partition, text) {
       : `Nothing in these logs kept writes to ${partition} waiting`;
     card.append(make("h3", {}, `${said}${when ? ` at ${text}` : ""}.`));
     if (led && incidents.length === 0) card.append(make("p", { class: "faint" }, leaderText(partition, led, at)));
-    listIncidents(card, incidents, when ? "Incidents at that time:" : "Incidents of its topic:");
+    if (when) listTimely(card, incidents, when);
+    else listIncidents(card, incidents, "Incidents of its topic:");
     tellOthers(card, stalls);
     return when;
   }
   if (shown[0].what === "without a leader") card.classList.add("offline");
   for (const stall of shown) card.append(make("h3", {}, `${stall.headline}.`), stepsOf(stall.steps));
   const first = shown[0];
-  listIncidents(card, incidentsOf(partition, when ?? [first.since, first.until ?? data.end]), "Incidents at that time:");
+  // Of a stall that no line ends, only the begin has a time: all that came later would be at that time.
+  const around = when ?? [first.since, first.until ?? first.surely];
+  listTimely(card, incidentsOf(partition, around), around);
   tellOthers(card, stalls.filter((each) => !shown.includes(each)));
   return [first.since, first.until ?? data.end];
 }

@@ -3,7 +3,7 @@ const TIME = String.raw`(?:\d{4}-\d\d-\d\d )?\d\d:\d\d:\d\d\.\d{3}`;
 const SPAN = String.raw`\d[\d.]* (?:ms|s|min \d+ s|h \d+ min|days)(?![a-z])`;
 const MARKS = new RegExp([
   String.raw`(?<bound>between ${TIME} and ${TIME}|${TIME} or before|(?:after|by) ${TIME}|at least ${SPAN}(?: and at most ${SPAN})?|at most ${SPAN})`,
-  String.raw`(?<unknown>(?:at|for) an unknown time|(?:why|which|whether|who)[^,;:.()]* (?:is|was) unknown[^,;:.()]*|no line shows[^,;.()]*|unknown)`,
+  String.raw`(?<unknown>(?:at|for) an unknown time|(?:why|which|whether|who)[^,;:.()]* (?:is|was) unknown(?:[^,;:.()]|\.(?=\w))*|no line shows[^,;.()]*|unknown)`,
   String.raw`(?<fact>${TIME}|for ${SPAN})`,
 ].join("|"), "g");
 

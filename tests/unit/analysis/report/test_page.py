@@ -446,6 +446,41 @@ def test_a_partition_without_lines_is_answered_with_the_incidents_of_the_time(op
     expect(page.locator(".incident.current")).to_contain_text("Broker 1, the controller, died")
 
 
+def test_incidents_that_no_line_ends_are_apart_from_those_of_a_time(
+    opened: Opened, document: Document, tmp_path: Path
+) -> None:
+    (incident,), short, stall = document.incidents, *document.stalls
+    assert document.start is not None
+    text = "Broker 3 was lost at 03:00:00.000 (why is unknown without its server.log)."
+    old = incident | {"since": document.start, "until": None, "text": text, "details": []}
+    late = incident | {
+        "since": stall["since"] + timedelta(minutes=2),
+        "until": None,
+        "text": "Later.",
+        "details": [],
+    }
+    lasting = stall | {"until": None, "led_at": None, "elected": None, "leader_after": None}
+    (tmp_path / "old").mkdir()
+    write_report(
+        replace(document, incidents=[incident, old, late], incidents_count=3, stalls=[short, lasting]),
+        tmp_path / "old", Format.TEXT,
+    )  # fmt: skip
+    page = opened()
+    page.goto((tmp_path / "old" / "report.html").as_uri())
+    page.wait_for_selector("html[data-ready=yes]", timeout=WAIT_MS)
+    page.fill("#partition", "orders-3")
+    page.press("#partition", "Enter")
+    lists = page.locator("#answer .at")
+    expect(lists).to_have_count(2)
+    expect(lists.first).to_contain_text("Broker 1, the controller, died")
+    expect(lists.first).not_to_contain_text("Broker 3")
+    expect(lists.last).to_contain_text("Broker 3 was lost")
+    expect(page.locator("#answer")).to_contain_text("Incidents before it, of which no line shows an end:")
+    expect(page.locator("#answer")).not_to_contain_text("Later.")
+    # The mark of what is unknown holds the name of the file, too.
+    expect(lists.last.locator(".unknown").first).to_have_text("why is unknown without its server.log")
+
+
 @pytest.mark.parametrize(
     ("known", "said"),
     [
