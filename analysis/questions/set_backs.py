@@ -27,7 +27,7 @@ def steps(events: DataFrame) -> DataFrame:
     )
 
 
-def steps_told(events: DataFrame) -> DataFrame:
+def steps_with_texts(events: DataFrame) -> DataFrame:
     """Add ``raw``, and ``first`` and ``last`` (times of the file), to the rows of ``steps``, in their order.
 
     Few logs have such rows, and the texts of all lines take long to search.
@@ -36,8 +36,8 @@ def steps_told(events: DataFrame) -> DataFrame:
     edges = own.groupBy(*_FILE).agg(
         sf.min_by("time", place).alias("first"), sf.max_by("time", place).alias("last")
     )
-    told = steps(events).join(edges, list(_FILE)).join(own.select(*PLACE, "raw"), list(PLACE), "left")
-    return told.orderBy("source", "block", "line")
+    found = steps(events).join(edges, list(_FILE)).join(own.select(*PLACE, "raw"), list(PLACE), "left")
+    return found.orderBy("source", "block", "line")
 
 
 def _own(events: DataFrame) -> DataFrame:

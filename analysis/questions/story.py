@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from barnabas.analysis.derived.lives import LIFE, NO_LEADER, PARTITION, is_kind, with_life
 from barnabas.analysis.derived.states import PLACE
 from barnabas.analysis.questions.isr_lines import isr_lines, leader_isr
-from barnabas.analysis.questions.set_backs import steps, steps_told
+from barnabas.analysis.questions.set_backs import steps, steps_with_texts
 from barnabas.analysis.questions.spoken import moments_of, spoken, spoken_near
 from barnabas.analysis.reading.brokers.described import described
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
@@ -82,7 +82,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
     decisions, marks, own, lines = (found[name] for name in ("decisions", "marks", "own", "lines"))
     states, controllers = found["states"], found["controllers"]
     deleted = _rows(found["deleted"])
-    back = _first(steps_told(events)) if found["back"].num_rows else found["back"]
+    back = _first(steps_with_texts(events)) if found["back"].num_rows else found["back"]
     whole, untold = _whole(states, troubled)
     again = _led_again(_of(_rows(own), whole))
     moments = partial(moments_of, lines, (states, decisions, marks, own))
