@@ -22,6 +22,7 @@ from barnabas.analysis.questions.story import observed
 from barnabas.analysis.reading.times import doubled_spans
 from barnabas.analysis.report.incidents import plain
 from barnabas.analysis.report.same_facts import departures, without_leader
+from barnabas.analysis.report.same_shortages import shortages, with_writes
 from barnabas.analysis.report.same_stories import Leaderless, failovers, leaders, periods, stalls
 from barnabas.analysis.report.strips import Stretch, cells, millis
 from barnabas.analysis.runtime.engine import first_of, held, matching, rows_of, sf
@@ -168,7 +169,7 @@ def gather(
         leaderships, isr, stalled = pool.map(lambda frame: _drawn(frame, chosen), drawn)
         happened, untold = story.result()
     leaderless = periods(happened)
-    agreed = stalls(stalled, leaderless)
+    agreed = with_writes(stalls(stalled, leaderless), shortages(happened))
     return Document(
         start=start,
         end=end,

@@ -215,10 +215,8 @@ def _offline(stall: Row, around: Sequence[Row]) -> list[Step]:
 
 
 def _under_replicated(stall: Row) -> list[Step]:
-    least = stall["least"]
-    found = [
-        Step(stall["since"], f"{_out(stall)}; acks=all was refused if min.insync.replicas is above {least}"),
-    ]
+    unknown = f"acks=all was refused if min.insync.replicas is above {stall['least']}"
+    found = [Step(stall["since"], f"{_out(stall)}; {stall.get('writes') or unknown}")]
     if stall["sure_until"] is not None:
         found.append(
             Step(stall["sure_until"], "the last line that shows it; the ISR was written unseen after it")

@@ -27,14 +27,15 @@ def short(shortage: Shortage) -> str:
         if shortage.partitions == 1
         else f"{count(shortage.partitions, 'partition')} were under-replicated; "
     )
-    return f"{many}{whose} had {steps}{more}; {_writes(shortage)}"
+    return f"{many}{whose} had {steps}{more}; {writes(shortage)}"
 
 
 def _held(step: IsrStep) -> str:
     return "as far as the logs show" if step.until is None else lasted(step.held)
 
 
-def _writes(shortage: Shortage) -> str:
+def writes(shortage: Shortage) -> str:
+    """Tell what an ISR that was too small refused, as far as it is known."""
     mark = shortage.mark
     if mark is not None and shortage.refusal is None and not shortage.is_sure:
         when = clock(mark.time)
