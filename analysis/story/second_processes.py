@@ -24,6 +24,9 @@ _DUPLICATE = "DUPLICATE_BROKER_REGISTRATION"
 _GAVE_UP = "we were unable to register"
 """KRaft: a process that could not register in time says so (``BrokerLifecycleManager``)."""
 
+_REGISTERING = timedelta(seconds=60)
+"""Kafka's default of ``initial.broker.registration.timeout.ms``."""
+
 _START = timedelta(seconds=60)
 """The longest time from a process's first line to the first failure of its start."""
 
@@ -43,7 +46,7 @@ class _Second(NamedTuple):
         since: The earliest time of its first line.
         failed: When its start failed.
         ended: The latest time of its last line.
-        lines: Of KRaft, the lines of the refusal and of the end.
+        lines: Of KRaft, the lines of the refusal and of the end; empty if no line shows a refusal.
     """
 
     broker: int | None
@@ -66,8 +69,9 @@ def without_second_processes(
     """Leave out the starts and stops of processes that found that the broker runs.
 
     A process that holds the lock of the log directory runs. That a broker id is registered shows this only if
-    the broker writes lines later, as one does that has started, before any other start. Of KRaft a process
-    that was refused until it gave up is left out, too, where nothing but its own lines shows a departure.
+    the broker writes lines later, as one does that has started, before any other start. So does that a
+    process of KRaft could not register. If it was refused, it is left out, too, where nothing but its own
+    lines shows a departure.
 
     Args:
         lines: The lines about brokers, by time.
@@ -102,7 +106,7 @@ def without_second_processes(
     refused = _refused(lines)
     seconds.extend(each for each in refused if goes_on(each.broker, each.ended))
     kept = _without(lines, seconds)
-    others = [each for each in refused if not goes_on(each.broker, each.ended)]
+    others = [each for each in refused if each.lines and not goes_on(each.broker, each.ended)]
     if others:
         only_signs = _without_departure(kept, others)
         kept = _without(kept, only_signs)
@@ -115,7 +119,7 @@ def without_second_processes(
 
 
 def _refused(lines: Sequence[BrokerLine]) -> list[_Second]:
-    """Return the processes of KRaft that could not register, because another one was, until they gave up."""
+    """Return the processes of KRaft that gave up registering, with the lines of those that were refused."""
     found: list[_Second] = []
     open_ones: dict[int | None, int] = {}
     first: dict[int | None, BrokerLine] = {}
@@ -128,10 +132,11 @@ def _refused(lines: Sequence[BrokerLine]) -> list[_Second]:
             present[line.broker] = line.time
         elif line.kind in (*STARTS, BrokerKind.START_FAILED) and line.broker in first:
             del first[line.broker]
-        elif _GAVE_UP in (line.error or "") and line.broker in first:
-            refusal = first.pop(line.broker)
-            since = max(refusal.time - _START, present.get(line.broker, refusal.time - _START))
-            lines_of = (refusal.line, line.line)
+        elif _GAVE_UP in (line.error or ""):
+            refusal = first.pop(line.broker, None)
+            since = (line.time - _REGISTERING if refusal is None else refusal.time) - _START
+            since = max(since, present.get(line.broker, since))
+            lines_of = () if refusal is None else (refusal.line, line.line)
             open_ones[line.broker] = len(found)
             found.append(_Second(line.broker, since, line.time, line.time, lines_of))
         elif line.kind in _OF_END and line.broker in open_ones:
