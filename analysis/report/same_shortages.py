@@ -1,4 +1,4 @@
-"""What the incidents know of the writes that a shortage of replicas refused, for a partition's answer."""
+"""Shortages of replicas of which the incidents know which writes they refused, for a partition's answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a partition's answer says of the writes that a shortage of replicas refused."""
+"""The writes that shortages of replicas refused, in the answer about a partition."""
 
 from __future__ import annotations
 
