@@ -63,11 +63,11 @@ def with_failed_directories(made: Sequence[Incident], observed: Observed) -> lis
             known.setdefault(absence.broker, []).append((begin, known_end(absence) or begin, None))
         for failure in incident.failures:
             known.setdefault(failure.subject, []).append((failure.time, failure.time, None))
-    told = {broker: Intervals(spans) for broker, spans in known.items()}
+    departures = {broker: Intervals(spans) for broker, spans in known.items()}
     groups: dict[int | None, list[list[BrokerLine]]] = {}
     for line in observed.brokers:
         if line.kind != BrokerKind.DIRECTORY_FAILED or (
-            line.subject in told and told[line.subject].near(line.time, TOGETHER, TOGETHER)
+            line.subject in departures and departures[line.subject].near(line.time, TOGETHER, TOGETHER)
         ):
             continue
         own = groups.setdefault(line.subject, [])

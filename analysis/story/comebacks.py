@@ -108,8 +108,8 @@ def writes_on(broker: int, fenced: BrokerLine, observed: Observed) -> datetime |
 def has_failed(run: Run) -> bool:
     """Return whether the last start of a broker failed or ended, so that it bounds no return.
 
-    A registration without a later line is no success either, whoever logs it: in KRaft the broker stays
-    fenced.
+    A registration without a later line is no success either, whichever node logs it: in KRaft the broker
+    stays fenced.
     """
     turns = run.kinds(
         *STARTS, *ENDS, BrokerKind.START_FAILED, BrokerKind.REGISTERED, BrokerKind.BROKER_REGISTERED

@@ -43,9 +43,9 @@ def contradictions(lines: Sequence[BrokerLine], controllers: Sequence[Controller
         last = _last_act(before, after, acts.get(before.broker, ()), elections[before.broker])
         if last is None or before.broker == after.broker:
             continue
-        heard = renounced.get(before.broker, [])
-        first = bisect_left(heard, after.since)
-        if first == len(heard) or heard[first] > last + _UNTIL_IT_HEARS:
+        times = renounced.get(before.broker, [])
+        first = bisect_left(times, after.since)
+        if first == len(times) or times[first] > last + _UNTIL_IT_HEARS:
             found.append(Delay(before.broker, after.broker, after.since - last, by_epochs=True))
     return found
 
