@@ -69,6 +69,7 @@ def summary(document: Document) -> Iterator[str]:
     yield from _nameless(document.nameless)
     yield f"Times are UTC; the logs' were read as {document.zone} (--time-zone)."
     yield from _set_back(document)
+    yield from _in_seconds(document.in_seconds)
     for trouble in document.troubles[:_TROUBLES]:
         yield f"Could not read all of {trouble}."
     if len(document.troubles) > _TROUBLES:
@@ -154,6 +155,17 @@ def _set_back(document: Document) -> Iterator[str]:
         yield (
             f"The times of {when}{more} occurred twice in {document.zone}: where they go back within a file, "
             "they count as the second, else as the first, which is not certain."
+        )
+
+
+def _in_seconds(sources: Sequence[str]) -> Iterator[str]:
+    """Generate the sentence about files that do not say when within a second."""
+    if sources:
+        named = ", ".join(_file(source) for source in sources[:_FILES])
+        more = f" and {count(len(sources) - _FILES, 'more file')}" if len(sources) > _FILES else ""
+        yield (
+            f"The times of {named}{more} are whole seconds: what they tell was up to 1 s later than it says "
+            "here; spans allow for that."
         )
 
 

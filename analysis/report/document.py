@@ -105,6 +105,7 @@ class Document:
             several.
         nameless: The files (``source``) that do not say which broker wrote some of their lines, with the
             number of these (``lines``).
+        in_seconds: The files whose times are whole seconds, so that all of them may be up to 1 s later.
         registered: The number of brokers that records of ``__cluster_metadata`` register; 0 without any.
     """
 
@@ -130,6 +131,7 @@ class Document:
     stretches: Sequence[Row] = ()
     clusters: Sequence[Row] = ()
     nameless: Sequence[Row] = ()
+    in_seconds: Sequence[str] = ()
     registered: int = 0
 
 
@@ -167,7 +169,7 @@ def gather(
         strips, stretches, lasting = troubled.result()
         drawn = [tables["leaders"].drop("raw"), tables["isr"], frames["write_stalls"]]
         leaderships, isr, stalled = pool.map(lambda frame: _drawn(frame, chosen), drawn)
-        happened, untold = story.result()
+        happened, seen = story.result()
     leaderless = periods(happened)
     agreed = with_writes(stalls(stalled, leaderless), shortages(happened))
     return Document(
@@ -182,7 +184,7 @@ def gather(
         isr=isr,
         stalls=agreed,
         others=sum(row["lines"] for row in kinds if row["understood"] is None),
-        troubles=[*troubles, *([_UNTOLD.format(untold)] if untold else [])],
+        troubles=[*troubles, *([_UNTOLD.format(seen.untold)] if seen.untold else [])],
         zone=zone,
         incidents=plain(happened, _day(start, end)),
         incidents_count=len(happened),
@@ -190,6 +192,7 @@ def gather(
         strips=strips,
         stretches=stretches,
         unended=lasting,
+        in_seconds=seen.in_seconds(),
     )
 
 
@@ -222,12 +225,12 @@ def _of_files(files: Sequence[Row]) -> dict[str, Any]:
 
 def _told(
     tables: Mapping[str, DataFrame], min_insync: int | None, seen: Observed | None, zone: str
-) -> tuple[list[Incident], int]:
-    """Return the incidents, and the number of partitions that they leave out."""
+) -> tuple[list[Incident], Observed]:
+    """Return the incidents, and what they are made from."""
     seen = observed(tables, min_insync) if seen is None else seen
     times = [time for own in seen.spoken.values() for time in (own[0], own[-1])]
     repeated = doubled_spans(zone, min(times), max(times)) if times else []
-    return incidents(replace(seen, repeated=repeated) if repeated else seen), seen.untold
+    return incidents(replace(seen, repeated=repeated) if repeated else seen), seen
 
 
 def _answered(

@@ -6,11 +6,21 @@ type-check. A bound stays true if any lines of the logs are missing.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Generic, NamedTuple, TypeVar
 
 T = TypeVar("T", datetime, timedelta)
+
+
+_SECOND = timedelta(seconds=1)
+
+_CLOCK = re.compile(r"\d\d:\d\d:\d\d([.,]\d)?")
+"""The time of day in a line, with the first digit of its fraction."""
+
+_BEGIN = 200
+"""The characters of a line in which its own time is."""
 
 
 class Line(NamedTuple):
@@ -29,6 +39,12 @@ class Line(NamedTuple):
     number: int
     text: str
     broker: int | None = None
+
+    @property
+    def is_in_seconds(self) -> bool:
+        """Return whether its time is a whole second, as log4j cuts it off: it was written up to 1 s later."""
+        found = _CLOCK.search(self.text, 0, _BEGIN)
+        return found is not None and found[1] is None
 
 
 Lines = tuple[Line, ...]
@@ -137,3 +153,14 @@ def between(begin: Instant, end: Instant) -> Duration:
     if not at_least and at_most is None:
         return Unknown("the logs show neither when it began nor when it ended", lines)
     return Bound(at_least or None, at_most, lines)
+
+
+def as_timed(span: Duration, lines: Lines) -> Duration:
+    """Return a span with the bounds that are true if lines that bound it have times in whole seconds."""
+    if isinstance(span, Unknown) or not any(line.is_in_seconds for line in lines):
+        return span
+    least, most = (span.value, span.value) if isinstance(span, Fact) else (span.at_least, span.at_most)
+    at_least = None if least is None or least <= _SECOND else least - _SECOND
+    if at_least is None and most is None:
+        return Unknown("the times of the lines are whole seconds", span.lines)
+    return Bound(at_least, None if most is None else most + _SECOND, span.lines)

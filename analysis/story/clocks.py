@@ -13,7 +13,7 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
-from barnabas.analysis.story.certainty import Duration, Lines, Unknown, between
+from barnabas.analysis.story.certainty import Duration, Lines, Unknown, as_timed, between
 from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.observed import BrokerLine, Delay, Observed, SetBack
 from barnabas.analysis.story.partitions import History, Life, Outage
@@ -208,7 +208,9 @@ def duration_of(outage: Outage) -> Duration:
     """Return how long a partition had no leader; moments of clocks that differ give no duration."""
     if outage.is_mixed:
         return Unknown(DIFFERING, (*outage.begin.lines, *outage.end.lines))
-    return between(outage.begin, outage.end)
+    return as_timed(
+        between(outage.begin, outage.end), (*outage.lines, *outage.begin.lines, *outage.end.lines)
+    )
 
 
 def _undated(step: IsrStep) -> IsrStep:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from barnabas.analysis.story.assignments import removable, replica_counts
-from barnabas.analysis.story.certainty import Bound, Duration, Fact, Line, Unknown
+from barnabas.analysis.story.certainty import Bound, Duration, Fact, Line, Unknown, as_timed
 from barnabas.analysis.story.observed import CLOCKS, State
 
 _NEW = ("NewPartition", "New")
@@ -48,13 +48,15 @@ class IsrStep(NamedTuple):
     def held(self) -> Duration:
         """Return how long it held; two lines of one moment give no duration."""
         span = timedelta(0) if self.until is None else self.until - self.since
+        lines = (self.line,)
         if not span or not (self.is_certain or self.is_begun):
-            return Unknown("no lines show when it began and ended", (self.line,))
+            return Unknown("no lines show when it began and ended", lines)
+        held: Duration = Bound(span if self.is_certain else None, span if self.is_begun else None, lines)
         if self.is_longer:
-            return Bound(span if self.is_certain else None, None, (self.line,))
-        if self.is_certain and self.is_begun:
-            return Fact(span, (self.line,))
-        return Bound(span if self.is_certain else None, span if self.is_begun else None, (self.line,))
+            held = Bound(span if self.is_certain else None, None, lines)
+        elif self.is_certain and self.is_begun:
+            held = Fact(span, lines)
+        return as_timed(held, lines)
 
 
 def _since(state: State) -> datetime:

@@ -302,6 +302,13 @@ class Observed:
             lines.sort(key=_time)
         object.__setattr__(self, "_about", about)
 
+    def in_seconds(self) -> list[str]:
+        """Return the files whose times are whole seconds, by the first line of each that is at hand."""
+        first: dict[str, Line] = {}
+        for line in (*(each.line for each in self.brokers), *(each.line for each in self.states)):
+            first.setdefault(line.source, line)
+        return sorted(source for source, line in first.items() if line.is_in_seconds)
+
     def about(self, broker: int | None, *kinds: str) -> list[BrokerLine]:
         """Return the lines of some kinds about a broker, kind by kind, each by time."""
         return [line for kind in kinds for line in self._about.get((broker, kind), ())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -13,7 +14,10 @@ from barnabas.analysis.story.certainty import (
     Duration,
     Fact,
     Instant,
+    Line,
+    Lines,
     Unknown,
+    as_timed,
     between,
     by,
     earliest,
@@ -128,3 +132,29 @@ def test_what_happened_has_a_latest_moment() -> None:
     for open_end in (Bound(TEN, None), Unknown("no line")):
         with pytest.raises(ValueError, match="no latest moment"):
             by(open_end)
+
+
+SECONDS = Line("kafka-1.log", 0, 1, "2026-03-05 10:00:00 INFO  [main] Partition:66 - x took 10:00:00,123")
+MILLIS = Line("server.log", 0, 1, "[2026-03-05 10:00:00,000] INFO at 10:00:00 (x)")
+
+
+@pytest.mark.parametrize(
+    ("span", "lines", "expected"),
+    [
+        (Fact(timedelta(seconds=9)), (MILLIS,), Fact(timedelta(seconds=9))),
+        (
+            Fact(timedelta(seconds=9)), (MILLIS, SECONDS),
+            Bound(timedelta(seconds=8), timedelta(seconds=10), (SECONDS,)),
+        ),
+        (Bound(None, timedelta(seconds=9)), (SECONDS,), Bound(None, timedelta(seconds=10), (SECONDS,))),
+        (
+            Bound(timedelta(seconds=2), None), (SECONDS,),
+            Bound(timedelta(seconds=1), None, (SECONDS,)),
+        ),
+        (Bound(timedelta(seconds=1), None), (SECONDS,), Unknown("the times of the lines are whole seconds")),
+        (Unknown("why"), (SECONDS,), Unknown("why")),
+    ],
+)  # fmt: skip
+def test_times_in_whole_seconds_widen_a_span(span: Duration, lines: Lines, expected: Duration) -> None:
+    found = as_timed(span, lines)
+    assert replace(found, lines=()) == replace(expected, lines=())
