@@ -107,6 +107,11 @@ class Incident:
         without = (least(cost.duration) * len(cost.partitions) for cost in self.costs)
         return sum(without, timedelta(0)) + (refused(self.shortage) if self.shortage else timedelta(0))
 
+    @property
+    def refusing(self) -> timedelta:
+        """Return for how long the worst partition refused writes with acks=all, by any setting known."""
+        return refused(self.shortage, by_any_setting=True) if self.shortage else timedelta(0)
+
 
 TOGETHER = timedelta(seconds=30)
 """Brokers that leave within this time of each other, or of a return, are parts of one incident."""

@@ -176,8 +176,11 @@ def _taken_offline(found: Iterable[Absence]) -> list[Incident]:
     ]
 
 
-def _rank(incident: Incident) -> tuple[int, timedelta, int, datetime]:
-    """Order lost records before writes that were impossible, and these before everything else."""
+def _rank(incident: Incident) -> tuple[int, timedelta, timedelta, int, datetime]:
+    """Order lost records before writes that were impossible, and these before everything else.
+
+    Writes that the brokers' setting refused, unless the topic has its own one, come next.
+    """
     unplanned = any(each.cause not in ORDERLY for each in incident.absences)
     weight = {
         IncidentKind.NO_LEADER: 1, IncidentKind.UNDER_REPLICATED: 3, IncidentKind.CONTROLLER: 4,
@@ -185,7 +188,7 @@ def _rank(incident: Incident) -> tuple[int, timedelta, int, datetime]:
         IncidentKind.UNSEEN: 5, IncidentKind.OTHER_CLUSTER: 4, IncidentKind.SECOND_PROCESS: 4,
         IncidentKind.NO_CONTROLLER: 1,
     }.get(incident.kind, 0 if unplanned else 2)  # fmt: skip
-    return -len(incident.unclean), -incident.proven, weight, incident.since
+    return -len(incident.unclean), -incident.proven, -incident.refusing, weight, incident.since
 
 
 def leaderless(free: Sequence[Outage], observed: Observed) -> list[Incident]:

@@ -115,18 +115,22 @@ def shortage_of(periods: Sequence[Period], minimums: Minimums) -> Shortage:
     )
 
 
-def refused(shortage: Shortage) -> timedelta:
+def refused(shortage: Shortage, *, by_any_setting: bool = False) -> timedelta:
     """Return how long writes with acks=all were refused, as far as it is proven.
 
     The brokers' setting alone proves nothing, because the topic may have its own one, but the leader's line
     does that the ISR is under the minimum.
+
+    Args:
+        shortage: The shortage.
+        by_any_setting: Whether to take the brokers' setting for that of the topic and of the leader.
     """
     if shortage.mark is not None and not shortage.is_sure:
         return _refused_at(shortage.mark, shortage.steps)
     short = (
         min(end for end in (step.until, held.until) if end is not None) - max(step.since, held.since)
         for held in shortage.held
-        if held.value is not None and not (held.is_default or held.is_of_others)
+        if held.value is not None and (by_any_setting or not (held.is_default or held.is_of_others))
         for step in shortage.steps
         if step.size < held.value and step.is_certain and step.until is not None
     )

@@ -24,7 +24,7 @@ from barnabas.analysis.story.sentences.reasons import (
     refused,
     with_reason,
 )
-from barnabas.analysis.story.sentences.shortages import short
+from barnabas.analysis.story.sentences.shortages import refused_writes, short
 from barnabas.analysis.story.sentences.together import one_by_one, several, whole_cluster
 from barnabas.analysis.story.shortages import Shortage
 from barnabas.analysis.story.troubles import Trouble
@@ -316,4 +316,6 @@ def _costs(incident: Incident, day: date | None, *, others_cost: bool) -> str:
             # Logs that were not given may be of brokers that stayed.
             used = "no partition could be used"
             return f"while all were gone {used if incident.are_listed else f'{used} that only they had'}"
-    return f"no line shows a partition without a leader{' because of that' if others_cost else ''}"
+    refusal = "" if incident.shortage is None else refused_writes(incident.shortage)
+    none = f"no line shows a partition without a leader{' because of that' if others_cost else ''}"
+    return f"{refusal}; {none}" if refusal else none

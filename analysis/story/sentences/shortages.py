@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from barnabas.analysis.story.certainty import Bound, Fact
+from barnabas.analysis.story.certainty import Bound, Fact, Unknown
 from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.minimums import Lack
 from barnabas.analysis.story.shortages import Shortage, overlap, refused
@@ -37,7 +37,7 @@ def _held(step: IsrStep) -> str:
 def writes(shortage: Shortage) -> str:
     """Tell what an ISR that was too small refused, as far as it is known."""
     mark = shortage.mark
-    if mark is not None and shortage.refusal is None and not shortage.is_sure:
+    if mark is not None and _is_by_mark(shortage):
         when = clock(mark.time)
         return f"acks=all writes were refused with {mark.in_sync} in sync, as the line of {when} shows"
     if shortage.changed:
@@ -60,6 +60,46 @@ def writes(shortage: Shortage) -> str:
     if not any(step.size < shortage.minimum for step in steps):
         return f"{minimum} that refuses no write{own}{'' if shortage.minimum == 1 else _unseen(steps)}"
     return f"{minimum}, {refused}{own}"
+
+
+def refused_writes(shortage: Shortage) -> str:
+    """Tell in a clause how long a partition refused writes; nothing if none is known to be refused."""
+    steps = _refusing(shortage)
+    if not steps:
+        return ""
+    if span := refused(shortage, by_any_setting=True):
+        is_exact = shortage.known_since is None and all(map(_is_exact, steps))
+        how_long = lasted(Fact(span) if is_exact and not _is_by_mark(shortage) else Bound(span, None))
+    else:
+        how_long = "as far as the logs show" if steps[-1].until is None else lasted(Unknown(""))
+    number = shortage.partitions
+    who = shortage.worst if number == 1 else f"{shortage.worst}, the worst of {number:,} partitions,"
+    is_shown = _is_by_mark(shortage) or shortage.refusal is not None
+    return f"acks=all writes to {who} were refused {how_long}{'' if is_shown else _reservation(shortage)}"
+
+
+def _refusing(shortage: Shortage) -> list[IsrStep]:
+    """Return the ISRs that are known to have refused writes, if only by the brokers' setting."""
+    mark = shortage.mark
+    if mark is not None and _is_by_mark(shortage):
+        return [step for step in shortage.steps if step.size == mark.in_sync]
+    if shortage.minimum is None and not shortage.changed:
+        return []
+    minimums = [each for each in shortage.held if each.value is not None]
+    return [
+        step
+        for step in shortage.steps
+        if any(step.size < (each.value or 0) and overlap(step, each) for each in minimums)
+    ]
+
+
+def _is_by_mark(shortage: Shortage) -> bool:
+    """Return whether the leader's line, and no setting, shows that writes were refused."""
+    return shortage.mark is not None and shortage.refusal is None and not shortage.is_sure
+
+
+def _is_exact(step: IsrStep) -> bool:
+    return step.is_certain and step.is_begun and not step.is_longer
 
 
 def _unseen(steps: Sequence[IsrStep]) -> str:
