@@ -47,6 +47,8 @@ class _Second(NamedTuple):
         failed: When its start failed.
         ended: The latest time of its last line.
         lines: Of KRaft, the lines of the refusal and of the end; empty if no line shows a refusal.
+        completed: When it had shut down. A process logs that once, so a later such line is of the one that
+            ran; None if no line shows it.
     """
 
     broker: int | None
@@ -54,13 +56,21 @@ class _Second(NamedTuple):
     failed: datetime
     ended: datetime
     lines: Lines = ()
+    completed: datetime | None = None
 
     def has_written(self, line: BrokerLine) -> bool:
         """Return whether a line is one of the process."""
         if line.broker != self.broker or (line.subject is not None and line.subject != line.broker):
             return False
+        if _is_completed(line) and self.completed is not None and line.time > self.completed:
+            return False
         is_of_start = line.kind in _OF_START and self.since <= line.time <= self.failed
         return is_of_start or (line.kind in _OF_END and self.failed <= line.time <= self.ended)
+
+
+def _is_completed(line: BrokerLine) -> bool:
+    """Return whether a process has shut down as a broker, which it logs once."""
+    return line.kind == BrokerKind.STOPPED and line.role != "controller"
 
 
 def without_second_processes(
@@ -94,15 +104,22 @@ def without_second_processes(
         start = first_after(starts.get(broker, ()), time)
         return after is not None and (start is None or after < start)
 
+    completed: dict[int | None, list[datetime]] = {}
+    for line in lines:
+        if _is_completed(line):
+            completed.setdefault(line.broker, []).append(line.time)
     seconds = [
-        _Second(line.broker, line.time - _START, line.time, line.time + _END)
+        _Second(
+            line.broker, line.time - _START, line.time, line.time + _END,
+            completed=first_after(completed.get(line.broker, ()), line.time),
+        )
         for line in lines
         if line.kind == BrokerKind.START_FAILED
         and (
             _LOCKED in (error := line.error or "")
             or (_REGISTERED in error and goes_on(line.broker, line.time))
         )
-    ]
+    ]  # fmt: skip
     refused = _refused(lines)
     seconds.extend(each for each in refused if goes_on(each.broker, each.ended))
     kept = _without(lines, seconds)
