@@ -72,10 +72,20 @@ def whole_cluster(incident: Incident, names: str, day: date | None) -> str:
 
 def _no_return(incident: Incident) -> str:
     """Return which of several brokers no line shows to have returned."""
+    away = _away(incident)
+    return f"the logs show no return{f' of {nodes(away, incident.only_controllers)}' if away else ''}"
+
+
+def _missing(incident: Incident) -> str:
+    """Return which of several brokers did not return, as far as the logs show, if others did."""
+    return f"; {_no_return(incident)}" if _away(incident) else ""
+
+
+def _away(incident: Incident) -> list[int]:
+    """Return the brokers that no line shows to have returned; none if that is so of all."""
     lasts = {each.broker: each for each in sorted(incident.absences, key=begin_of)}
     away = sorted(broker for broker, each in lasts.items() if latest(each.returned) is None)
-    whose = f" of {nodes(away, incident.only_controllers)}" if 0 < len(away) < len(lasts) else ""
-    return f"the logs show no return{whose}"
+    return away if len(away) < len(lasts) else []
 
 
 def _stopped(absences: Sequence[Absence], only: Collection[int], *, is_one: bool) -> str:
@@ -103,7 +113,7 @@ def one_by_one(incident: Incident, names: str, day: date | None) -> str:
 def several(incident: Incident, names: str, day: date | None) -> str:
     """Return what happened if some brokers were gone, or one several times."""
     absences, until = incident.absences, incident.until
-    end = "" if until is None else f"; all had returned by {clock(until, day)}"
+    end = _missing(incident) if until is None else f"; all had returned by {clock(until, day)}"
     how, first = _how(absences, incident.only_controllers), at(first_departure(absences), day)
     if are_overlapping(absences):
         shown = "" if are_overlapping(absences, by_silence=False) else ", as far as the logs show"
