@@ -43,6 +43,7 @@ class Difference(NamedTuple):
             missing.
         by_epochs: Whether it seems to be behind because its controller epoch is later than the other one's.
         is_by_registration: Whether only its registrations were late, not its elections.
+        by_offsets: Whether records of a metadata log show it, whose offsets rise while their times fall.
     """
 
     broker: int
@@ -51,6 +52,7 @@ class Difference(NamedTuple):
     is_ahead: bool
     by_epochs: bool = False
     is_by_registration: bool = False
+    by_offsets: bool = False
 
 
 def differences_of(delays: Iterable[Delay]) -> list[Difference]:

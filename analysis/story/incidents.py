@@ -46,6 +46,7 @@ from barnabas.analysis.story.minimums import minimums_of
 from barnabas.analysis.story.nodes import members_of
 from barnabas.analysis.story.observed import BrokerLine, Mark, Observed, Refusal, RefusedProcess
 from barnabas.analysis.story.partitions import Gap, History, Outage, histories
+from barnabas.analysis.story.record_times import as_recorded, by_offsets, tenures_of
 from barnabas.analysis.story.restarts import departed, with_restarts, without_dead_leaders
 from barnabas.analysis.story.tenures import with_controllers
 from barnabas.analysis.story.troubles import troubles_of
@@ -57,6 +58,14 @@ _MOVED = timedelta(seconds=5)
 
 def incidents(observed: Observed) -> list[Incident]:
     """Return the incidents, those that are proven and worst first."""
+    tenures = tenures_of(observed)
+    if not tenures:
+        return _by_time(observed)
+    return [as_recorded(each, tenures) for each in _by_time(by_offsets(observed, tenures))]
+
+
+def _by_time(observed: Observed) -> list[Incident]:
+    """Return the incidents as the times of the lines show them."""
     stories = histories(observed)
     observed = with_moves(observed, (outage for story in stories for outage in story.outages))
     shown, offline = _absences(stories, observed)

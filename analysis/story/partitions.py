@@ -127,7 +127,7 @@ class History:
     isr: Sequence[IsrStep]
 
 
-_RECORD = '{"offset": '
+RECORD = '{"offset": '
 """The begin of the text of a record of a metadata log, as ``metadata.history`` writes it."""
 
 _DELETION = timedelta(seconds=5)
@@ -468,7 +468,7 @@ def _until_deleted(outage: Outage, deleted: datetime) -> Outage:
     if outage.shown is not None:
         return outage
     # A metadata log contains each change of a leader; after missing records it shows no deletion.
-    is_whole = outage.lines[0].text.startswith(_RECORD)
+    is_whole = outage.lines[0].text.startswith(RECORD)
     end = moment(deleted if is_whole else None, deleted, (), "")
     return replace(outage, end=end, shown=deleted, deleted=True)
 

@@ -18,7 +18,7 @@ def clocks_differ(
     *,
     is_doubled: bool = False,
 ) -> str:
-    """Return whose clocks differ, and that no times are bounded by lines of both.
+    """Return whose clocks differ, and that no times are bounded by lines of both, or only from below.
 
     Args:
         differences: The clocks that differ from each other.
@@ -35,7 +35,10 @@ def clocks_differ(
     more = f", and {rest} more" if rest > 0 else ""
     shown = ", ".join(found[:NAMED])
     unless = ", unless lines are of the other one of the two hours" if is_doubled else ""
-    return f"Clocks differ: {shown}{more}{unless}; no time between lines of two such brokers is claimed."
+    claimed = "no time between lines of two such brokers is claimed"
+    if differences and all(each.by_offsets for each in differences):
+        claimed = "of a time between records of two such brokers only the least is claimed"
+    return f"Clocks differ: {shown}{more}{unless}; {claimed}."
 
 
 def _were_set_back(found: Sequence[SetBack], only: Collection[int], day: date | None) -> Iterator[str]:
@@ -55,4 +58,5 @@ def _differs(difference: Difference, other: str, only: Collection[int]) -> str:
         return f"{who} seems to be ahead of {other}'s, {late}"
     if difference.by_epochs:
         return f"{who} seems to be at least {by} behind {other}'s, as its controller epoch is the later one"
-    return f"{who} is at least {by} behind {other}'s"
+    why = ", as its later records have earlier times" if difference.by_offsets else ""
+    return f"{who} is at least {by} behind {other}'s{why}"
