@@ -17,21 +17,25 @@ _ASKED = (CompanionKind.ISR_SHRINKING, CompanionKind.ISR_EXPANDING)
 _KINDS = (*_ASKED, CompanionKind.ISR_NOT_UPDATED, CompanionKind.ISR_UPDATED)
 
 
-def isr_lines(events: DataFrame, lives: DataFrame, states: DataFrame) -> DataFrame:
+def isr_lines(events: DataFrame, tables: Mapping[str, DataFrame]) -> DataFrame:
     """Select the lines of leaders that write none when an ISR has changed, as up to 2.3.
 
     Of partitions without a known leader epoch all are selected: ``states`` has no row about these.
+
+    Args:
+        events: The lines that have a time.
+        tables: The tables ``lives`` and ``states``, for which it waits if they are still computed.
     """
     flag = sf.lit(col=True)
     lines = events.where(is_kind(*_KINDS) & sf.col("topic").isNotNull() & sf.col("broker").isNotNull())
     updated = lines.where(is_kind(CompanionKind.ISR_UPDATED)).select(*PARTITION, "broker").distinct()
-    known = states.where("leader_epoch is not null").select(*PARTITION).distinct()
+    known = tables["states"].where("leader_epoch is not null").select(*PARTITION).distinct()
     few = (
         lines.join(updated.withColumn("is_updated", flag), [*PARTITION, "broker"], "left")
         .join(known.withColumn("is_known", flag), list(PARTITION), "left")
         .where("is_updated is null or is_known is null")
     )
-    return with_life(few, lives).select(
+    return with_life(few, tables["lives"]).select(
         *LIFE, "time", "kind", "from", "isr", "version", *PLACE, "broker", "raw"
     )
 

@@ -73,8 +73,8 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
     """
     events = tables["events"].where("time is not null")
     marked = _marks(events, tables["lives"])
-    own_isr = isr_lines(events, tables["lives"], tables["states"])
-    troubled = partial(_troubled, tables["states"], marked, own_isr)
+    own_isr = partial(isr_lines, events, tables)
+    troubled = partial(_troubled, tables, marked, own_isr)
     frames = _frames(tables, marked, own_isr, troubled)
     with threads(_AT_ONCE) as pool:
         read = pool.map(lambda frame: _first(frame()), frames.values())
@@ -117,7 +117,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
 def _frames(
     tables: Mapping[str, DataFrame],
     marked: DataFrame,
-    own_isr: DataFrame,
+    own_isr: Callable[[], DataFrame],
     troubled: Callable[[], DataFrame],
 ) -> dict[str, Callable[[], DataFrame]]:
     """Return the queries by name; the tables may still be computed, so those that come last are last."""
@@ -134,7 +134,7 @@ def _frames(
         "deleted": lambda: lives.where("deleted is not null").select(*LIFE, "deleted"),
         "printed": lambda: tables["events"].where(is_kind(BrokerKind.DESCRIBED)).select(*_SAID, "settings"),
         "lines": lambda: tables["broker_events"].orderBy(*_BY_TIME),
-        "changed": lambda: own_isr.orderBy(*_BY_TIME),
+        "changed": lambda: own_isr().orderBy(*_BY_TIME),
         "states": lambda: _in_order(tables["states"], troubled()),
     }
 
@@ -213,14 +213,17 @@ def _controllers(controllers: DataFrame, events: DataFrame) -> DataFrame:
     return controllers.join(first, list(epoch), "left").orderBy("since", "controller_epoch")
 
 
-def _troubled(states: DataFrame, marked: DataFrame, changed: DataFrame) -> DataFrame:
+def _troubled(
+    tables: Mapping[str, DataFrame], marked: DataFrame, changed: Callable[[], DataFrame]
+) -> DataFrame:
     """Find the lives of partitions that changed or are marked, and whether they lost leader or replicas.
 
     Args:
-        states: The table.
+        tables: The table ``states``, for which it waits if it is still computed.
         marked: The lines that show a partition without a leader.
-        changed: The lines of leaders that show ISRs which ``states`` lacks.
+        changed: Returns the lines of leaders that show ISRs which ``states`` lacks.
     """
+    states = tables["states"]
     lost = (
         (sf.col("leader") == NO_LEADER)
         | sf.coalesce(sf.col("from").isin(*_OFFLINE), sf.lit(col=False))
@@ -228,7 +231,7 @@ def _troubled(states: DataFrame, marked: DataFrame, changed: DataFrame) -> DataF
     )
     sizes = sf.size("isr")
     marks = marked.select(*LIFE).distinct().withColumn("is_marked", sf.lit(col=True))
-    changes = changed.select(*LIFE).distinct().withColumn("is_changed", sf.lit(col=True))
+    changes = changed().select(*LIFE).distinct().withColumn("is_changed", sf.lit(col=True))
     return (
         states.groupBy(*LIFE)
         .agg(
