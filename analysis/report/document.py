@@ -23,7 +23,14 @@ from barnabas.analysis.reading.times import doubled_spans
 from barnabas.analysis.report.incidents import plain
 from barnabas.analysis.report.same_facts import departures, without_leader
 from barnabas.analysis.report.same_shortages import shortages, with_writes
-from barnabas.analysis.report.same_stories import Leaderless, failovers, leaders, periods, stalls
+from barnabas.analysis.report.same_stories import (
+    Leaderless,
+    after_losses,
+    failovers,
+    leaders,
+    periods,
+    stalls,
+)
 from barnabas.analysis.report.strips import Stretch, cells, millis
 from barnabas.analysis.runtime.engine import first_of, held, matching, rows_of, sf
 from barnabas.analysis.runtime.threads import threads
@@ -180,7 +187,7 @@ def gather(
         **_answers(named, happened, leaderless),
         partitions=partitions,
         pictured=chosen,
-        leaderships=leaders(leaderships, agreed),
+        leaderships=after_losses(leaders(leaderships, agreed), happened),
         isr=isr,
         stalls=agreed,
         others=sum(row["lines"] for row in kinds if row["understood"] is None),

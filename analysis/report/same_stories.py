@@ -7,6 +7,7 @@ leader epochs and of clocks that differ.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from math import ceil
@@ -17,7 +18,8 @@ from barnabas.analysis.derived.unavailability import LEADER_OFFLINE
 from barnabas.analysis.questions.availability import OFFLINE
 from barnabas.analysis.report.same_facts import REFUSED, STAYED, cause
 from barnabas.analysis.story.brokers import Absence, begin_of, known_end
-from barnabas.analysis.story.certainty import Fact, Unknown, earliest
+from barnabas.analysis.story.causes import ORDERLY, Cause
+from barnabas.analysis.story.certainty import Fact, Unknown, earliest, latest
 from barnabas.analysis.story.costs import Period, greatest, least
 from barnabas.analysis.story.incident import Incident
 from barnabas.analysis.story.intervals import Intervals
@@ -226,6 +228,40 @@ def leaders(rows: Iterable[Row], agreed: Iterable[Row]) -> list[Row]:
         if stall["what"] == OFFLINE:
             offline.setdefault((stall["topic"], stall["partition"]), []).append(stall)
     return [_leader(row, offline.get((row["topic"], row["partition"]), ())) for row in rows]
+
+
+def after_losses(rows: Iterable[Row], made: Iterable[Incident]) -> list[Row]:
+    """Return rows of the table ``leaders`` that call no election a move which follows the leader's loss.
+
+    A metadata log shows only who led before, and the fence of that broker in the same batch.
+
+    Args:
+        rows: The rows, by partition and time.
+        made: The incidents.
+    """
+    noticed: dict[int, list[datetime]] = {}
+    for absence in (each for incident in made for each in incident.absences):
+        is_lost = absence.cause not in (*ORDERLY, Cause.LOST_SESSION)
+        if is_lost and (time := latest(absence.noticed)) is not None:
+            noticed.setdefault(absence.broker, []).append(time)
+    times = {broker: sorted(own) for broker, own in noticed.items()}
+
+    def follows(broker: int | None, moment: datetime | None) -> bool:
+        """Return whether the loss of a broker had just been noticed at a moment."""
+        if broker not in times or moment is None:
+            return False
+        first = bisect_left(times[broker], moment - CLOCKS)
+        return first < len(times[broker]) and times[broker][first] <= moment + CLOCKS
+
+    changed = []
+    for row in rows:
+        before, isr = row.get("previous_leader"), row.get("isr") or ()
+        is_out = bool(isr) and before not in isr
+        if row["why"] in (MOVED, PREFERRED) and is_out and follows(before, row["since"]):
+            changed.append(row | {"why": LOST})
+        else:
+            changed.append(row)
+    return changed
 
 
 def _leader(row: Row, offline: Sequence[Row]) -> Row:

@@ -10,7 +10,7 @@ from barnabas.analysis.derived.leaders import LOST, MOVED, NO_LEADER_BEFORE, NON
 from barnabas.analysis.derived.unavailability import LEADER_OFFLINE
 from barnabas.analysis.questions.availability import OFFLINE
 from barnabas.analysis.report.same_facts import NOT_SHOWN
-from barnabas.analysis.report.same_stories import failovers, leaders, periods, stalls
+from barnabas.analysis.report.same_stories import after_losses, failovers, leaders, periods, stalls
 from barnabas.analysis.report.words import Step, headline, steps
 from barnabas.analysis.story.brokers import Absence
 from barnabas.analysis.story.causes import Cause
@@ -80,6 +80,16 @@ def test_a_leader_whose_broker_did_not_leave_did_not_go_offline() -> None:
     ]  # fmt: skip
     offline = periods([incident(lost(Bound(None, at(16.764)), 16.9, 17), died(16.763))])
     assert leaders(rows, stalls([STALL], offline)) == rows
+
+
+def test_an_election_after_the_loss_of_the_leader_is_no_move() -> None:
+    row: dict[str, Any] = {"leader": 2, "previous_leader": 1, "since": at(16.9), "why": MOVED, "isr": [2, 3]}
+    told = incident(lost(Fact(at(16)), 16.9, 17), died(16.763))
+    assert after_losses([row], [told]) == [row | {"why": LOST}]
+    later, kept = row | {"since": at(30)}, row | {"isr": [1, 2, 3]}
+    assert after_losses([later, kept], [told]) == [later, kept]
+    stopped = replace(died(16.763), cause=Cause.PLANNED)
+    assert after_losses([row], [incident(lost(Fact(at(16)), 16.9, 17), stopped)]) == [row]
 
 
 def test_a_leader_that_stops_may_end_after_the_notice() -> None:
