@@ -18,13 +18,16 @@ BROKER_EVENTS_COLUMNS = (
 )  # fmt: skip
 """The columns of ``broker_events``, those of ``events``; see ``reading.events.broker_kinds``."""
 
+_SENT = (Kind.LEADER_AND_ISR_BATCH, Kind.LEADER_AND_ISR_SENDING, Kind.STOP_REPLICA_BATCH)
+"""The lines by which a controller sends requests to brokers that it takes to be there."""
+
 
 def broker_events(events: DataFrame, lives: DataFrame) -> DataFrame:
     """Select the lines about starts, stops, sessions, contacts and controllers.
 
-    A controller's lines that take a replica offline, or send LeaderAndIsr, are about a broker too: the first
-    and the last of each kind, broker and second, with the broker as ``subject``. Replicas of a topic that is
-    being deleted go offline without their broker.
+    A controller's lines that take a replica offline, or send LeaderAndIsr or StopReplica, are about a broker
+    too: the first and the last of each kind, broker and second, with the broker as ``subject``. Replicas of a
+    topic that is being deleted go offline without their broker.
 
     A leader's line that its ISR is under min.insync.replicas has the number of replicas in sync as ``count``.
 
@@ -32,9 +35,7 @@ def broker_events(events: DataFrame, lives: DataFrame) -> DataFrame:
     """
     kinds = (*BrokerKind, CompanionKind.CONTROLLER_ELECTED)
     own = sf.col("role") == "controller"
-    sent = events.where(own & is_kind(Kind.LEADER_AND_ISR_BATCH, Kind.LEADER_AND_ISR_SENDING)).withColumn(
-        "subject", sf.explode("targets")
-    )
+    sent = events.where(own & is_kind(*_SENT)).withColumn("subject", sf.explode("targets"))
     said = events.where(is_kind(*kinds)).select(*BROKER_EVENTS_COLUMNS)
     found = said.unionByName(_edges(sent)).unionByName(_edges(_offline(events.where(own), lives)))
     return found.unionByName(_under_min_isr(events))

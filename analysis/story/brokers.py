@@ -55,6 +55,7 @@ from barnabas.analysis.story.returns import Returns
 from barnabas.analysis.story.runs import (
     ASKED,
     ENDS,
+    HANDED_OVER,
     HANDOVER,
     IMPLIED,
     OFFLINE,
@@ -68,6 +69,7 @@ from barnabas.analysis.story.runs import (
     lines_about,
     parts_of,
     runs_of,
+    sent_on,
 )  # fmt: skip
 
 
@@ -326,8 +328,11 @@ def _absence(
 ) -> Absence:
     start = run.first(What.START)
     gone_lines = [line for what, line in run.marks if what is What.GONE and line.broker != broker]
-    is_of_stop = handover(run.left().kinds(*STOP, *HANDOVER, *ASKED))
-    noticed = next((line for line in gone_lines if not is_of_stop(line)), next(iter(gone_lines), None))
+    stop_lines = run.left().kinds(*STOP, *HANDOVER, *ASKED)
+    is_of_stop, is_sent_on = handover(stop_lines), sent_on(run)
+    noticed = next((line for line in gone_lines if not is_of_stop(line) and not is_sent_on(line)), None)
+    if noticed is None and not any(line.kind == HANDED_OVER for line in stop_lines):
+        noticed = next(iter(gone_lines), None)
     has_own_log = bool(observed.about(broker, *OWN_LOG))
     first = min(line.time for line in (start, noticed, run.marks[0][1]) if line is not None)
     alive = lives_on(broker, run, start, observed)
@@ -377,10 +382,13 @@ def _is_only_offline(
     """Return whether a broker need not be gone: only that a controller took replicas of it offline is shown.
 
     More is a leadership that moved, a contact that was lost, or a replica that stayed assigned, after
-    ``alive``, the last sign of life.
+    ``alive``, the last sign of life, unless the controller sends requests to the broker after that.
     """
     if any(line.kind not in (*OFFLINE, *SENT, IMPLIED) for _, line in run.marks):
         return False
+    is_sent_on = sent_on(run)
+    if all(is_sent_on(line) for line in run.kinds(*OFFLINE)):
+        return True
     first = run.marks[0][1].time
     since, until = first - CONTACT_WINDOW, first + CONTACT_WINDOW
     lost = observed.about_within(broker, BrokerKind.CONTACT_LOST, since, until)

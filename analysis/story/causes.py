@@ -30,6 +30,7 @@ from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
 from barnabas.analysis.story.runs import (
     ASKED,
     ENDS,
+    HANDED_OVER,
     HANDOVER,
     OFFLINE,
     RESTART,
@@ -40,6 +41,7 @@ from barnabas.analysis.story.runs import (
     What,
     handover,
     is_first_of_process,
+    sent_on,
 )
 
 
@@ -70,6 +72,9 @@ class Cause(StrEnum):
 
 ORDERLY = (Cause.PLANNED, Cause.STOPPED, Cause.NOT_GRANTED)
 """The causes of a broker that stopped in an orderly way."""
+
+MOVED = "its leaders were moved as a controlled shutdown moves them"
+"""The reason of a stop that only shows in how a controller moved leaders."""
 
 _WITH_EPOCH = (BrokerKind.REGISTERED, BrokerKind.BROKER_REGISTERED, BrokerKind.BROKER_UNFENCED)
 
@@ -268,11 +273,12 @@ def _signs_by_others(broker: int, run: Run, stop: Iterable[BrokerLine]) -> list[
 
     A broker that logs the loss of its own leaders is still there.
     """
-    is_of_stop = handover(stop)
+    is_of_stop, is_sent_on = handover(stop), sent_on(run)
     return [
         line
         for what, line in run.marks
-        if what is What.START or (what is What.GONE and line.broker != broker and not is_of_stop(line))
+        if what is What.START
+        or (what is What.GONE and line.broker != broker and not is_of_stop(line) and not is_sent_on(line))
     ]
 
 
@@ -349,7 +355,8 @@ def why_gone(
         return Cause.NOT_GRANTED, failed[0].error, (failed[0].line,)
     stopped = _asked(left, BrokerKind.STOPPED, BrokerKind.NODE_STOPPED, *STOP, *ASKED)
     if stopped:
-        return Cause.STOPPED, None, (stopped[-1].line,)
+        reason = MOVED if stopped[-1].kind == HANDED_OVER else None
+        return Cause.STOPPED, reason, (stopped[-1].line,)
     if is_alive is not None:
         return Cause.LOST_SESSION, *_given_up(_silence(broker, first, observed), is_alive)
     found = found_by_next(run)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.brokers import Absence, begin_of, known_end
-from barnabas.analysis.story.causes import ORDERLY, Cause
+from barnabas.analysis.story.causes import MOVED, ORDERLY, Cause
 from barnabas.analysis.story.certainty import Bound, Fact, Unknown, earliest, latest, moment
 from barnabas.analysis.story.directories import failed_directory
 from barnabas.analysis.story.intervals import Intervals
@@ -88,7 +88,7 @@ def _first_after(elected: Sequence[State], absence: Absence) -> State | None:
     A session that expired is renewed within a tenth of a second.
     """
     noticed = latest(absence.noticed) or begin_of(absence)
-    writers = {line.broker for line in absence.noticed.lines}
+    writers = {line.broker for line in absence.noticed.lines or absence.gone.lines}
     later = (elected[index] for index in range(bisect_right(elected, noticed, key=_decided), len(elected)))
     is_later = (each for each in later if each.line.broker in writers or _decided(each) > noticed + CLOCKS)
     return next(is_later, None)
@@ -131,7 +131,7 @@ def _is_silent(absence: Absence) -> bool:
     return (
         isinstance(absence.returned, Unknown)
         and absence.unseen is None
-        and latest(absence.noticed) is not None
+        and (latest(absence.noticed) is not None or absence.reason == MOVED)
     )
 
 

@@ -41,6 +41,7 @@ from barnabas.analysis.story.costs import Reason, costs_of, least
 from barnabas.analysis.story.departures import absence_by_one_clock, departure, groups_of, parted
 from barnabas.analysis.story.directories import failed_directory, with_moves
 from barnabas.analysis.story.elections import UncleanElection, unclean_choices, unclean_elections
+from barnabas.analysis.story.handovers import handed_over
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
 from barnabas.analysis.story.minimums import minimums_of
 from barnabas.analysis.story.nodes import members_of
@@ -148,7 +149,7 @@ def _absences(stories: Iterable[History], observed: Observed) -> tuple[list[Abse
     """
     lost = [outage for story in stories for outage in story.outages]
     shown = [line for outage in lost for line in shown_by(outage, observed)]
-    seen = replace(observed, brokers=(*observed.brokers, *shown))
+    seen = replace(observed, brokers=(*observed.brokers, *shown, *handed_over(observed)))
     led: dict[int | None, list[datetime]] = {}
     for line in shown:
         led.setdefault(line.subject, []).append(line.time)

@@ -14,6 +14,9 @@ from barnabas.analysis.story.certainty import Line, Lines
 
 NO_LEADER = -1
 
+RECORD = '{"offset": '
+"""The begin of the text of a record of a metadata log, as ``metadata.history`` writes it."""
+
 Row = Mapping[str, Any]
 
 
@@ -21,7 +24,8 @@ class BrokerLine(NamedTuple):
     """A row of the table ``broker_events``, with the same names; ``cluster`` is its column ``cluster_id``.
 
     ``subject`` is also the replica that a controller takes offline, and the broker to which it sends
-    LeaderAndIsr. ``in_sync`` is its column ``count``, in a leader's line the number of replicas in sync.
+    LeaderAndIsr or StopReplica. ``in_sync`` is its column ``count``, in a leader's line the number of
+    replicas in sync.
     """
 
     time: datetime

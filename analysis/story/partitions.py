@@ -28,6 +28,7 @@ from barnabas.analysis.story.leaderships import Leadership, is_of_another_cluste
 from barnabas.analysis.story.observed import (
     CLOCKS,
     NO_LEADER,
+    RECORD,
     LeaderIsr,
     LedAgain,
     Mark,
@@ -126,9 +127,6 @@ class History:
     gaps: Sequence[Gap]
     isr: Sequence[IsrStep]
 
-
-RECORD = '{"offset": '
-"""The begin of the text of a record of a metadata log, as ``metadata.history`` writes it."""
 
 _DELETION = timedelta(seconds=5)
 """The largest time between a deletion's steps, as in ``derived.lives``."""

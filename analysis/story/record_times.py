@@ -20,8 +20,7 @@ from barnabas.analysis.story.clocks import BEHIND, DIFFERING, Difference
 from barnabas.analysis.story.costs import Cost, least
 from barnabas.analysis.story.incident import Incident
 from barnabas.analysis.story.isr import IsrStep
-from barnabas.analysis.story.observed import Observed, State
-from barnabas.analysis.story.partitions import RECORD
+from barnabas.analysis.story.observed import RECORD, Observed, State
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from itertools import takewhile
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.clocks import clocks_of
 from barnabas.analysis.story.observed import NO_LEADER, BrokerLine, Observed, State
-from barnabas.analysis.story.runs import ASKED, ENDS, HANDOVER, IMPLIED, SENT, STARTS, STOP, What
+from barnabas.analysis.story.runs import ASKED, ENDS, HANDED_OVER, HANDOVER, IMPLIED, SENT, STARTS, STOP, What
 
 _APART = timedelta(minutes=1)
 """The least time from a line about a loss to one that shows a return, and from that to the next loss.
@@ -162,7 +162,7 @@ class _Gone:
     def add(self, what: What, line: BrokerLine) -> None:
         """Add the next line, which states a fact about the broker."""
         self.last = line
-        self.is_lost = self.is_lost or what is What.GONE or line.kind in _GRANTED
+        self.is_lost = self.is_lost or what is What.GONE or line.kind in (*_GRANTED, HANDED_OVER)
         if self.broker in line.lost:
             self._deleted = line
         if line.kind in (BrokerKind.BROKER_FENCED, *_GRANTED):

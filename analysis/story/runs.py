@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -31,11 +32,15 @@ SERVES = (BrokerKind.STARTED, BrokerKind.NODE_STARTED)
 
 HANDOVER = (BrokerKind.CONTROLLED_SHUTDOWN_SUCCEEDED, BrokerKind.CONTROLLED_SHUTDOWN_FAILED)
 
-ASKED = (BrokerKind.BROKER_STOP_ASKED, BrokerKind.BROKER_STOP_GRANTED)
+HANDED_OVER = "handed-over"
+"""The kind of a stop that no line states, at the time at which a controller moved a leader because of it."""
+
+ASKED = (BrokerKind.BROKER_STOP_ASKED, BrokerKind.BROKER_STOP_GRANTED, HANDED_OVER)
 
 OFFLINE = (Kind.ISR_REMOVAL, Kind.REPLICAS_OFFLINE, Kind.REPLICA_CHANGE)
 
-SENT = (Kind.LEADER_AND_ISR_BATCH, Kind.LEADER_AND_ISR_SENDING)
+SENT = (Kind.LEADER_AND_ISR_BATCH, Kind.LEADER_AND_ISR_SENDING, Kind.STOP_REPLICA_BATCH)
+"""The lines by which a controller sends requests to a broker that it takes to be there."""
 
 IMPLIED = "return-implied"
 """The kind of a return that no line states, at the time of the first line which presupposes it."""
@@ -130,6 +135,24 @@ def handover(stops: Iterable[BrokerLine]) -> Callable[[BrokerLine], bool]:
         return lambda _: False
     since, until = min(times) - CLOCKS, max(times) + CLOCKS
     return lambda line: line.kind in OFFLINE and since <= line.time <= until
+
+
+def sent_on(run: Run) -> Callable[[BrokerLine], bool]:
+    """Return whether a controller sends requests to the broker just after it took replicas of it offline.
+
+    It sends them to live and stopping brokers only (``ControllerBrokerRequestBatch``), so it did not take the
+    replicas offline because the broker was lost. Lines at TRACE are those of releases that send to all.
+    """
+    sent: dict[int | None, list[datetime]] = {}
+    for line in run.kinds(Kind.LEADER_AND_ISR_BATCH, Kind.STOP_REPLICA_BATCH):
+        sent.setdefault(line.broker, []).append(line.time)
+
+    def is_sent_on(line: BrokerLine) -> bool:
+        times = sent.get(line.broker, ())
+        index = bisect_right(times, line.time)
+        return line.kind in OFFLINE and index < len(times) and times[index] <= line.time + RESTART
+
+    return is_sent_on
 
 
 def lines_about(lines: Iterable[BrokerLine]) -> dict[int, list[tuple[What, BrokerLine]]]:
@@ -307,7 +330,7 @@ def is_return(run: Run, line: BrokerLine) -> bool:
         return True
     if is_fenced_registration(line):
         return False
-    if line.kind in (Kind.LEADER_AND_ISR_BATCH, Kind.LEADER_AND_ISR_SENDING):
+    if line.kind in SENT:
         # A controller still sends requests to a broker that is stopping, and at once after its loss.
         last = run.last_loss().time
         is_stopping = run.first(What.STOP) is not None and run.first(What.END, What.START) is None
