@@ -229,6 +229,27 @@ def refined(outage: Outage, absence: Absence) -> Outage:
     return bounded
 
 
+def with_unled(outages: Sequence[Outage]) -> list[Outage]:
+    """Let the outages of a partition begin with the one before where no line shows that anybody led between.
+
+    A controller elects a broker that has ended, too, until it notices. That it was elected is then no bound
+    of the time without a leader.
+    """
+    elected: dict[tuple[int | None, datetime | None], Outage] = {
+        (each.leader_after, each.shown): each for each in outages
+        if each.shown is not None and latest(each.end) is None
+    }  # fmt: skip
+    return [_unled_since(each, elected.get((each.leader_before, each.elected))) for each in outages]
+
+
+def _unled_since(outage: Outage, before: Outage | None) -> Outage:
+    if before is None or outage.led_at is not None or earliest(outage.begin) != outage.elected:
+        return outage
+    lines = (*outage.begin.lines, *before.begin.lines)
+    begin = moment(earliest(before.begin), latest(outage.begin), lines, "no line shows who led before")
+    return replace(outage, begin=begin)
+
+
 def _bounded(outage: Outage, absence: Absence) -> Outage:
     known, led = latest(outage.begin), latest(outage.end)
     is_same = outage.leader_after == absence.broker and absence.started is not None

@@ -28,6 +28,7 @@ from barnabas.analysis.story.charges import (
     shown_by,
     with_elections,
     with_registrations,
+    with_unled,
 )
 from barnabas.analysis.story.clocks import (
     by_one_clock,
@@ -85,13 +86,16 @@ def _by_time(observed: Observed) -> list[Incident]:
     charged: dict[int, list[Outage]] = {}
     free: list[Outage] = []
     for story in stories:
-        for outage in story.outages:
-            index = charging.charged_to(outage)
+        indexes = [charging.charged_to(outage) for outage in story.outages]
+        bounded = [
+            outage if index is None else refined(outage, found[index])
+            for index, outage in zip(indexes, story.outages, strict=True)
+        ]
+        for index, outage in zip(indexes, with_unled(bounded), strict=True):
             if index is None:
                 free.append(outage)
             else:
-                bounded = outage_by_one_clock(refined(outage, found[index]), clocks)
-                charged.setdefault(index, []).append(bounded)
+                charged.setdefault(index, []).append(outage_by_one_clock(outage, clocks))
     members = members_of(observed)
     found = [absence_by_one_clock(each, clocks) for each in found]
     groups = (
