@@ -17,7 +17,7 @@ from barnabas.cluster.model.statechange import Kind
 DECISIONS = (Kind.PARTITION_ONLINE, Kind.ISR_REMOVAL, CompanionKind.LEADER_SELECTED)
 """The lines in which a controller logs a decision, as opposed to a request that carries one."""
 
-_ELECTIONS = (Kind.PARTITION_ONLINE, CompanionKind.LEADER_SELECTED)
+_ELECTIONS = (Kind.PARTITION_ONLINE, CompanionKind.LEADER_SELECTED, CompanionKind.KRAFT_UNCLEAN_CHANGE)
 
 _TELLING = (
     *DECISIONS,

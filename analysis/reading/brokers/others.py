@@ -247,6 +247,7 @@ _ZOOKEEPER = (
 )  # fmt: skip
 
 _DIFF = re.compile(r"(?P<name>\w+): (?:\[[\d, ]*\]|[\w-]+) -> (?P<value>\[[\d, ]*\]|[\w-]+)", re.ASCII)
+_WAS_UNLED = re.compile(r"\bleader: -1 -> ")
 
 
 def _unclean(_: Speaker, said: re.Match[str], __: str) -> Row | None:
@@ -265,7 +266,7 @@ def _unclean(_: Speaker, said: re.Match[str], __: str) -> Row | None:
         "isr": tuple(int(each) for each in re.findall(r"\d+", values["isr"])),
         "topic_id": said["_topic_id"],
         "election": Election.UNCLEAN.value,
-    }
+    } | ({"from": "OfflinePartition"} if _WAS_UNLED.search(said["_diff"]) else {})
 
 
 _KRAFT = (
