@@ -44,6 +44,7 @@ from barnabas.analysis.story.directories import failed_directory, with_moves
 from barnabas.analysis.story.elections import UncleanElection, unclean_choices, unclean_elections
 from barnabas.analysis.story.handovers import handed_over
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
+from barnabas.analysis.story.later_lists import with_later_lists
 from barnabas.analysis.story.minimums import minimums_of
 from barnabas.analysis.story.nodes import members_of
 from barnabas.analysis.story.observed import BrokerLine, Mark, Observed, Refusal, RefusedProcess
@@ -162,6 +163,7 @@ def _absences(stories: Iterable[History], observed: Observed) -> tuple[list[Abse
     found = absences_by_clocks(seen)
     if (listed := with_unlisted(seen, found)) is not seen:
         found = absences_by_clocks(listed)
+    found = with_later_lists(found, observed)
     bounded = with_elections(bounded_notices(found, lost), observed.states)
     for each in with_registrations(bounded, observed):
         begin = begin_of(each)
