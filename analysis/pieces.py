@@ -20,7 +20,7 @@ from pyspark.sql import functions as sf
 
 from barnabas.analysis.reading.events.entries import Entry
 from barnabas.analysis.reading.metadata.log import read_log
-from barnabas.analysis.reading.metadata.segments import FOLDER, is_segment
+from barnabas.analysis.reading.metadata.segments import FOLDER, PROPERTIES, is_segment
 from barnabas.analysis.reading.splits import BLOCK_BYTES, Split, blocks
 
 Block = bytes | list[Entry]
@@ -105,10 +105,14 @@ def whole_records(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
         DataFrame.union, (_undecoded(spark, own, ending) for ending, own in by_ending.items())
     )
     log = sf.regexp_extract("source", f"^(.*/{FOLDER})/[^/]*$", 1)
+    # It stands beside the folder of a metadata log, and names the cluster.
+    beside = sf.regexp_extract("source", f"^(.*/){PROPERTIES}$", 1)
     return (
         records.withColumns(
             {
-                "whole": sf.when(log == "", sf.col("source")).otherwise(log),
+                "whole": sf.when(log != "", log)
+                .when(beside != "", sf.concat(beside, sf.lit(FOLDER)))
+                .otherwise(sf.col("source")),
                 # It grows within a block, which one task reads.
                 "number": sf.monotonically_increasing_id(),
             }
@@ -153,7 +157,8 @@ def pieces_of_files(batches: Iterator[pa.RecordBatch]) -> Pieces:
 
 def _fetched(folder: Path, source: str, size: int, records: Iterator[bytes]) -> Path:
     """Write a file of records that line feeds separated, and return its path."""
-    path = folder / source.rpartition("/")[2]
+    name = source.rpartition("/")[2]
+    path = (folder.parent if name == PROPERTIES else folder) / name
     with path.open("wb") as file:
         for number, record in enumerate(records):
             file.write(b"\n" + record if number else record)

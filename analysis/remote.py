@@ -14,7 +14,14 @@ from pyspark.sql import SparkSession
 
 from barnabas.analysis.pieces import COMPRESSED
 from barnabas.analysis.reading.files.encodings import FIRST_BYTES, encoding_of
-from barnabas.analysis.reading.metadata.segments import FOLDER, alone_from, chosen, is_part, is_segment
+from barnabas.analysis.reading.metadata.segments import (
+    FOLDER,
+    PROPERTIES,
+    alone_from,
+    chosen,
+    is_part,
+    is_segment,
+)
 from barnabas.analysis.runtime.threads import threads
 from barnabas.analysis.sources import (
     LOOKED_AT_BYTES,
@@ -119,8 +126,9 @@ def _metadata(segments: dict[str, _Store]) -> tuple[list[str], list[str]]:
             for path in parts[folder]:
                 store.copy(path, copy / path.rpartition("/")[2])
                 copies[copy / path.rpartition("/")[2]] = path
-            for path in store.beside(folder.rpartition("/")[0], "meta.properties"):
-                store.copy(path, copy.parent / "meta.properties")
+            for path in store.beside(folder.rpartition("/")[0], PROPERTIES):
+                store.copy(path, copy.parent / PROPERTIES)
+                parts[folder].append(path)
         local = [path for path in copies if is_segment(path)]
         read = {copies[path].rpartition("/")[0] for path in chosen(local)}
         doubts = [uncommitted(copies[path], offset) for path, offset in alone_from(local)]

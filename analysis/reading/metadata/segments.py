@@ -17,6 +17,9 @@ from barnabas.analysis.reading.files.encodings import DamagedError
 from barnabas.analysis.reading.metadata.checksum import crc32c
 from barnabas.analysis.reading.metadata.schemas import Cursor, MetadataError
 
+PROPERTIES = "meta.properties"
+"""The file beside the folder of a metadata log that names the cluster."""
+
 FOLDER = "__cluster_metadata-0"
 
 _SEGMENT = re.compile(r"(\d{20})\.log", re.ASCII)
@@ -219,7 +222,7 @@ def _end(segment: Path) -> tuple[int, int]:
 def cluster_of(folder: Path) -> str | None:
     """Return the id of the cluster whose metadata log is in a folder; None if no file beside it has it."""
     try:
-        found = _CLUSTER.search((folder.parent / "meta.properties").read_text(errors="replace"))
+        found = _CLUSTER.search((folder.parent / PROPERTIES).read_text(errors="replace"))
     except OSError:
         return None
     return None if found is None else found[1]
