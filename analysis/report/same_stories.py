@@ -7,7 +7,6 @@ leader epochs and of clocks that differ.
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from math import ceil
@@ -239,29 +238,20 @@ def after_losses(rows: Iterable[Row], made: Iterable[Incident]) -> list[Row]:
         rows: The rows, by partition and time.
         made: The incidents.
     """
-    noticed: dict[int, list[datetime]] = {}
+    noticed: dict[int, list[tuple[datetime, datetime, None]]] = {}
     for absence in (each for incident in made for each in incident.absences):
         is_lost = absence.cause not in (*ORDERLY, Cause.LOST_SESSION)
         if is_lost and (time := latest(absence.noticed)) is not None:
-            noticed.setdefault(absence.broker, []).append(time)
-    times = {broker: sorted(own) for broker, own in noticed.items()}
+            noticed.setdefault(absence.broker, []).append((time, time, None))
+    losses = {broker: Intervals(own) for broker, own in noticed.items()}
 
-    def follows(broker: int | None, moment: datetime | None) -> bool:
-        """Return whether the loss of a broker had just been noticed at a moment."""
-        if broker not in times or moment is None:
+    def is_after_loss(row: Row) -> bool:
+        before, isr, since = row.get("previous_leader"), row.get("isr") or (), row["since"]
+        if row["why"] not in (MOVED, PREFERRED) or not isr or before in isr or before not in losses:
             return False
-        first = bisect_left(times[broker], moment - CLOCKS)
-        return first < len(times[broker]) and times[broker][first] <= moment + CLOCKS
+        return since is not None and bool(losses[before].near(since, CLOCKS, CLOCKS))
 
-    changed = []
-    for row in rows:
-        before, isr = row.get("previous_leader"), row.get("isr") or ()
-        is_out = bool(isr) and before not in isr
-        if row["why"] in (MOVED, PREFERRED) and is_out and follows(before, row["since"]):
-            changed.append(row | {"why": LOST})
-        else:
-            changed.append(row)
-    return changed
+    return [row | {"why": LOST} if is_after_loss(row) else row for row in rows]
 
 
 def _leader(row: Row, offline: Sequence[Row]) -> Row:

@@ -10,14 +10,14 @@ from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.controllers import AT_WORK, successions
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Controller, Delay
 
-_UNTIL_IT_HEARS = timedelta(minutes=1)
-"""The time after its last act in which a controller that is cut off hears of the next one, and says so."""
+_UNTIL_IT_LEARNS = timedelta(minutes=1)
+"""The time after its last act in which a controller that is cut off learns of the next one, and says so."""
 
 
 def contradictions(lines: Sequence[BrokerLine], controllers: Sequence[Controller]) -> list[Delay]:
     """Return the controllers that worked on, by their lines, after the next one, and never learned of it.
 
-    One that the network cuts off says that it renounces when it hears of the next one. If it never does, it
+    One that the network cuts off says that it renounces when it learns of the next one. If it never does, it
     probably was no controller any more, and the clocks of the two differ by that much at least.
 
     Args:
@@ -45,7 +45,7 @@ def contradictions(lines: Sequence[BrokerLine], controllers: Sequence[Controller
             continue
         times = renounced.get(before.broker, [])
         first = bisect_left(times, after.since)
-        if first == len(times) or times[first] > last + _UNTIL_IT_HEARS:
+        if first == len(times) or times[first] > last + _UNTIL_IT_LEARNS:
             found.append(Delay(before.broker, after.broker, after.since - last, by_epochs=True))
     return found
 
@@ -66,7 +66,7 @@ def without_superseded(
     """Leave out what controllers did when they were none any more, in which nobody takes part.
 
     Up to 3.6 a controller that is cut off from the other voters works on for seconds, fences brokers whose
-    heartbeats do not reach it, and takes all of that back when it hears of the next one: its records were
+    heartbeats do not reach it, and takes all of that back when it learns of the next one: its records were
     never committed. Records of a metadata log, which have the epoch of their controller, are.
 
     Args:

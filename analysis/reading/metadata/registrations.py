@@ -17,7 +17,7 @@ NEVER_ASKED_TO_STOP = "a new process registered, and the one before had not aske
 """The text in the column ``error`` of a new incarnation's registration if the former one died.
 
 It led a partition to the end, and one controller was active all the time. A broker that leads nothing is
-fenced at once when it stops (``BrokerHeartbeatManager``), and nobody hears of a stop without a controller.
+fenced at once when it stops (``BrokerHeartbeatManager``), and without a controller no record tells of a stop.
 """
 
 _SESSION_MS = 9_000
