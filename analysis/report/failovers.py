@@ -22,6 +22,7 @@ _LEFT: Mapping[str, str] = {
     Cause.NOT_GRANTED: "stopped after a failed controlled shutdown",
     Cause.DIED: "died",
     Cause.LOST_SESSION: "was given up by the cluster, although its process lived on",
+    Cause.FENCED: "was fenced (whether it stopped or was lost is unknown)",
     Cause.UNREGISTERED: "was unregistered",
     Cause.UNKNOWN: "was lost (why is unknown)",
 }

@@ -49,6 +49,7 @@ from barnabas.analysis.story.comebacks import (
 )
 from barnabas.analysis.story.contacts import CONTACT_WINDOW
 from barnabas.analysis.story.directories import failed_directory
+from barnabas.analysis.story.fences import may_have_stopped
 from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, BrokerLine, Controller, Observed, State
 from barnabas.analysis.story.removals import losses
 from barnabas.analysis.story.returns import Returns
@@ -351,6 +352,9 @@ def _absence(
     served = served_again(broker, run, observed, changes.begins)
     led_to = None if back is None and served is None and has_failed(run) else next_start
     returned = returned_at(back, led_to or last_gone(run, back), unseen, served)
+    fence = may_have_stopped(run, gone) if cause is Cause.UNKNOWN and not has_own_log else None
+    if fence is not None:
+        cause, gone = Cause.FENCED, Fact(fence.time, (fence.line,))
     is_silent = cause is Cause.UNKNOWN and start is None and isinstance(returned, Unknown)
     return Absence(
         broker=broker,
@@ -358,7 +362,9 @@ def _absence(
         cause=cause,
         reason=reason,
         has_own_log=has_own_log,
-        noticed=_noticed(run, noticed, earliest(gone) or present, changes.moved, observed.controllers)
+        noticed=gone
+        if cause is Cause.FENCED
+        else _noticed(run, noticed, earliest(gone) or present, changes.moved, observed.controllers)
         if noticed is None or not _may_be_earlier(noticed, present, observed)
         else Bound(None, noticed.time, (noticed.line,)),
         started=None if next_start is None else next_start.time,

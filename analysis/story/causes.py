@@ -61,6 +61,11 @@ class Cause(StrEnum):
     """The process ended without a shutdown; a line proves it."""
     LOST_SESSION = "lost its session"
     """The controller removed the broker while its process lived on."""
+    FENCED = "was fenced"
+    """A controller of KRaft fenced the broker, and the lines do not show whether it had asked to stop.
+
+    It may have asked without a record of that, and then its process ended later.
+    """
     UNREGISTERED = "was unregistered"
     """An operator removed the broker from the cluster, and no line before shows that it was lost.
 

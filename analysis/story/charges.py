@@ -260,7 +260,7 @@ def _bounded(outage: Outage, absence: Absence) -> Outage:
     if absence.cause is Cause.PLANNED:
         begin = moment(absence.stopping, known, outage.begin.lines, "")
         return replace(outage, begin=begin)
-    if absence.cause is Cause.UNREGISTERED:
+    if absence.cause in (Cause.UNREGISTERED, Cause.FENCED):
         # Its process may have ended before.
         return outage
     if absence.cause is Cause.LOST_SESSION:

@@ -138,8 +138,9 @@ def _joined(before: Outage, after: Outage) -> Outage:
 
 def _has_ended(absence: Absence) -> bool:
     """Return whether lines prove that the process ended."""
-    is_lost = absence.cause in (Cause.UNKNOWN, Cause.LOST_SESSION, Cause.UNREGISTERED)
-    return not is_lost or (absence.cause is Cause.UNKNOWN and absence.started is not None)
+    if absence.cause in (Cause.UNKNOWN, Cause.FENCED):
+        return absence.started is not None
+    return absence.cause not in (Cause.LOST_SESSION, Cause.UNREGISTERED)
 
 
 def _ended_between(before: Leadership, after: Leadership, found: Departed) -> list[Absence]:

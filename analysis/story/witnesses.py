@@ -137,7 +137,9 @@ def _one(own: Absence, seen: Absence) -> Absence:
 
     That its process had died before its next start does not show that it had when the others lost it.
     """
-    knows_more = own.cause in (*ORDERLY, Cause.LOST_SESSION) and seen.cause in (Cause.UNKNOWN, Cause.STOPPED)
+    knows_more = own.cause in (*ORDERLY, Cause.LOST_SESSION) and seen.cause in (
+        Cause.UNKNOWN, Cause.FENCED, Cause.STOPPED,
+    )  # fmt: skip
     known = own if knows_more else seen
     is_back_by_own = isinstance(seen.returned, Unknown) and not isinstance(own.returned, Unknown)
     return replace(

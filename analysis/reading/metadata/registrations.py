@@ -20,6 +20,13 @@ It led a partition to the end, and one controller was active all the time. A bro
 fenced at once when it stops (``BrokerHeartbeatManager``), and without a controller no record tells of a stop.
 """
 
+MAY_HAVE_STOPPED = "the controller fences a broker alike that stops at once and that lost its session"
+"""The text in the column ``error`` of a record that fences a broker which led nothing.
+
+Its stop is granted at once, and no record says that it asked (``BrokerHeartbeatManager``). Of releases before
+3.3 none says so of any broker.
+"""
+
 _SESSION_MS = 9_000
 """Kafka's default of ``broker.session.timeout.ms``."""
 
@@ -119,6 +126,7 @@ class Registrations:
                 yield row | {"kind": BrokerKind.BROKER_UNREGISTERED.value}
                 return
             case "FenceBrokerRecord":
+                row |= {"error": MAY_HAVE_STOPPED}
                 fields = {"fenced": _YES}
             case "UnfenceBrokerRecord":
                 fields = {"fenced": _NO}
@@ -133,7 +141,8 @@ class Registrations:
             known = replace(known, is_fenced=True, led=leads(broker))
             is_granted = known.asked is not None and known.asked.grants(record)
             kind = BrokerKind.BROKER_STOP_GRANTED if is_granted else BrokerKind.BROKER_FENCED
-            yield row | {"kind": kind.value}
+            may_stop = known.asked is None and not known.led
+            yield row | {"kind": kind.value} | ({"error": MAY_HAVE_STOPPED} if may_stop else {})
         elif fields.get("fenced") == _NO:
             known = replace(known, is_fenced=False)
             yield row | {"kind": BrokerKind.BROKER_UNFENCED.value}

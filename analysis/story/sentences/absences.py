@@ -38,6 +38,10 @@ def left(absence: Absence, day: date | None, only: Collection[int]) -> str:
             elif absence.started is not None:
                 lived = f"still lived (a new one started at {clock(absence.started, day)})"
             return f"{who} was given up by the cluster {when}{why}, although its process {lived}"
+        case Cause.FENCED:
+            return (
+                f"{who} was fenced {when} (whether it stopped or was lost is unknown without its server.log)"
+            )
         case Cause.UNREGISTERED:
             return f"{who} was unregistered {when}"
     why = "no shutdown logged" if absence.has_own_log else "why is unknown without its server.log"

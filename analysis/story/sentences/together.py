@@ -41,6 +41,7 @@ _HOW = {
     Cause.LOST_SESSION: _How(
         "was given up by the cluster", "were given up by the cluster", "lost session", "lost sessions"
     ),
+    Cause.FENCED: _How("was fenced", "were fenced", "fence", "fences"),
     Cause.UNREGISTERED: _How("was unregistered", "were unregistered", "unregistration", "unregistrations"),
     Cause.UNKNOWN: _How("was lost", "were lost", "loss", "losses"),
 }
@@ -121,10 +122,12 @@ def several(incident: Incident, names: str, day: date | None) -> str:
             given_up = f"{names} were given up by the cluster at overlapping times{shown}"
             return f"{given_up}, although their processes lived on, the first {first}{end}"
         lived = sorted({each.broker for each in absences if each.cause is Cause.LOST_SESSION})
-        if lived and {each.cause for each in absences} == {Cause.LOST_SESSION, Cause.UNKNOWN}:
+        others = {each.cause for each in absences} - {Cause.LOST_SESSION}
+        if lived and others <= {Cause.UNKNOWN, Cause.FENCED}:
             whose = nodes(lived, incident.only_controllers)
             on = f"the process{'' if len(lived) == 1 else 'es'} of {whose} lived on"
-            given_up = f"{names} were given up by the cluster at overlapping times{shown}"
+            fenced = " or fenced" if Cause.FENCED in others else ""
+            given_up = f"{names} were given up by the cluster{fenced} at overlapping times{shown}"
             return f"{given_up} ({on}), the first {first}{end}"
         return f"{names} were gone at overlapping times{shown} ({how}), the first {first}{end}"
     times, brokers = len(absences), {each.broker for each in absences}
