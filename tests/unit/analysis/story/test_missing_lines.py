@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import random
 import re
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
@@ -24,6 +26,12 @@ from barnabas.bench.truth.truths import Truth
 
 GOLDEN = sorted((Path(__file__).parent / "golden").glob("*.txt"))
 ENTRY = re.compile(r"^(?=\[)", re.MULTILINE)
+
+TRIED = 4
+"""How many lines of a golden incident are left out, one after the other, where not all are."""
+
+EVERY_LINE = os.environ.get("EVERY_LINE") == "1"
+"""Set by CI: each line of each golden incident is left out once, which takes minutes."""
 
 
 @cache
@@ -80,9 +88,12 @@ def test_no_line_that_is_left_out_proves_an_outage(path: Path, data: st.DataObje
 
 
 @pytest.mark.parametrize("path", GOLDEN, ids=lambda path: path.stem)
-def test_each_golden_incident_survives_the_loss_of_each_of_its_lines(path: Path) -> None:
+def test_each_golden_incident_survives_the_loss_of_a_line(path: Path) -> None:
     lines = entries(path)
-    for number in range(len(lines)):
+    numbers = range(len(lines))
+    # Chosen by the incident, so that a failure comes again.
+    tried = numbers if EVERY_LINE else random.Random(path.stem).sample(numbers, min(TRIED, len(lines)))
+    for number in tried:
         found = story([*lines[:number], *lines[number + 1 :]])
         assert list(claims(found, whole(path))) == [], lines[number]
 
