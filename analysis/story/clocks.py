@@ -2,7 +2,7 @@
 
 No broker logs a decision before its controller makes it. A broker whose line says otherwise has a clock that
 is behind. How far is not known exactly, as nobody knows how long the request took, so no bound that is
-computed from the lines of both is true.
+computed from the lines of both is true. Brokers that are as far behind the same controller agree.
 """
 
 from __future__ import annotations
@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import timedelta
+from itertools import pairwise
 from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.certainty import Duration, Lines, Unknown, as_timed, between
 from barnabas.analysis.story.isr import IsrStep
-from barnabas.analysis.story.observed import BrokerLine, Delay, Observed, SetBack
+from barnabas.analysis.story.observed import NO_LEADER, BrokerLine, Delay, Observed, SetBack
 from barnabas.analysis.story.partitions import History, Life, Outage
 
 BEHIND = timedelta(milliseconds=20)
@@ -26,6 +27,9 @@ LATE = timedelta(seconds=1)
 
 SLOW = timedelta(minutes=1)
 """The least delay of a registration from which its broker's clock may be ahead: the answer comes sooner."""
+
+_ALIKE = timedelta(milliseconds=100)
+"""The most by which differences from one controller differ if only the controller's clock is off."""
 
 DIFFERING = "the clocks of brokers differ"
 """The reason why a duration between lines of two brokers is unknown."""
@@ -143,6 +147,8 @@ class Clocks:
         for each in delays:
             if frozenset((each.broker, each.controller)) not in self._apart:
                 self._join(each.broker, each.controller)
+        for one, other in _alike(self.differences):
+            self._join(one, other)
         self._suspect = {self._of(broker) for pair in self._apart for broker in pair}
 
     def _of(self, broker: int) -> int:
@@ -159,6 +165,14 @@ class Clocks:
         """Return whether no line shows that any clocks differ."""
         return not self.differences and not self.set_backs
 
+    def groups(self, brokers: Iterable[int]) -> dict[int, int]:
+        """Return the group of each broker, whose clocks agree; none of one whose clock was set back."""
+        return {
+            broker: self._of(broker) if self._of(broker) in self._suspect else NO_LEADER
+            for broker in brokers
+            if broker not in self._set_back
+        }
+
     def agree(self, brokers: Iterable[int | None]) -> bool:
         """Return whether no line shows that the clocks of some brokers differ; None is nobody."""
         known = {broker for broker in brokers if broker is not None and broker >= 0}
@@ -166,6 +180,18 @@ class Clocks:
             return False
         groups = {self._of(broker) for broker in known}
         return len(groups) < 2 or groups.isdisjoint(self._suspect)
+
+
+def _alike(differences: Iterable[Difference]) -> Iterator[tuple[int, int]]:
+    """Generate the pairs of brokers that differ alike from one controller: its clock alone may be off."""
+    by_controller: dict[tuple[int, bool], list[Difference]] = {}
+    for each in differences:
+        if not (each.by_epochs or each.is_by_registration):
+            by_controller.setdefault((each.controller, each.is_ahead), []).append(each)
+    for own in by_controller.values():
+        for one, other in pairwise(sorted(own, key=lambda each: each.least)):
+            if other.least - one.least <= _ALIKE:
+                yield one.broker, other.broker
 
 
 def clocks_of(observed: Observed) -> Clocks:
@@ -208,6 +234,8 @@ def outage_by_one_clock(outage: Outage, clocks: Clocks) -> Outage:
 
 def duration_of(outage: Outage) -> Duration:
     """Return how long a partition had no leader; moments of clocks that differ give no duration."""
+    if outage.span is not None:
+        return outage.span
     if outage.is_mixed:
         return Unknown(DIFFERING, (*outage.begin.lines, *outage.end.lines))
     return as_timed(

@@ -63,9 +63,10 @@ class _Open:
 
 
 def _brokers_of(absence: Absence) -> set[int | None]:
-    """Return the brokers by whose clocks an absence has its times."""
+    """Return the brokers by whose clocks an absence has its times; who noticed it counts if that is all."""
     own = () if absence.is_by_others else (absence.broker,)
-    return {*own, *writers((*absence.gone.lines, *absence.noticed.lines))}
+    is_by_notice = latest(absence.gone) is None
+    return {*own, *writers((*absence.gone.lines, *(absence.noticed.lines if is_by_notice else ())))}
 
 
 def groups_of(found: Sequence[Absence], clocks: Clocks, clusters: Mapping[str, str]) -> list[list[int]]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
+from barnabas.analysis.story.accounts import account_of
 from barnabas.analysis.story.additions import (
     with_failed_directories,
     with_new_controllers,
@@ -21,39 +22,23 @@ from barnabas.analysis.story.additions import (
 from barnabas.analysis.story.brokers import Absence, begin_of
 from barnabas.analysis.story.causes import ORDERLY
 from barnabas.analysis.story.certainty import latest
-from barnabas.analysis.story.charges import (
-    Charging,
-    bounded_notices,
-    refined,
-    shown_by,
-    with_elections,
-    with_registrations,
-    with_unled,
-)
 from barnabas.analysis.story.clocks import (
-    by_one_clock,
     clocks_of,
-    mixed_lives,
-    outage_by_one_clock,
 )
 from barnabas.analysis.story.clusters import Beginning, beginnings, cluster_folders
-from barnabas.analysis.story.controllers import vacancies, with_unlisted
+from barnabas.analysis.story.controllers import vacancies
 from barnabas.analysis.story.costs import Reason, costs_of, least
 from barnabas.analysis.story.departures import absence_by_one_clock, departure, groups_of, parted
-from barnabas.analysis.story.directories import failed_directory, with_moves
+from barnabas.analysis.story.directories import failed_directory
 from barnabas.analysis.story.elections import UncleanElection, unclean_choices, unclean_elections
-from barnabas.analysis.story.handovers import handed_over
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
-from barnabas.analysis.story.later_lists import with_later_lists
 from barnabas.analysis.story.minimums import minimums_of
 from barnabas.analysis.story.nodes import members_of
 from barnabas.analysis.story.observed import BrokerLine, Mark, Observed, Refusal, RefusedProcess
-from barnabas.analysis.story.partitions import Gap, History, Outage, histories
+from barnabas.analysis.story.one_clock import ONE_CLOCK, sharpened, views
+from barnabas.analysis.story.partitions import Gap, History, Outage
 from barnabas.analysis.story.record_times import as_recorded, by_offsets, tenures_of
-from barnabas.analysis.story.restarts import departed, with_restarts, without_dead_leaders
-from barnabas.analysis.story.tenures import with_controllers
 from barnabas.analysis.story.troubles import troubles_of
-from barnabas.analysis.story.witnesses import absences_by_clocks
 
 _MOVED = timedelta(seconds=5)
 """The longest time from a controller's line that a broker bounced to that about a leader that it moved."""
@@ -69,44 +54,22 @@ def incidents(observed: Observed) -> list[Incident]:
 
 def _by_time(observed: Observed) -> list[Incident]:
     """Return the incidents as the times of the lines show them."""
-    stories = histories(observed)
-    observed = with_moves(observed, (outage for story in stories for outage in story.outages))
-    shown, offline = _absences(stories, observed)
-    found = with_controllers(shown, observed.controllers, observed.brokers)
-    gone = departed(found)
     clocks = clocks_of(observed)
-    mixed = mixed_lives(observed, clocks)
-    stories = [
-        # Only the order of lines of different brokers proves an outage that no line shows.
-        by_one_clock(
-            without_dead_leaders(story if story.life in mixed else with_restarts(story, gone), gone), mixed
-        )
-        for story in stories
-    ]
-    charging = Charging(found)
-    charged: dict[int, list[Outage]] = {}
-    free: list[Outage] = []
-    for story in stories:
-        indexes = [charging.charged_to(outage) for outage in story.outages]
-        bounded = [
-            outage if index is None else refined(outage, found[index])
-            for index, outage in zip(indexes, story.outages, strict=True)
-        ]
-        for index, outage in zip(indexes, with_unled(bounded), strict=True):
-            if index is None:
-                free.append(outage)
-            else:
-                charged.setdefault(index, []).append(outage_by_one_clock(outage, clocks))
+    account = account_of(observed, clocks)
+    if account.mixed:
+        by_clock = [account_of(each, ONE_CLOCK) for each in views(observed, account.mixed, clocks)]
+        account = sharpened(account, by_clock)
+    observed, stories, charged = account.observed, account.stories, account.charged
     members = members_of(observed)
-    found = [absence_by_one_clock(each, clocks) for each in found]
+    found = [absence_by_one_clock(each, clocks) for each in account.found]
     groups = (
         part
         for group in groups_of(found, clocks, cluster_folders(observed.brokers))
         for part in parted(group, found, members)
     )
     made = [departure(group, found, charged, members) for group in groups]
-    made.extend(leaderless(free, observed))
-    made.extend(_taken_offline(offline))
+    made.extend(leaderless(account.free, observed))
+    made.extend(_taken_offline(account.offline))
     made = with_failed_directories(made, observed)
     made = with_new_controllers(made, observed)
     made = with_vacancies(made, vacancies(observed.brokers, found))
@@ -144,32 +107,6 @@ def _is_doubled(incident: Incident, spans: Iterable[tuple[datetime, datetime]]) 
     """Return whether an incident began or ended in one of the spans whose local times occurred twice."""
     edges = (incident.since, incident.until or incident.since)
     return any(begin <= edge <= end for begin, end in spans for edge in edges)
-
-
-def _absences(stories: Iterable[History], observed: Observed) -> tuple[list[Absence], list[Absence]]:
-    """Return the absences of brokers that their lines and the times without a leader show.
-
-    Returns:
-        Those that are proven, and those of which only replicas that were taken offline are shown.
-    """
-    lost = [outage for story in stories for outage in story.outages]
-    shown = [line for outage in lost for line in shown_by(outage, observed)]
-    seen = replace(observed, brokers=(*observed.brokers, *shown, *handed_over(observed)))
-    led: dict[int | None, list[datetime]] = {}
-    for line in shown:
-        led.setdefault(line.subject, []).append(line.time)
-    proven: list[Absence] = []
-    offline: list[Absence] = []
-    found = absences_by_clocks(seen)
-    if (listed := with_unlisted(seen, found)) is not seen:
-        found = absences_by_clocks(listed)
-    found = with_later_lists(found, observed)
-    bounded = with_elections(bounded_notices(found, lost), observed.states)
-    for each in with_registrations(bounded, observed):
-        begin = begin_of(each)
-        has_led = any(abs(time - begin) <= TOGETHER for time in led.get(each.broker, ()))
-        (offline if each.is_only_offline and not has_led else proven).append(each)
-    return proven, offline
 
 
 def _taken_offline(found: Iterable[Absence]) -> list[Incident]:

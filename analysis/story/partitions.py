@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeVar
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.certainty import (
+    Duration,
     Fact,
     Instant,
     Lines,
@@ -70,6 +71,7 @@ class Outage:
         is_mixed: Whether its begin and its end may be by clocks that differ.
         created: The line which shows that the partition was created without a leader, as none of its replicas
             was alive; None if it had a leader before, or no line says so.
+        span: How long it lasted by groups of clocks that agree, if other clocks differ; None otherwise.
     """
 
     life: Life
@@ -89,6 +91,7 @@ class Outage:
     refusals: tuple[Refusal, ...] = ()
     is_mixed: bool = False
     created: Mark | None = None
+    span: Duration | None = None
 
 
 class Gap(NamedTuple):

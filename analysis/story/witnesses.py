@@ -6,7 +6,7 @@ them are one if the times agree when the difference of the clocks is subtracted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -28,6 +28,7 @@ def absences_by_clocks(observed: Observed) -> list[Absence]:
     clocks = clocks_of(observed)
     apart = set() if clocks.all_agree else _apart(observed, clocks)
     found = absences(observed, without=apart)
+    writers = {line.line.broker for line in observed.brokers} if apart else set()
     for broker in sorted(apart):
         own, others = _views(broker, observed, clocks)
         by_own = absences(own, only=broker)
@@ -36,7 +37,8 @@ def absences_by_clocks(observed: Observed) -> list[Absence]:
             replace(each, has_own_log=has_own_log, is_by_others=True)
             for each in absences(others, only=broker)
         ]
-        found.extend(_merged(by_own, seen, _differences(broker, clocks)))
+        is_most = _are_most(broker, writers, clocks)
+        found.extend(_merged(by_own, seen, _differences(broker, clocks), is_most=is_most))
     return sorted(found, key=lambda each: (begin_of(each), each.broker)) if apart else found
 
 
@@ -51,6 +53,12 @@ def _apart(observed: Observed, clocks: Clocks) -> set[int]:
         for broker, known in writers.items()
         if broker in known and any(not clocks.agree((broker, each)) for each in known if each is not None)
     }
+
+
+def _are_most(broker: int, writers: Collection[int | None], clocks: Clocks) -> bool:
+    """Return whether more clocks agree with a broker's than differ from it."""
+    agreeing = [each for each in writers if each is not None and clocks.agree((broker, each))]
+    return len(agreeing) > len(writers) / 2
 
 
 def _subjects(line: BrokerLine) -> set[int]:
@@ -100,14 +108,16 @@ def _differences(broker: int, clocks: Clocks) -> list[tuple[timedelta, timedelta
 
 
 def _merged(
-    own: Sequence[Absence], seen: Sequence[Absence], ahead: Sequence[tuple[timedelta, timedelta]]
-) -> Iterable[Absence]:
+    own: Sequence[Absence], seen: Sequence[Absence], ahead: Sequence[tuple[timedelta, timedelta]], *,
+    is_most: bool,
+) -> Iterable[Absence]:  # fmt: skip
     """Return the absences of a broker, each once.
 
     Args:
         own: Those that its own lines show.
         seen: Those that the lines of others show.
         ahead: By how much its clock may be ahead.
+        is_most: Whether most clocks agree with its own.
     """
     rest = list(own)
     for each in seen:
@@ -116,7 +126,7 @@ def _merged(
             yield each
         else:
             rest.remove(same)
-            yield _one(same, each)
+            yield _by_most(same, each) if is_most else _one(same, each)
     yield from rest
 
 
@@ -152,4 +162,17 @@ def _one(own: Absence, seen: Absence) -> Absence:
         lines=tuple(dict.fromkeys((*own.lines, *seen.lines))),
         is_only_offline=False,
         is_by_others=not is_back_by_own,
+    )
+
+
+def _by_most(own: Absence, seen: Absence) -> Absence:
+    """Return an absence with the times by the clocks that agree with the broker's, and who noticed it."""
+    return replace(
+        own,
+        has_own_log=True,
+        noticed=own.noticed if isinstance(seen.noticed, Unknown) else seen.noticed,
+        returned=seen.returned if isinstance(own.returned, Unknown) else own.returned,
+        cut_short=own.cut_short or seen.cut_short,
+        lines=tuple(dict.fromkeys((*own.lines, *seen.lines))),
+        is_only_offline=False,
     )

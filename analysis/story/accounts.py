@@ -1,0 +1,115 @@
+"""What lines show together: who was gone, and which times without a leader are because of that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from barnabas.analysis.story.brokers import Absence, begin_of
+from barnabas.analysis.story.charges import (
+    Charging,
+    bounded_notices,
+    refined,
+    shown_by,
+    with_elections,
+    with_registrations,
+    with_unled,
+)
+from barnabas.analysis.story.clocks import Clocks, by_one_clock, mixed_lives, outage_by_one_clock
+from barnabas.analysis.story.controllers import with_unlisted
+from barnabas.analysis.story.directories import with_moves
+from barnabas.analysis.story.handovers import handed_over
+from barnabas.analysis.story.incident import TOGETHER
+from barnabas.analysis.story.later_lists import with_later_lists
+from barnabas.analysis.story.observed import Observed
+from barnabas.analysis.story.partitions import History, Life, Outage, histories
+from barnabas.analysis.story.restarts import departed, with_restarts, without_dead_leaders
+from barnabas.analysis.story.tenures import with_controllers
+from barnabas.analysis.story.witnesses import absences_by_clocks
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Who was gone, and which times without a leader are because of that.
+
+    Attributes:
+        observed: Everything in the lines, with the moves from log directories that failed.
+        stories: The partitions' histories.
+        found: The absences, by the latest time at which each began.
+        offline: Those of which only replicas that were taken offline are shown.
+        charged: The times without a leader by the index of the absence in ``found``.
+        free: Those because of no absence.
+        mixed: The partitions whose lines are by clocks that differ.
+    """
+
+    observed: Observed
+    stories: Sequence[History]
+    found: Sequence[Absence]
+    offline: Sequence[Absence]
+    charged: Mapping[int, Sequence[Outage]]
+    free: Sequence[Outage]
+    mixed: frozenset[Life] = frozenset()
+
+
+def account_of(observed: Observed, clocks: Clocks) -> Account:
+    """Return what lines show, with the times without a leader that clocks that differ prove.
+
+    Args:
+        observed: Everything in the lines.
+        clocks: The clocks that differ.
+    """
+    stories: Sequence[History] = histories(observed)
+    observed = with_moves(observed, (outage for story in stories for outage in story.outages))
+    shown, offline = _absences(stories, observed)
+    found = with_controllers(shown, observed.controllers, observed.brokers)
+    gone = departed(found)
+    mixed = mixed_lives(observed, clocks)
+    stories = [
+        # Only the order of lines of different brokers proves an outage that no line shows.
+        by_one_clock(
+            without_dead_leaders(story if story.life in mixed else with_restarts(story, gone), gone), mixed
+        )
+        for story in stories
+    ]
+    charging = Charging(found)
+    charged: dict[int, list[Outage]] = {}
+    free: list[Outage] = []
+    for story in stories:
+        indexes = [charging.charged_to(outage) for outage in story.outages]
+        bounded = [
+            outage if index is None else refined(outage, found[index])
+            for index, outage in zip(indexes, story.outages, strict=True)
+        ]
+        for index, outage in zip(indexes, with_unled(bounded), strict=True):
+            if index is None:
+                free.append(outage)
+            else:
+                charged.setdefault(index, []).append(outage_by_one_clock(outage, clocks))
+    return Account(observed, stories, found, offline, charged, free, frozenset(mixed))
+
+
+def _absences(stories: Iterable[History], observed: Observed) -> tuple[list[Absence], list[Absence]]:
+    """Return the absences of brokers that their lines and the times without a leader show.
+
+    Returns:
+        Those that are proven, and those of which only replicas that were taken offline are shown.
+    """
+    lost = [outage for story in stories for outage in story.outages]
+    shown = [line for outage in lost for line in shown_by(outage, observed)]
+    seen = replace(observed, brokers=(*observed.brokers, *shown, *handed_over(observed)))
+    led: dict[int | None, list[datetime]] = {}
+    for line in shown:
+        led.setdefault(line.subject, []).append(line.time)
+    proven: list[Absence] = []
+    offline: list[Absence] = []
+    found = absences_by_clocks(seen)
+    if (listed := with_unlisted(seen, found)) is not seen:
+        found = absences_by_clocks(listed)
+    found = with_later_lists(found, observed)
+    bounded = with_elections(bounded_notices(found, lost), observed.states)
+    for each in with_registrations(bounded, observed):
+        begin = begin_of(each)
+        has_led = any(abs(time - begin) <= TOGETHER for time in led.get(each.broker, ()))
+        (offline if each.is_only_offline and not has_led else proven).append(each)
+    return proven, offline
