@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -20,6 +20,7 @@ from barnabas.analysis.report.failovers import (
     failover_total,
     missing_steps,
 )
+from barnabas.analysis.report.offsets import of_absence, of_epoch, of_isr, of_leader
 from barnabas.analysis.report.words import (
     TERMS,
     Step,
@@ -230,12 +231,16 @@ def _audit(document: Document) -> Iterator[str]:
 
 
 class _Happening(NamedTuple):
-    """A line of the timeline. Lines that differ only in the partition are merged."""
+    """A line of the timeline. Lines that differ only in the partition are merged.
+
+    ``behind`` is by how many milliseconds, at least, the clock of its time is behind the first controller's.
+    """
 
     time: datetime
     kind: str
     what: str
     partition: str
+    behind: float = 0.0
 
 
 def _timeline(document: Document) -> Iterator[str]:
@@ -249,11 +254,14 @@ def _timeline(document: Document) -> Iterator[str]:
     for each in happenings:
         at_once.setdefault(_place(each), []).append(each)
     day = None
-    for (_, kind, _), group in sorted(at_once.items(), key=lambda item: (min(item[1]).time, item[0][1])):
+    in_order = sorted(at_once.items(), key=lambda item: (_begin(item[1]), item[0][1]))
+    for (_, kind, _), group in in_order:
         if _is_of_days(document) and min(group).time.date() != day:
             day = min(group).time.date()
             yield f"  {day}"
-        yield f"  {_time(min(group).time)}  {_KINDS[kind]:<10}  {_named(group)}{group[0].what}"
+        late = group[0].behind
+        by = f" (by a clock that is at least {duration(late, Rounding.DOWN)} behind)" if late else ""
+        yield f"  {_time(min(group).time)}  {_KINDS[kind]:<10}  {_named(group)}{group[0].what}{by}"
     rest = document.partitions - len(document.pictured)
     if rest > 0:
         yield f"  ... and {count(rest, 'partition')} more, in the tables leaders and isr"
@@ -268,6 +276,11 @@ def _place(happening: _Happening) -> tuple[datetime, int, str]:
     return at_once, _KINDS.index(happening.kind), happening.what
 
 
+def _begin(group: Sequence[_Happening]) -> datetime:
+    """Return the first time of some lines by the clock of the first controller."""
+    return min(each.time + timedelta(milliseconds=each.behind) for each in group)
+
+
 def _named(group: Sequence[_Happening]) -> str:
     names = sorted({each.partition for each in group if each.partition})
     if not names:
@@ -279,22 +292,30 @@ def _named(group: Sequence[_Happening]) -> str:
 def _of_controllers(document: Document) -> Iterator[_Happening]:
     for row in document.answers["controller_epochs"]:
         what = f"broker {row['controller']} is controller, epoch {row['controller_epoch']}"
-        yield _Happening(row["since"], "controller", what, "")
+        yield _Happening(row["since"], "controller", what, "", _late(document, of_epoch, row))
 
 
 def _of_brokers(document: Document) -> Iterator[_Happening]:
-    for absence in (each for incident in document.incidents for each in incident["absences"]):
-        broker = f"broker {absence['broker']}"
-        yield from _moment(absence["gone"], f"{broker} left", absence["cause"])
-        yield from _moment(absence["returned"], f"{broker} is back", "")
+    for number, incident in enumerate(document.incidents):
+        for place, absence in enumerate(incident["absences"]):
+            broker = f"broker {absence['broker']}"
+            gone, back = (
+                document.behind.get(of_absence(number, place, name), 0.0) for name in ("gone", "returned")
+            )
+            yield from _moment(absence["gone"], f"{broker} left", absence["cause"], gone)
+            yield from _moment(absence["returned"], f"{broker} is back", "", back)
 
 
-def _moment(moment: Row, what: str, more: str) -> Iterator[_Happening]:
+def _late(document: Document, key: Callable[[Row], str], row: Row) -> float:
+    return document.behind.get(key(row), 0.0) if document.behind else 0.0
+
+
+def _moment(moment: Row, what: str, more: str, behind: float) -> Iterator[_Happening]:
     """Generate the line of a moment whose latest time is known."""
     time = moment.get("value") or moment.get("at_most")
     if time is not None:
         latest = ", at this time or before" if moment["certainty"] == "bound" else ""
-        yield _Happening(time, "broker", f"{what}{latest}{f': {more}' if more else ''}", "")
+        yield _Happening(time, "broker", f"{what}{latest}{f': {more}' if more else ''}", "", behind)
 
 
 def _of_leaders(document: Document) -> Iterator[_Happening]:
@@ -308,7 +329,8 @@ def _of_leaders(document: Document) -> Iterator[_Happening]:
             what = f"{row['leader']} elected{epoch}: {row['why']}"
         else:
             what = f"{row['leader']} elected after {row['previous_leader']}{epoch}: {row['why']}"
-        yield _Happening(row["since"], "leader", what, f"{row['topic']}-{row['partition']}")
+        name, behind = f"{row['topic']}-{row['partition']}", _late(document, of_leader, row)
+        yield _Happening(row["since"], "leader", what, name, behind)
 
 
 def _before(row: Row) -> str:
@@ -329,7 +351,8 @@ def _of_isr(document: Document) -> Iterator[_Happening]:
         back = f", {listed(row['joined'])} in" if row["joined"] else ""
         latest = " at the latest" if row["unseen"] else ""
         what = f"{row['size']} of {row['assigned']} in sync{out}{back}{latest}"
-        yield _Happening(row["since"], "ISR", what, f"{row['topic']}-{row['partition']}")
+        name, behind = f"{row['topic']}-{row['partition']}", _late(document, of_isr, row)
+        yield _Happening(row["since"], "ISR", what, name, behind)
 
 
 def _incidents(document: Document) -> Iterator[str]:

@@ -21,6 +21,7 @@ from barnabas.analysis.questions.catalog import QUESTIONS
 from barnabas.analysis.questions.story import observed
 from barnabas.analysis.reading.times import doubled_spans
 from barnabas.analysis.report.incidents import plain
+from barnabas.analysis.report.offsets import behind
 from barnabas.analysis.report.same_facts import departures, without_leader
 from barnabas.analysis.report.same_shortages import shortages, with_writes
 from barnabas.analysis.report.same_stories import (
@@ -114,6 +115,8 @@ class Document:
             number of these (``lines``).
         in_seconds: The files whose times are whole seconds, so that all of them may be up to 1 s later.
         registered: The number of brokers that records of ``__cluster_metadata`` register; 0 without any.
+        behind: How far the clocks are behind, at least, by which lines of the timeline have their times, in
+            milliseconds; only where offsets of records contradict their times (``analysis.report.offsets``).
     """
 
     start: datetime | None
@@ -140,6 +143,7 @@ class Document:
     nameless: Sequence[Row] = ()
     in_seconds: Sequence[str] = ()
     registered: int = 0
+    behind: Mapping[str, float] = field(default_factory=dict)
 
 
 def gather(
@@ -200,6 +204,7 @@ def gather(
         stretches=stretches,
         unended=lasting,
         in_seconds=seen.in_seconds(),
+        behind=behind(seen, happened),
     )
 
 

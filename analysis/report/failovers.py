@@ -81,6 +81,8 @@ def departure(story: Row, incidents: Sequence[Row]) -> Departure | None:
             begin, end = _edges(absence)
             if begin is None:
                 continue
+            if story.get("is_behind", False):
+                end = None  # By another clock it says nothing.
             if begin - CLOCKS <= story["noticed"] and (end is None or story["noticed"] <= end + CLOCKS):
                 lines = absence["lines"] or incident["lines"]
                 left = Departure(index, lines, absence["cause"], absence["was_controller"])
@@ -171,14 +173,18 @@ def _until_led(story: Row) -> str:
 def failover_steps(story: Row) -> list[Step]:
     """Return the steps of a failover that the logs show, from the trigger to the followers."""
     controller, found = story["controller"], []
-    wrote_on = not story["partitions"] and _is_later(story["last_logged"], story["controller_since"])
+    is_behind = story.get("is_behind", False)
+    is_later = _is_later(story["last_logged"], story["controller_since"])
+    wrote_on = not story["partitions"] and is_later and not is_behind
+    by = ", by a clock that is behind" if is_behind else ""
     if story["last_logged"] is not None and not wrote_on:
         found.append(Step(story["last_logged"], _last_logged(story)))
     if story["controller_since"] is not None:
         found.append(
             Step(
                 story["controller_since"],
-                f"broker {controller} became controller, epoch {story['controller_epoch']}",
+                f"broker {controller} became controller, epoch {story['controller_epoch']}{by}",
+                is_behind,
             )
         )
     if wrote_on:
@@ -188,13 +194,15 @@ def failover_steps(story: Row) -> list[Step]:
         found.append(Step(story["noticed"], f"the controller noticed: {partitions} had no leader"))
     if story["elected"] is not None:
         to = f"broker{'' if len(story['leaders']) == 1 else 's'} {listed(story['leaders'])}"
-        found.append(Step(story["elected"], f"{count(story['moved'], 'partition')} moved to {to}"))
+        moved = f"{count(story['moved'], 'partition')} moved to {to}{by}"
+        found.append(Step(story["elected"], moved, is_behind))
     if story["sent"] is not None:
         found.append(Step(story["sent"], "the first LeaderAndIsr was sent"))
     found.extend(_taken_over(story))
     if story["waited"]:
-        waited = f"{count(story['waited'], 'partition')} waited for broker {story['broker']} to come back"
-        found.append(Step(story["returned"], waited, story["broker"] in story.get("apart", ())))
+        waited = f"{count(story['waited'], 'partition')} waited for broker {story['broker']} to come back{by}"
+        is_apart = is_behind or story["broker"] in story.get("apart", ())
+        found.append(Step(story["returned"], waited, is_apart))
     if story["stranded"]:
         found.append(Step(None, _stranded(story)))
     return found

@@ -120,10 +120,13 @@ def failovers(
         The rows with the same columns. ``total_ms`` is the longest time that a partition that moved may have
         had no leader, null if nothing bounds it. ``last_logged`` is until when the broker surely had not
         left; ``is_silent`` says whether it is the time of its last line. ``apart`` are the brokers whose
-        clocks differ from the controller's, ``cause`` says why partitions lost their leader, in ``STAYED`` if
-        its broker did not leave.
+        clocks differ from the controller's. ``is_behind`` says whether offsets prove that the times of what
+        follows are by a clock that is behind. ``cause`` says why partitions lost their leader, in ``STAYED``
+        if its broker did not leave.
     """
-    pairs = {frozenset((each.broker, each.controller)) for one in incidents for each in one.differences}
+    differences = [each for one in incidents for each in one.differences]
+    pairs = {frozenset((each.broker, each.controller)) for each in differences}
+    by_offsets = {(each.controller, each.broker) for each in differences if each.by_offsets}
     back = {each.broker for one in incidents for each in one.set_backs}
     absences: dict[int, list[Absence]] = {}
     for each in (each for one in incidents for each in one.absences):
@@ -139,10 +142,17 @@ def failovers(
     )
     return [
         _failover(row, absences.get(row["broker"], ()), _apart(row, pairs, back), times)
+        | ({"is_behind": True} if by_offsets and _is_behind(row) else {})
         if row["partitions"]
-        else row
+        else row | ({"is_behind": True} if (row["broker"], row["controller"]) in by_offsets else {})
         for row in rows
     ]
+
+
+def _is_behind(row: Row) -> bool:
+    """Return whether the elections after a notice have earlier times, as another controller followed."""
+    ends = [row[name] for name in ("elected", "returned") if row[name] is not None]
+    return any(end < row["noticed"] for end in ends)
 
 
 class _Times(NamedTuple):
