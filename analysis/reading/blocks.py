@@ -16,6 +16,7 @@ from barnabas.analysis.reading.brokers.companions import companion_columns
 from barnabas.analysis.reading.brokers.described import MARKS, topic_settings
 from barnabas.analysis.reading.brokers.life import LIFE_RULES
 from barnabas.analysis.reading.columns import Columns
+from barnabas.analysis.reading.endings import find_endings
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.reading.events.entries import Entry
 from barnabas.analysis.reading.events.tables import EVENTS_CODED
@@ -41,7 +42,7 @@ _TEXT_MAX = 256 * 1024
 # The logger of a message of several lines stands on its last one.
 _LAST_LOGGER = re.compile(r"(?:^|\n ?|\S )\([A-Za-z_][\w.$]*\)\s*\Z")
 
-_OWN_KINDS = {rule.kind.value for rule in LIFE_RULES}
+_OWN_KINDS = {BrokerKind.ENDED_AT_ONCE.value, *(rule.kind.value for rule in LIFE_RULES)}
 _SPEAKER = ("role", "broker", "controller", "controller_epoch")
 """The columns that are kept of a line with a value out of range, as of one that no rule matches."""
 
@@ -139,12 +140,14 @@ class BlockReader:
         # Headers come first, because they say where entries begin: all lines of a known form at once, the
         # others one at a time. Messages are read in the same two ways. A file may hold thousands of lines of
         # one form, so the second way sees only a few lines.
-        text = Text(_cut_long_lines(whole))
+        bounded = _cut_long_lines(whole)
+        text = Text(bounded)
         heads = no_heads(text)
         found = self._forms.find(text)
         read_heads(text, found, self._clock, heads)
         find_heads(text, found.alone, self._clock, heads)
         self._passes.correct(heads, (origin.source, origin.block))
+        endings = find_endings(bounded, text, heads)
         first, last = _entries(text, heads)
         columns = Columns(len(first))
         row_of = np.full(len(text), -1)
@@ -152,6 +155,9 @@ class BlockReader:
         self._forms.fill(text, found, row_of, columns)
         raw, trace = map(_bounded, join(text, heads, first, last))
         _read_alone(text, heads, row_of, columns, trace)
+        for ending in endings:
+            row = int(row_of[ending.line])
+            columns.put_row(row, ending.row(trace[row].as_py() or ""))
         if any(mark.encode() in whole for mark in MARKS):
             _read_described(text, heads, first, last, columns)
         _forget_impossible(heads.found[first] & (heads.time[first] == NO_TIME), columns)

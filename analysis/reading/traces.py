@@ -81,7 +81,7 @@ def _sorted_out(text: Text, heads: Heads, first: Places, last: Places) -> defaul
     for row, (head, end) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
         front = text.slice(int(text.start[head]), int(heads.start[head]))
         unstamped = _TIME.sub("", front)
-        name = _name(unstamped)
+        name = writer_of(front)
         if name:
             latest[name] = row
         if len(name) not in lengths:
@@ -105,7 +105,8 @@ def _line_feed(text: Text, line: int) -> int:
     return int(text.end[line] if is_last else text.start[line + 1] - 1)
 
 
-def _name(front: str) -> str:
-    """Return the writer's name: the text in front of a line, up to a bar if there is one."""
-    name, bar, _ = front.partition("|")
-    return name + bar if bar else front
+def writer_of(front: str) -> str:
+    """Return the writer's name: the text in front of a line without a time, up to a bar if there is one."""
+    unstamped = _TIME.sub("", front)
+    name, bar, _ = unstamped.partition("|")
+    return name + bar if bar else unstamped

@@ -26,6 +26,7 @@ from barnabas.analysis.story.contacts import (
     shows_end,
     stood_still,
 )
+from barnabas.analysis.story.endings import ended_at_once
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
 from barnabas.analysis.story.runs import (
     ASKED,
@@ -239,6 +240,9 @@ def when_gone(
         last = max(each for each in (last, asked[-1].time) if each is not None)
     elif starts is None:
         last = _in_contact(broker, last, first, observed)
+    ended = ended_at_once(broker, first, observed, is_alive=is_alive)
+    if ended:
+        last = ended[0].time if last is None else max(last, ended[0].time)
     # A line of the broker after a lost contact shows that it lived on.
     since = max((each for each in (last, present) if each is not None), default=None)
     contacts = lost_contacts(broker, since, first, observed) if observed.knows_until(first) else []
@@ -248,7 +252,7 @@ def when_gone(
     ]  # fmt: skip
     if starts is None or first < starts.time:
         contacts = [line for line in contacts if not is_early(line, first, observed)]
-    lines = tuple(each.line for each in (*stops[-1:], *asked[:1], *contacts[:1], *others[:1]))
+    lines = tuple(each.line for each in (*stops[-1:], *asked[:1], *ended, *contacts[:1], *others[:1]))
     if is_alive is not None:
         silence = _silence(broker, first, observed)
         contact = None if silence is None else last_contact(silence)
@@ -349,7 +353,7 @@ def why_gone(
         return Cause.UNREGISTERED, None, (removed.line,)
     if is_alive is not None and left.kinds(*STOP, *ENDS):
         return Cause.LOST_SESSION, None, (is_alive,)
-    died = left.kinds(BrokerKind.DIED)
+    died = left.kinds(BrokerKind.DIED) or ended_at_once(broker, first, observed, is_alive=is_alive)
     if died:
         return Cause.DIED, died[0].error, (died[0].line,)
     failed = left.kinds(BrokerKind.CONTROLLED_SHUTDOWN_FAILED)

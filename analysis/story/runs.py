@@ -173,6 +173,12 @@ def lines_about(lines: Iterable[BrokerLine]) -> dict[int, list[tuple[What, Broke
         for broker in line.live if line.kind == BrokerKind.BROKERS_CHANGED else ():
             if _is_listed_again(about.get(broker, ())):
                 about[broker].append((What.BACK, line))
+    for line in ordered:
+        # The process ended at its time or later. So it begins no absence that other lines may date better.
+        if line.kind == BrokerKind.ENDED_AT_ONCE and line.subject is not None:
+            marks = about.setdefault(line.subject, [])
+            if not marks or marks[-1][1].time <= line.time:
+                marks.append((What.END, line))
     return about
 
 

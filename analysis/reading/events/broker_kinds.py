@@ -99,6 +99,12 @@ class BrokerKind(StrEnum):
     See ``error``.
     """
 
+    ENDED_AT_ONCE = "broker-ended-at-once"
+    """The Java VM or the kernel ended the process at once; ``error`` says why.
+
+    The line has no time. Its own is that of the entry above it, so the process ended then or later.
+    """
+
     # A process about trouble that it survives, at least for now.
     DIRECTORY_FAILED = "broker-directory-failed"
     """A log directory failed; ``error`` names it."""
