@@ -70,6 +70,7 @@ class Incident:
         refused: The processes of one broker that were refused while another one of it was registered.
         set_backs: The clocks that were set back, if the incident has times that may depend on them.
         is_doubled: Whether it has times of an hour that occurred twice, each of which may be an hour off.
+        fetchers: The deaths of the threads that had fetched what fell out of sync, if all of these had died.
     """
 
     kind: IncidentKind
@@ -96,6 +97,7 @@ class Incident:
     refused: tuple[RefusedProcess, ...] = ()
     set_backs: tuple[SetBack, ...] = ()
     is_doubled: bool = False
+    fetchers: tuple[BrokerLine, ...] = ()
 
     @property
     def proven(self) -> timedelta:

@@ -31,6 +31,7 @@ from barnabas.analysis.story.costs import Reason, costs_of, least
 from barnabas.analysis.story.departures import absence_by_one_clock, departure, groups_of, parted
 from barnabas.analysis.story.directories import failed_directory
 from barnabas.analysis.story.elections import UncleanElection, unclean_choices, unclean_elections
+from barnabas.analysis.story.fetchers import with_dead_fetchers
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
 from barnabas.analysis.story.minimums import minimums_of
 from barnabas.analysis.story.nodes import members_of
@@ -74,6 +75,7 @@ def _by_time(observed: Observed) -> list[Incident]:
     made = with_new_controllers(made, observed)
     made = with_vacancies(made, vacancies(observed.brokers, found))
     made = with_shortages(made, stories, minimums_of(observed))
+    made = list(with_dead_fetchers(made, observed))
     made = with_unclean(made, _unclean(observed, stories))
     made.extend(_unseen(stories))
     made.extend(_other_clusters(beginnings(observed.brokers)))
@@ -134,9 +136,10 @@ def _rank(incident: Incident) -> tuple[int, timedelta, timedelta, int, datetime]
 
     Writes that the brokers' setting refused, unless the topic has its own one, come next.
     """
-    unplanned = any(each.cause not in ORDERLY for each in incident.absences)
+    unplanned = bool(incident.fetchers) or any(each.cause not in ORDERLY for each in incident.absences)
     weight = {
-        IncidentKind.NO_LEADER: 1, IncidentKind.UNDER_REPLICATED: 3, IncidentKind.CONTROLLER: 4,
+        IncidentKind.NO_LEADER: 1, IncidentKind.UNDER_REPLICATED: 0 if unplanned else 3,
+        IncidentKind.CONTROLLER: 4,
         IncidentKind.OFFLINE_REPLICAS: 3,
         IncidentKind.UNSEEN: 5, IncidentKind.OTHER_CLUSTER: 4, IncidentKind.SECOND_PROCESS: 4,
         IncidentKind.NO_CONTROLLER: 1,

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from barnabas.analysis.story.assignments import removable, replica_counts
 from barnabas.analysis.story.certainty import Bound, Duration, Fact, Line, Unknown, as_timed
-from barnabas.analysis.story.observed import CLOCKS, State
+from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, State
 
 _NEW = ("NewPartition", "New")
 
@@ -30,6 +30,8 @@ class IsrStep(NamedTuple):
         is_whole: Whether they show that there was none from ``since`` to the next one.
         removable: The replicas that left the ISR then, or that a reassignment removed; no line shows which.
         is_longer: Whether it held on after ``until``: its leader logs a change before it makes it.
+        leader: The leader at ``since``.
+        fallen: The replicas that the ISR before had, and this one has not.
     """
 
     since: datetime
@@ -43,6 +45,8 @@ class IsrStep(NamedTuple):
     is_whole: bool = True
     removable: frozenset[int] = frozenset()
     is_longer: bool = False
+    leader: int = NO_LEADER
+    fallen: frozenset[int] = frozenset()
 
     @property
     def held(self) -> Duration:
@@ -123,6 +127,7 @@ def isr_steps(states: Sequence[State]) -> list[IsrStep]:
         goes_on = kept is not None and kept == each.changed
         is_next = goes_on or (last is not None and each.version is not None and each.version - last <= 1)
         is_dated = _is_dated(each, before)
+        fallen = frozenset(() if before is None else before.isr or ()) - frozenset(each.isr or ())
         before = each
         is_same = bool(steps) and steps[-1].size == len(each.isr or ())
         if is_same and steps[-1].assigned == assigned:
@@ -143,7 +148,7 @@ def isr_steps(states: Sequence[State]) -> list[IsrStep]:
         steps.append(
             IsrStep(
                 since, None, size, is_certain=False, line=each.line, is_begun=is_begun, assigned=assigned,
-                follows=follows, removable=gone,
+                follows=follows, removable=gone, leader=each.leader, fallen=fallen,
             )
         )  # fmt: skip
         is_sure, kept = True, each.kept

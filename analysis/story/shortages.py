@@ -36,6 +36,7 @@ class Shortage:
         mark: The first line of a leader that the ISR of that partition is under the minimum; None if there
             is none.
         removable: The brokers whose replicas left an ISR first, perhaps because a reassignment removed them.
+        fallen: The brokers whose replicas left an ISR first, each with the leader of the partition.
     """
 
     partitions: int
@@ -51,6 +52,7 @@ class Shortage:
     held: tuple[Held, ...] = ()
     mark: BrokerLine | None = None
     removable: frozenset[int] = frozenset()
+    fallen: frozenset[tuple[int, int]] = frozenset()
 
     @property
     def is_sure(self) -> bool:
@@ -112,6 +114,7 @@ def shortage_of(periods: Sequence[Period], minimums: Minimums) -> Shortage:
         held=tuple(held),
         mark=minimums.mark(story.life, steps[0].since, steps[-1].until),
         removable=frozenset(broker for _, own in periods for broker in own[0].removable),
+        fallen=frozenset((broker, own[0].leader) for _, own in periods for broker in own[0].fallen),
     )
 
 

@@ -17,6 +17,7 @@ from barnabas.analysis.story.sentences.absences import left, returned
 from barnabas.analysis.story.sentences.clocks import clocks_differ
 from barnabas.analysis.story.sentences.controllers import elected, vacant
 from barnabas.analysis.story.sentences.costs import failed_elections, suffered
+from barnabas.analysis.story.sentences.fetchers import dead_fetchers
 from barnabas.analysis.story.sentences.reasons import (
     OFFLINE_DIRECTORY,
     failed_directories,
@@ -144,6 +145,7 @@ def _lines(incident: Incident) -> Lines:
     cost = (line for each in incident.costs for line in each.lines)
     unclean = (line for each in incident.unclean for line in each.lines)
     isr = () if incident.shortage is None else _of_shortage(incident.shortage)
+    isr = (*(each.line for each in incident.fetchers), *isr)
     return tuple(dict.fromkeys((*incident.lines, *unclean, *absent, *cost, *isr)))
 
 
@@ -173,7 +175,8 @@ def _happened(incident: Incident, day: date | None) -> str:
             is_begun = incident.shortage is None or incident.shortage.is_begun
             may_be_removed = incident.shortage is not None and incident.shortage.removable
             removed = " or were removed (by a reassignment)" if may_be_removed else ""
-            return f"Replicas fell out of sync{removed} at {since}{'' if is_begun else ' or before'}"
+            when = f"at {since}{'' if is_begun else ' or before'}"
+            return f"Replicas fell out of sync{removed} {when}{dead_fetchers(incident.fetchers, day)}"
         case IncidentKind.OFFLINE_REPLICAS:
             who, they = nodes(incident.offline, only), "it" if len(incident.offline) == 1 else "they"
             return (

@@ -1,0 +1,54 @@
+"""The replica fetcher threads that died before the replicas that they kept in sync fell out of sync.
+
+A thread fetches from one leader for its broker. It is not started again until the broker starts or another
+broker leads (``AbstractFetcherManager.addFetcherForPartitions`` takes the thread that it has for the leader).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import timedelta
+
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind
+from barnabas.analysis.story.incident import Incident, IncidentKind
+from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
+from barnabas.analysis.story.runs import STARTS
+
+_BEFORE = timedelta(minutes=1)
+"""The longest time from a thread's death to the ISR without its replicas by default settings.
+
+``replica.lag.time.max.ms`` is at most 30 s, and a leader looks for replicas that lag every half of that.
+"""
+
+_LEADER = re.compile(r"\[ReplicaFetcher replicaId=\d+, leaderId=(\d+),|\[ReplicaFetcherThread-\d+-(\d+)\]")
+
+
+def with_dead_fetchers(made: Iterable[Incident], observed: Observed) -> Iterator[Incident]:
+    """Add to replicas that fell out of sync the deaths of the threads that fetched them, if all had died."""
+    for incident in made:
+        shortage = incident.shortage
+        if incident.kind is not IncidentKind.UNDER_REPLICATED or shortage is None:
+            yield incident
+            continue
+        deaths = [_death(*each, incident, observed) for each in sorted(shortage.fallen)]
+        found = tuple(each for each in deaths if each is not None)
+        yield replace(incident, fetchers=found) if found and len(found) == len(deaths) else incident
+
+
+def leader_of(line: BrokerLine) -> int | None:
+    """Return the leader from which a thread that died had fetched; None if it was no replica fetcher."""
+    found = _LEADER.search(line.line.text)
+    return None if found is None else int(found[1] or found[2])
+
+
+def _death(broker: int, leader: int, incident: Incident, observed: Observed) -> BrokerLine | None:
+    """Return the line by which a thread of a broker died that fetched from a leader, if no start followed."""
+    since, until = incident.since - _BEFORE, incident.since + CLOCKS
+    died = observed.about_within(broker, BrokerKind.THREAD_DIED, since, until)
+    found = next((line for line in died if leader_of(line) == leader), None)
+    if found is None:
+        return None
+    is_new = any(observed.about_within(broker, kind, found.time, until) for kind in STARTS)
+    return None if is_new else found
