@@ -12,6 +12,7 @@ from pyspark.sql import Column, DataFrame, GroupedData
 
 from barnabas.analysis.derived.lives import LIFE, NO_LEADER, PARTITION, is_kind, with_life
 from barnabas.analysis.derived.requests import OBEYED
+from barnabas.analysis.reading.events.kinds import CompanionKind
 from barnabas.analysis.runtime.engine import Window, sf
 from barnabas.cluster.model.statechange import Kind
 
@@ -22,6 +23,7 @@ TWO_CONTROLLERS = "two controllers in one epoch"
 CONTROLLER_EPOCH_FELL = "controller epoch fell"
 LEADER_OUTSIDE_ISR = "leader outside ISR"
 STALE_OBEYED = "stale controller obeyed"
+COMMITTED_DROPPED = "committed records dropped"
 
 CHECKS: dict[str, str] = {
     LEADER_EPOCH_FELL: "a later state of a partition has a lower leader epoch than an earlier one",
@@ -31,6 +33,7 @@ CHECKS: dict[str, str] = {
     CONTROLLER_EPOCH_FELL: "a broker logged a controller epoch lower than one it had logged before",
     LEADER_OUTSIDE_ISR: "a leader is not in its own ISR",
     STALE_OBEYED: "a broker obeyed a controller after it had obeyed a later one",
+    COMMITTED_DROPPED: "a replica truncated its log below its high watermark, up to which it was committed",
 }
 """The checks, each with the meaning of a finding."""
 
@@ -58,6 +61,7 @@ def safety_audit(events: DataFrame, lives: DataFrame, states: DataFrame, request
         two_controllers(events),
         controller_epoch_fell(events),
         stale_controller_obeyed(events, requests),
+        committed_records_dropped(events),
     )
     return reduce(lambda one, other: one.unionByName(other), findings).orderBy(
         "check", "time", "topic", "partition"
@@ -244,6 +248,21 @@ def stale_controller_obeyed(events: DataFrame, requests: DataFrame) -> DataFrame
             "api", "controller", "controller_epoch", "latest.controller_epoch",
         ),
         sf.array("before.raw", "first.raw"),
+    )  # fmt: skip
+
+
+def committed_records_dropped(events: DataFrame) -> DataFrame:
+    """Find replicas that truncated their logs below their high watermarks."""
+    dropped = events.where(is_kind(CompanionKind.COMMITTED_TRUNCATED)).where("topic is not null")
+    return _findings(
+        dropped.withColumn("at", sf.col("time")),
+        COMMITTED_DROPPED,
+        sf.concat(
+            sf.coalesce(sf.concat(sf.lit("on broker "), "broker"), sf.lit("on a broker")),
+            sf.lit(" was truncated to offset "), "offset",
+            sf.lit(", below its high watermark "), "high_watermark",
+        ),
+        sf.array("raw"),
     )  # fmt: skip
 
 

@@ -360,5 +360,13 @@ _KRAFT = (
     ),
 )  # fmt: skip
 
-OTHERS_RULES: tuple[Rule, ...] = (*_CONTACTS, *_ZOOKEEPER, *_KRAFT)
+_FOLLOWERS = (
+    rule(
+        CompanionKind.COMMITTED_TRUNCATED,
+        rf"Truncating {_TP} to offset (?P<offset>\d+) below high watermark (?P<high_watermark>\d+)",
+        read=_of_partition,
+    ),
+)
+
+OTHERS_RULES: tuple[Rule, ...] = (*_CONTACTS, *_ZOOKEEPER, *_KRAFT, *_FOLLOWERS)
 """The rules. If two of them match a text, the right one comes first."""

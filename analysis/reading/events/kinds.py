@@ -74,6 +74,8 @@ class CompanionKind(StrEnum):
     ISR_EXPANDING = "isr-expanding"
     ISR_UPDATED = "isr-updated"
     ISR_NOT_UPDATED = "isr-not-updated"
+    COMMITTED_TRUNCATED = "committed-truncated"
+    """2.0 on: a follower truncates its replica to ``offset``, below its ``high_watermark``."""
     CONTROLLER_ELECTED = "controller-elected"
     KRAFT_UNCLEAN_CHANGE = "kraft-unclean-change"
     LEADER_SELECTED = "leader-selected"

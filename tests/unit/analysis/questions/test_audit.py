@@ -49,6 +49,10 @@ PRETENDER = at(9, ControllerLines(TWO, ControllerEpoch(5)).sending_update_metada
 OBEDIENT = at(10, RequestLines(THREE, ONE, ControllerEpoch(5), 3).updated_metadata(1, 0)) + at(
     12, RequestLines(THREE, TWO, ControllerEpoch(3), 1).updated_metadata(1, 0)
 )
+TRUNCATING = (
+    "[2026-11-21 10:00:16,000] WARN [ReplicaFetcher replicaId=3, leaderId=2, fetcherId=0] "
+    "Truncating dropped-0 to offset 40 below high watermark 42 (kafka.server.ReplicaFetcherThread)\n"
+)
 REFUSING = at(14, RequestLines(THREE, TWO, ControllerEpoch(2), 1).stale_update_metadata(ControllerEpoch(5)))
 
 
@@ -58,7 +62,7 @@ def test_a_sound_cluster_passes(story: Mapping[str, DataFrame]) -> None:
 
 
 def test_each_broken_rule_is_found_with_its_evidence(read: Callable[..., DataFrame]) -> None:
-    events = read(BROKEN, PRETENDER, OBEDIENT + REFUSING)
+    events = read(BROKEN, PRETENDER, OBEDIENT + REFUSING + TRUNCATING)
     asked = settled(requests(events, settled(controllers(events))))
     born = settled(lives(events))
     rows = audit.safety_audit(events, born, settled(states(events, born)), asked).collect()
@@ -71,6 +75,7 @@ def test_each_broken_rule_is_found_with_its_evidence(read: Callable[..., DataFra
         (audit.TWO_CONTROLLERS, None),
         (audit.CONTROLLER_EPOCH_FELL, 1),
         (audit.STALE_OBEYED, 3),
+        (audit.COMMITTED_DROPPED, "dropped"),
     }
     assert {check for check, _ in found} == set(audit.CHECKS)
     fell = found[audit.LEADER_EPOCH_FELL, "fell"]
@@ -78,6 +83,10 @@ def test_each_broken_rule_is_found_with_its_evidence(read: Callable[..., DataFra
     assert [raw[12:20] for raw in fell["evidence"]] == ["10:00:01", "10:00:02"]
     assert found[audit.TWO_LEADERS, "torn"]["detail"] == "leaders 1 and 2 in leader epoch 6"
     assert found[audit.TWO_CONTROLLERS, None]["detail"] == "controllers 1 and 2 in epoch 5"
+    dropped = found[audit.COMMITTED_DROPPED, "dropped"]
+    assert (dropped["broker"], dropped["partition"], dropped["time"].second) == (3, 0, 16)
+    assert dropped["detail"] == "on broker 3 was truncated to offset 40, below its high watermark 42"
+    assert [raw[12:20] for raw in dropped["evidence"]] == ["10:00:16"]
     stale = found[audit.STALE_OBEYED, 3]
     assert "epoch 3, after one of epoch 5" in stale["detail"]
     assert [raw[12:20] for raw in stale["evidence"]] == ["10:00:10", "10:00:12"]
