@@ -126,6 +126,7 @@ def _data(document: Document, strips: Mapping[str, Mapping[str, Sequence[int]]])
             "controller_epoch", "controller", "since", "until", "next_since", "lines", "changes",
         ),
         "partitions": names,
+        "asked": _asked(document, names),
         "leaders": [sorted(leaders.get(name, ())) for name in names],
         "group": GROUP,
         "others": document.partitions - len(document.pictured),
@@ -144,6 +145,15 @@ def _data(document: Document, strips: Mapping[str, Mapping[str, Sequence[int]]])
         ],
         "terms": TERMS,
     }  # fmt: skip
+
+
+def _asked(document: Document, names: Sequence[str]) -> str | None:
+    """Return the partition about which the page answers first: one of the worst incident that has any."""
+    for row in document.incidents:
+        own = {name for cost in row["costs"] for name in cost["partitions"]}
+        if own:
+            return next((name for name in names if name in own), names[0] if names else None)
+    return names[0] if names else None
 
 
 def _strips(document: Document) -> dict[str, dict[str, Sequence[int]]]:

@@ -17,6 +17,7 @@ from barnabas.analysis.derived.unavailability import NOBODY_IN_SYNC
 from barnabas.analysis.report.as_markdown import post_mortem
 from barnabas.analysis.report.document import Document, Row
 from barnabas.analysis.report.failovers import departure, failover_headline, failover_steps, failover_total
+from barnabas.analysis.report.same_stories import is_in_incident
 from barnabas.analysis.report.strips import Stretch, chunks, millis
 from barnabas.analysis.report.words import (
     Step,
@@ -137,6 +138,7 @@ def _stalls(
                 "since": ms(row["earliest"] or row["since"]),
                 "surely": _surely(row, leaderships.get(name, ()), absences),
                 "until": ms(row["until"]),
+                "is_in_incident": is_in_incident(row),
                 "headline": headline(row),
                 "steps": _steps(steps(row, around)),
             }

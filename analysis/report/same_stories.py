@@ -79,6 +79,11 @@ def _stall(row: Row, known: Mapping[str, Sequence[Leaderless]]) -> Row:
     }
 
 
+def is_in_incident(row: Row) -> bool:
+    """Return whether an incident has the time without a leader that a row of ``stalls`` is."""
+    return "at_least_ms" in row
+
+
 def _same(row: Row, found: Sequence[Leaderless]) -> Leaderless | None:
     """Return the time without a leader that a stall is; None if no incident has it."""
     since, elected = row["since"], row["elected"]

@@ -99,9 +99,10 @@ function tellAnswer(partition, text) {
     return null;
   }
   const touched = when === null ? stalls : stallsIn(partition, when);
-  // Without a leader first, the longest first; unasked for a time, that one says enough.
+  // Without a leader first, those of incidents before others, the longest first; unasked for a time, that one says enough.
   const long = (each) => (each.until ?? Infinity) - each.since;
-  const shown = [...touched].sort((a, b) => (a.what === b.what ? long(b) - long(a) : a.what === "without a leader" ? -1 : 1))
+  const worse = (a, b) => b.is_in_incident - a.is_in_incident || long(b) - long(a);
+  const shown = [...touched].sort((a, b) => (a.what === b.what ? worse(a, b) : a.what === "without a leader" ? -1 : 1))
     .slice(0, when === null ? 1 : 6);
   card.replaceChildren(...refused(text, when));
   if (shown.length === 0) {

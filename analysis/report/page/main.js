@@ -53,7 +53,7 @@ function questionOf(hash) {
 async function asked() {
   const [partition, moment] = questionOf(location.hash.slice(1)).split("@");
   if (!partition && data.incidents.length) choose(0);
-  await ask(partition || data.partitions[0] || null, moment || null);
+  await ask(partition || data.asked, moment || null);
 }
 
 function tellAll() {

@@ -98,3 +98,23 @@ def test_a_broker_led_from_its_own_line_on_and_not_from_its_election_on(
     page = opened()
     page.goto(f"{(tmp_path / 'quiet' / 'report.html').as_uri()}#calm-0@03:05")
     expect(page.locator("#answer p")).to_have_text(f"Broker 3 was elected its leader {said}")
+
+
+def test_the_first_answer_is_about_what_the_worst_incident_tells(
+    opened: Opened, document: Document, tmp_path: Path
+) -> None:
+    """In logs of several clusters the tables may see an outage, which nothing ends, where no incident is."""
+    (incident,), stall = document.incidents, document.stalls[1]
+    cost = {"partitions": ["orders-3"], "ending": "elected", "leaders": [1], "failed_elections": 0}
+    costly = incident | {"costs": [cost | {"duration_ms": {"certainty": "fact", "value": 9_000.0}}]}
+    never_ended = {"until": None, "led_at": None, "elected": None, "leader_after": None}
+    other = stall | never_ended | {"topic": "calm", "partition": 0}
+    later = stall | never_ended | {"since": stall["since"] + timedelta(minutes=2)}
+    shown = [other, stall | {"at_least_ms": 9_000.0, "at_most_ms": 9_000.0}, later]
+    drawn = replace(document, incidents=[costly], pictured=[("calm", 0), ("orders", 3)], stalls=shown)
+    (tmp_path / "mixed").mkdir()
+    write_report(drawn, tmp_path / "mixed", Format.TEXT)
+    page = opened()
+    page.goto((tmp_path / "mixed" / "report.html").as_uri())
+    page.wait_for_selector("html[data-ready=yes]", timeout=WAIT_MS)
+    expect(page.locator("#answer h3")).to_contain_text("orders-3 had no leader for 9.0 s")
