@@ -31,6 +31,9 @@ SLOW = timedelta(minutes=1)
 _ALIKE = timedelta(milliseconds=100)
 """The most by which differences from one controller differ if only the controller's clock is off."""
 
+_START = timedelta(minutes=10)
+"""The longest time from a broker's registration to its start that counts; recovery takes most of it."""
+
 DIFFERING = "the clocks of brokers differ"
 """The reason why a duration between lines of two brokers is unknown."""
 
@@ -112,13 +115,45 @@ def _registrations(observed: Observed) -> Iterator[Delay]:
             yield Delay(writer, line.subject, delay, registered=delay)
 
 
+def _unfencings(observed: Observed) -> Iterator[Delay]:
+    """Generate the delays from controllers of KRaft that unfence brokers to these brokers' starts.
+
+    A broker starts to serve as soon as its registration is unfenced for the first time. Only a difference
+    that is the same for all its registrations, and of which the controller's lines begin early enough to show
+    an earlier unfencing, is one of clocks: a controller unfences a registration again that it fenced.
+    """
+    unfenced: dict[tuple[int | None, int | None], BrokerLine] = {}
+    for line in observed.of_kind(BrokerKind.BROKER_UNFENCED):
+        if line.broker_epoch is not None and line.line.broker not in (None, line.subject):
+            unfenced.setdefault((line.subject, line.broker_epoch), line)
+    found: dict[tuple[int, int], list[timedelta]] = {}
+    for own in observed.of_kind(BrokerKind.REGISTERED) if unfenced else ():
+        granted, broker = unfenced.get((own.subject, own.broker_epoch)), own.broker
+        controller = None if granted is None else granted.line.broker
+        if granted is None or controller is None or broker is None or broker != own.subject:
+            continue
+        started = observed.about_within(broker, BrokerKind.STARTED, own.time, own.time + _START)
+        spoken = observed.spoken.get(controller, ())
+        if started and spoken and spoken[0] <= own.time:
+            found.setdefault((controller, broker), []).append(started[0].time - granted.time)
+    for (controller, broker), delays in found.items():
+        least, most = min(delays), max(delays)
+        if least > -SLOW and most < SLOW:
+            # How far clocks differ that hardly do is shown by others' lines.
+            yield Delay(controller, broker, max(least, timedelta(0)))
+        elif most - least < SLOW and (least >= SLOW or most <= -SLOW):
+            yield Delay(controller, broker, least, registered=least)
+
+
 def delays_of(observed: Observed) -> list[Delay]:
     """Return the delays of brokers' lines about elections and registrations, by controller and broker."""
     by_epochs = [each for each in observed.delays if each.by_epochs]
     found = {(each.controller, each.broker): each for each in observed.delays if not each.by_epochs}
-    for each in _registrations(observed):
+    for each in (*_registrations(observed), *_unfencings(observed)):
         known = found.get((each.controller, each.broker), each)
-        registered = each.least if known.registered is None else min(each.least, known.registered)
+        registered = min(
+            (own for own in (each.registered, known.registered) if own is not None), default=None
+        )
         found[each.controller, each.broker] = known._replace(
             least=min(each.least, known.least), registered=registered
         )
