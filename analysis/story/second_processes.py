@@ -91,9 +91,12 @@ def without_second_processes(
         The lines that are left, and the processes of KRaft whose lines are left out.
     """
     starts: dict[int, list[datetime]] = {}
+    completed: dict[int | None, list[datetime]] = {}
     for line in lines:
         if line.broker is not None and line.kind in (*STARTS, *SERVES):
             starts.setdefault(line.broker, []).append(line.time)
+        elif _is_completed(line):
+            completed.setdefault(line.broker, []).append(line.time)
     starts = {broker: sorted(times) for broker, times in starts.items()}
 
     def goes_on(broker: int | None, time: datetime) -> bool:
@@ -104,10 +107,6 @@ def without_second_processes(
         start = first_after(starts.get(broker, ()), time)
         return after is not None and (start is None or after < start)
 
-    completed: dict[int | None, list[datetime]] = {}
-    for line in lines:
-        if _is_completed(line):
-            completed.setdefault(line.broker, []).append(line.time)
     seconds = [
         _Second(
             line.broker, line.time - _START, line.time, line.time + _END,

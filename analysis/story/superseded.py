@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.controllers import AT_WORK, successions
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Controller, Delay
+from barnabas.analysis.story.own_elections import OwnElections
 
 _UNTIL_IT_LEARNS = timedelta(minutes=1)
 """The time after its last act in which a controller that is cut off learns of the next one, and says so."""
@@ -35,12 +36,10 @@ def contradictions(lines: Sequence[BrokerLine], controllers: Sequence[Controller
             renounced.setdefault(line.broker, []).append(line.time)
     for times in (*acts.values(), *renounced.values()):
         times.sort()
-    elections: dict[int, list[datetime]] = {}
-    for each in controllers:
-        elections.setdefault(each.broker, []).append(each.since)
+    elections = OwnElections(controllers)
     found = []
     for before, after in successions(controllers):
-        last = _last_act(before, after, acts.get(before.broker, ()), elections[before.broker])
+        last = _last_act(before, after, acts.get(before.broker, ()), elections)
         if last is None or before.broker == after.broker:
             continue
         times = renounced.get(before.broker, [])
@@ -51,12 +50,11 @@ def contradictions(lines: Sequence[BrokerLine], controllers: Sequence[Controller
 
 
 def _last_act(
-    before: Controller, after: Controller, acts: Sequence[datetime], elections: Sequence[datetime]
+    before: Controller, after: Controller, acts: Sequence[datetime], elections: OwnElections
 ) -> datetime | None:
     """Return the last act of a controller in an epoch, if it is later than the next one's election."""
-    later = bisect_right(elections, max(after.since, before.since))
-    until = elections[later] if later < len(elections) else None
-    index = len(acts) if until is None else bisect_left(acts, until)
+    again = elections.next(before.broker, max(after.since, before.since))
+    index = len(acts) if again is None else bisect_left(acts, again.since)
     return acts[index - 1] if index and acts[index - 1] > after.since + CLOCKS else None
 
 
@@ -75,24 +73,18 @@ def without_superseded(
         apart: The controllers whose times contradict their epochs.
     """
     pairs = {(each.controller, each.broker) for each in apart}
-    turns: dict[int, list[tuple[datetime, bool]]] = {}
-    for each in controllers:
-        turns.setdefault(each.broker, []).append((each.since, True))
-    for before, after in successions(controllers):
-        if before.broker != after.broker and (before.broker, after.broker) not in pairs:
-            turns.setdefault(before.broker, []).append((after.since + CLOCKS, False))
-    for known in turns.values():
-        known.sort()
+    elections = OwnElections(controllers)
+    ends = {
+        (before.broker, before.since): after.since + CLOCKS
+        for before, after in successions(controllers)
+        if before.broker != after.broker and (before.broker, after.broker) not in pairs
+    }
 
     def is_superseded(line: BrokerLine) -> bool:
-        if line.kind not in AT_WORK or line.broker is None or line.controller_epoch is not None:
+        if line.kind not in AT_WORK or line.controller_epoch is not None:
             return False
-        own = turns.get(line.broker, [])
-        index = bisect_right(own, line.time, key=_time)
-        return index > 0 and not own[index - 1][1]
+        own = elections.last(line.broker, line.time)
+        end = None if own is None else ends.get((own.broker, own.since))
+        return end is not None and end <= line.time
 
-    return [line for line in lines if not is_superseded(line)]
-
-
-def _time(turn: tuple[datetime, bool]) -> datetime:
-    return turn[0]
+    return [line for line in lines if not is_superseded(line)] if ends else lines
