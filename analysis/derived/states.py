@@ -17,7 +17,11 @@ from barnabas.cluster.model.statechange import Kind
 DECISIONS = (Kind.PARTITION_ONLINE, Kind.ISR_REMOVAL, CompanionKind.LEADER_SELECTED)
 """The lines in which a controller logs a decision, as opposed to a request that carries one."""
 
-_ELECTIONS = (Kind.PARTITION_ONLINE, CompanionKind.LEADER_SELECTED, CompanionKind.KRAFT_UNCLEAN_CHANGE)
+_ELECTIONS = (Kind.PARTITION_ONLINE, CompanionKind.LEADER_SELECTED, CompanionKind.KRAFT_CHANGE)
+
+_REMOVALS = (Kind.ISR_REMOVAL, Kind.METADATA_CACHED)
+
+_CHANGES = (CompanionKind.ISR_UPDATED, CompanionKind.KRAFT_CHANGE)
 
 _TELLING = (
     *DECISIONS,
@@ -25,7 +29,7 @@ _TELLING = (
     Kind.LEADER_AND_ISR_SENDING,
     Kind.LEADER_AND_ISR_RECEIVED,
     OtherKind.UPDATE_METADATA_SENDING,
-    CompanionKind.KRAFT_UNCLEAN_CHANGE,
+    CompanionKind.KRAFT_CHANGE,
     CompanionKind.REPLICA_REMOVED,
     Kind.METADATA_CACHED,
     Kind.LEADER_STARTS,
@@ -55,8 +59,9 @@ def states(events: DataFrame, lives: DataFrame) -> DataFrame:
     line about it in any log), ``led_at`` (when the leader logged that it leads), ``from`` (the partition's
     state before), ``removed`` (the replica that a controller removed from the ISR), ``election`` (how its
     leader was elected, as a value of ``Election``; null if no line says so), ``changed`` (when the ISR was
-    changed to this one, by the line of its leader, or of a metadata log), ``raw`` (the most informative
-    line), ``source``, ``block`` and ``line`` (its place), ``broker`` (which wrote it).
+    changed to this one, by the line of its leader, or of a metadata log; if ``raw`` is a line of a KRaft
+    controller about the change, its time), ``raw`` (the most informative line), ``source``, ``block`` and
+    ``line`` (its place), ``broker`` (which wrote it).
     """
     telling = events.where(is_kind(*_TELLING) & sf.col("topic").isNotNull())
     has_epoch = sf.col("leader_epoch").isNotNull()
@@ -99,7 +104,11 @@ def _deduplicated(lines: DataFrame) -> DataFrame:
     """Merge lines of equal content early, so that few rows remain however many brokers logged them."""
     decision = is_kind(*DECISIONS)
     # The best line about a state is the controller's decision, then the leader's own line.
-    rank = sf.when(decision, 0).when(is_kind(Kind.LEADER_STARTS), 1).otherwise(2)
+    rank = (
+        sf.when(decision | is_kind(CompanionKind.KRAFT_CHANGE), 0)
+        .when(is_kind(Kind.LEADER_STARTS), 1)
+        .otherwise(2)
+    )
     merged = lines.groupBy(*_KEY).agg(
         sf.min(sf.when(decision, sf.col("time"))).alias("decided"),
         sf.min("time").alias("first_logged"),
@@ -109,11 +118,11 @@ def _deduplicated(lines: DataFrame) -> DataFrame:
         sf.min_by("controller", sf.when(decision, sf.col("time"))).alias("controller"),
         *(sf.max(name).alias(name) for name in _SETS),
         sf.min_by("from", sf.when(is_kind(*_ELECTIONS), sf.col("time"))).alias("from"),
-        sf.min_by("replica", sf.when(is_kind(Kind.ISR_REMOVAL), sf.col("time"))).alias("removed"),
+        sf.min_by("replica", sf.when(is_kind(*_REMOVALS), sf.col("time"))).alias("removed"),
         sf.max("election").alias("election"),
         # One minimum of whole rows; Spark keeps a copy of the order beside each value of min_by.
         sf.min(sf.struct(rank.alias("rank"), "time", *PLACE)).alias("best"),
-        sf.min(sf.when(is_kind(CompanionKind.ISR_UPDATED), sf.col("time"))).alias("changed"),
+        sf.min(sf.when(is_kind(*_CHANGES), sf.col("time"))).alias("changed"),
     )
     return _with_best(merged, "rank", *PLACE)
 

@@ -20,6 +20,7 @@ from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.reading.events.kinds import Election
 from barnabas.analysis.runtime.engine import Window, sf
 from barnabas.analysis.runtime.threads import threads
+from barnabas.analysis.story.active_controllers import ActiveControllers, with_applied_changes
 from barnabas.analysis.story.failed_starts import without_echoes
 from barnabas.analysis.story.observed import (
     Controller,
@@ -93,7 +94,10 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
     apart = contradictions(about, elected)
     return Observed(
         brokers=without_superseded(about, elected, apart),
-        states=[state(row) for each in (states, decisions) for row in _of(_rows(each), whole)],
+        states=with_applied_changes(
+            (state(row) for each in (states, decisions) for row in _of(_rows(each), whole)),
+            ActiveControllers(known, elected),
+        ),
         marks=[_mark(row) for row in _of(_rows(marks), whole)],
         led=[each for each in again if isinstance(each, LedAgain)],
         refusals=[each for each in again if isinstance(each, Refusal)],

@@ -2,8 +2,8 @@
 
 Lines that a KRaft controller writes whenever it replays its log (``Replayed …``, and before 3.6 ``Registered
 new broker …``) have no rule: a standby or a restarted controller writes them long after the change. The line
-about an unclean election is read all the same, because no other line shows that; it bounds the time only from
-above.
+about another leader, at DEBUG unless it was elected uncleanly, is read all the same, because no other line
+shows that; only of the controller that was active then does it have the time of the change.
 
 Source: ``ReplicaFetcherThread.scala``, ``ControllerChannelManager.scala`` and ``KafkaController.scala`` of
 0.8 to 3.9; ``NetworkClient.java`` and ``FetchSessionHandler.java``; ``QuorumController.java``,
@@ -247,36 +247,49 @@ _ZOOKEEPER = (
 )  # fmt: skip
 
 _DIFF = re.compile(r"(?P<name>\w+): (?:\[[\d, ]*\]|[\w-]+) -> (?P<value>\[[\d, ]*\]|[\w-]+)", re.ASCII)
+_NO_LEADER = -1
 _WAS_UNLED = re.compile(r"\bleader: -1 -> ")
 
 
-def _unclean(_: Speaker, said: re.Match[str], __: str) -> Row | None:
-    """Read the state after an unclean election.
+def _changed(_: Speaker, said: re.Match[str], __: str) -> Row | None:
+    """Read the state after a change of the leader (``PartitionRegistration.maybeLogPartitionChange``).
 
-    A leader from the eligible leader replicas (KIP-966) is outside the ISR, too, but not recovering.
+    The line has only what changed. A leader from the eligible leader replicas (KIP-966) is outside the ISR,
+    too, but not recovering.
     """
     values = {found["name"]: found["value"] for found in _DIFF.finditer(said["_diff"])}
-    needed = ("leader", "leaderEpoch", "partitionEpoch", "isr")
-    if any(name not in values for name in needed) or values.get("leaderRecoveryState") != "RECOVERING":
+    is_unclean = said[0].startswith("UNCLEAN ")
+    needed = ("leader", "leaderEpoch", "partitionEpoch", *(("isr",) if is_unclean else ()))
+    if any(name not in values for name in needed):
         return None
-    return {
+    if is_unclean and values.get("leaderRecoveryState") != "RECOVERING":
+        return None
+    row: Row = {
         "leader": int(values["leader"]),
         "leader_epoch": int(values["leaderEpoch"]),
         "version": int(values["partitionEpoch"]),
-        "isr": tuple(int(each) for each in re.findall(r"\d+", values["isr"])),
         "topic_id": said["_topic_id"],
-        "election": Election.UNCLEAN.value,
-    } | ({"from": "OfflinePartition"} if _WAS_UNLED.search(said["_diff"]) else {})
+    }
+    if "isr" in values:
+        row["isr"] = tuple(int(each) for each in re.findall(r"\d+", values["isr"]))
+    if int(values["leader"]) == _NO_LEADER:
+        return row
+    row["from"] = "OfflinePartition" if _WAS_UNLED.search(said["_diff"]) else "OnlinePartition"
+    return row | {"election": (Election.UNCLEAN if is_unclean else Election.CLEAN).value}
 
+
+_CHANGE = (
+    r"partition change for (?P<topic>\S+)-(?P<partition>\d+) with topic ID (?P<_topic_id>[\w-]+): "
+    r"(?P<_diff>.*)"
+)
 
 _KRAFT = (
-    rule(
-        CompanionKind.KRAFT_UNCLEAN_CHANGE,
-        r"UNCLEAN partition change for (?P<topic>\S+)-(?P<partition>\d+) with topic ID "
-        r"(?P<_topic_id>[\w-]+): (?P<_diff>.*)",
-        role="controller",
-        is_own=False,
-        read=_unclean,
+    *(
+        rule(CompanionKind.KRAFT_CHANGE, pattern, role="controller", is_own=False, read=_changed)
+        for pattern in (_CHANGE, f"UNCLEAN {_CHANGE}")
+    ),
+    _own_controller_rule(
+        BrokerKind.CONTROLLER_STARTING, r"Creating new QuorumController with clusterId .*"
     ),
     _own_controller_rule(
         BrokerKind.CONTROLLER_ACTIVE, r"Becoming the active controller at epoch (?P<controller_epoch>\d+), .*"

@@ -157,6 +157,8 @@ class BrokerKind(StrEnum):
     # Who is controller. ``CompanionKind.CONTROLLER_ELECTED`` and these are all of them.
     CONTROLLER_ACTIVE = "controller-active"
     """``controller`` began to act in ``controller_epoch``, of which another line gives the election."""
+    CONTROLLER_STARTING = "controller-starting"
+    """A process of KRaft starts its part as a controller."""
     CONTROLLER_RESIGNED = "controller-resigned"
     """The writer stopped acting; no proof of a handover unless it was elected in the same process."""
     CONTROLLER_KNOWN = "controller-known"
