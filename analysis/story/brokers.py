@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
+from barnabas.analysis.reading.metadata.registrations import IN_SNAPSHOT
 from barnabas.analysis.story.causes import (
     PREVIOUS,
     STARTUP,
@@ -302,7 +303,12 @@ def _noticed(
 
 
 def _may_be_earlier(notice: BrokerLine, present: datetime | None, observed: Observed) -> bool:
-    """Return whether records are missing since a broker was there that may show its loss before a record."""
+    """Return whether a broker may have been lost before a record that shows it, of which one may be missing.
+
+    A snapshot shows only who was fenced when it was made.
+    """
+    if notice.error == IN_SNAPSHOT:
+        return True
     is_record = notice.controller_epoch is not None
     return is_record and bool(observed.about_within(None, BrokerKind.RECORDS_MISSING, present, notice.time))
 

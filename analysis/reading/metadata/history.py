@@ -16,12 +16,15 @@ from typing import Any
 from barnabas.analysis.reading.events.broker_kinds import SETTINGS_READ, BrokerKind
 from barnabas.analysis.reading.events.entries import Entry, Row
 from barnabas.analysis.reading.events.kinds import CompanionKind, Election
-from barnabas.analysis.reading.metadata.registrations import Registrations
+from barnabas.analysis.reading.metadata.registrations import IN_SNAPSHOT, Registrations
 from barnabas.analysis.reading.metadata.schemas import Cursor, decode
 from barnabas.analysis.reading.metadata.segments import Record
 from barnabas.cluster.model.statechange import Kind
 
-_LEADER_CHANGE = 2
+_LEADER_CHANGE, _SNAPSHOT_HEADER = 2, 3
+_HEADER_BYTES = 10
+"""The version of a snapshot's header, and the time of its last record."""
+
 _NOBODY = -1
 
 _AT_ONCE_MS = 100
@@ -58,6 +61,7 @@ class History:
         self._partitions: dict[tuple[str, int], _Partition] = {}
         self._registrations = Registrations()
         self._lost: dict[int, int] = {}
+        self._snapshot_ms: int | None = None
         self._held: list[tuple[Record, str, dict[str, Any]]] | None = None
 
     def forget(self) -> None:
@@ -93,11 +97,50 @@ class History:
             case _:
                 yield from self._apply(record, name, fields)
 
+    def unled(self, begin: int, epoch: int) -> Iterator[Entry]:
+        """Return the entries about partitions that had no leader when a snapshot was made, if it says when.
+
+        So do their last leaders get one that were fenced then.
+
+        Args:
+            begin: The offset below which it holds all records.
+            epoch: The epoch of the last of these.
+        """
+        if self._snapshot_ms is None:
+            return
+        last = Record(begin - 1, epoch, self._snapshot_ms, None, b"")
+        found: list[tuple[str, Row, Row]] = []
+        lost: dict[int, None] = {}
+        for place, state in self._partitions.items():
+            where = self._where(*place)
+            if state.leader == _NOBODY and where is not None:
+                # The last replica in sync stays in the ISR, and led until then.
+                alone = state.isr[0] if len(state.isr) == 1 else None
+                if alone is not None and self._registrations.was_lost(alone):
+                    lost[alone] = None
+                row = where | state.columns() | {"kind": Kind.METADATA_CACHED.value, "replica": alone}
+                shown: Row = {
+                    "partitionId": place[1],
+                    "topicId": place[0],
+                    "isr": state.isr,
+                    "leader": _NOBODY,
+                }
+                found.append(("PartitionRecord", shown, row))
+        for broker in lost:
+            row = {"kind": BrokerKind.BROKER_FENCED.value, "subject": broker, "error": IN_SNAPSHOT}
+            found.append(("RegisterBrokerRecord", {"brokerId": broker, "fenced": True}, row))
+        for index, (name, fields, row) in enumerate(found):
+            # Each needs a line of its own, and there is at least one offset for each of them.
+            yield replace(self._entry(last, name, {"snapshot": True, **fields}, row), line=begin - index)
+
     def _control(self, record: Record) -> Iterator[Entry]:
+        if record.control == _SNAPSHOT_HEADER and len(record.value) >= _HEADER_BYTES:
+            self._snapshot_ms = int.from_bytes(Cursor(record.value, 2).take(8), "big", signed=True)
         if record.control != _LEADER_CHANGE:
             return
         leader = int.from_bytes(Cursor(record.value, 2).take(4), "big", signed=True)
         self._controllers[record.epoch] = leader
+        self._registrations.elected(record)
         row = {"kind": BrokerKind.CONTROLLER_ACTIVE.value, "subject": leader}
         yield self._entry(record, "LeaderChangeMessage", {"leaderId": leader}, row)
 

@@ -15,6 +15,7 @@ from barnabas.analysis.reading.metadata.segments import (
     Batch,
     batches,
     cluster_of,
+    epoch_of,
     records,
     segments_of,
     snapshot_of,
@@ -26,8 +27,9 @@ _ENTRIES = 10_000
 def read_log(segment: Path) -> Iterator[list[Entry]]:
     """Read the whole metadata log to which a segment belongs, some thousand entries at a time.
 
-    A snapshot gives the state before the first segment; it gives no entries, because it does not say when
-    anything happened. Each entry about a node names the cluster if its id is known.
+    A snapshot gives the state before the first segment. It does not say when anything happened, so it gives
+    entries only about partitions without a leader: they had lost it when it was made. Each entry about a node
+    names the cluster if its id is known.
 
     Raises:
         OSError: A file cannot be read; the entries returned before are valid.
@@ -36,15 +38,18 @@ def read_log(segment: Path) -> Iterator[list[Entry]]:
     history = History()
     snapshot = snapshot_of(segment.parent)
     begin = 0
+    unled: Iterator[Entry] = iter(())
     if snapshot is not None:
         begin, path = snapshot
         for _ in _read(path, history, 0, None):
             pass
+        unled = history.unled(begin, epoch_of(path))
     offsets, cluster = _Offsets(begin), cluster_of(segment.parent)
     found: list[Entry] = []
     damage = None
-    entries = chain.from_iterable(
-        _read(path, history, begin, offsets) for path in segments_of(segment.parent)
+    entries = chain(
+        unled,
+        chain.from_iterable(_read(path, history, begin, offsets) for path in segments_of(segment.parent)),
     )
     while True:
         try:

@@ -27,6 +27,9 @@ Its stop is granted at once, and no record says that it asked (``BrokerHeartbeat
 3.3 none says so of any broker.
 """
 
+IN_SNAPSHOT = "a snapshot says so"
+"""The text in the column ``error`` of an entry that a broker was fenced, or had been before."""
+
 _SESSION_MS = 9_000
 """Kafka's default of ``broker.session.timeout.ms``."""
 
@@ -48,15 +51,18 @@ class _Asked(NamedTuple):
     epoch: int
     time_ms: int | None
 
-    def grants(self, record: Record) -> bool:
+    def grants(self, record: Record, elected_ms: int | None) -> bool:
         """Return whether the fencing of the broker by a record grants its stop.
 
         A broker whose session times out meanwhile is fenced by the same record. Its session began again when
-        it asked, so that takes longer.
+        it asked, or when the next controller was elected, so that takes longer.
+
+        Args:
+            record: The record.
+            elected_ms: When its controller was elected; None if no record says so.
         """
-        if self.time_ms is None or self.epoch != record.epoch:
-            return False
-        return record.timestamp_ms - self.time_ms < _SESSION_MS
+        begin_ms = self.time_ms if self.epoch == record.epoch else elected_ms
+        return begin_ms is not None and record.timestamp_ms - begin_ms < _SESSION_MS
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +95,16 @@ class Registrations:
     def __init__(self) -> None:
         self._brokers: dict[int, _Broker] = {}
         self._forgotten: dict[int, str | None] = {}
+        self._elected_ms: dict[int, int] = {}
+
+    def elected(self, record: Record) -> None:
+        """Apply the record by which a controller was elected."""
+        self._elected_ms[record.epoch] = record.timestamp_ms
+
+    def was_lost(self, broker: int) -> bool:
+        """Return whether a broker is fenced that had led, and had not asked to stop."""
+        known = self._brokers.get(broker)
+        return known is not None and known.is_fenced and known.asked is None
 
     def forget(self) -> None:
         """Forget the states of brokers, because records are missing that may change them.
@@ -139,7 +155,9 @@ class Registrations:
             # The controller fences a broker when it grants its stop, or when its session times out. A new
             # controller fences again the brokers that send it no heartbeats.
             known = replace(known, is_fenced=True, led=leads(broker))
-            is_granted = known.asked is not None and known.asked.grants(record)
+            is_granted = known.asked is not None and known.asked.grants(
+                record, self._elected_ms.get(record.epoch)
+            )
             kind = BrokerKind.BROKER_STOP_GRANTED if is_granted else BrokerKind.BROKER_FENCED
             may_stop = known.asked is None and not known.led
             yield row | {"kind": kind.value} | ({"error": MAY_HAVE_STOPPED} if may_stop else {})

@@ -23,7 +23,7 @@ PROPERTIES = "meta.properties"
 FOLDER = "__cluster_metadata-0"
 
 _SEGMENT = re.compile(r"(\d{20})\.log", re.ASCII)
-_SNAPSHOT = re.compile(r"(\d{20})-\d{10}\.checkpoint", re.ASCII)
+_SNAPSHOT = re.compile(r"(\d{20})-(\d{10})\.checkpoint", re.ASCII)
 _CLUSTER = re.compile(r"^cluster\.id=(\S+)", re.MULTILINE)
 
 _HEADER = struct.Struct(">qiibIhiqqqhii")
@@ -145,6 +145,11 @@ def snapshot_of(folder: Path) -> tuple[int, Path] | None:
     begin = min(_numbered(folder, _SEGMENT))[0]
     younger = [(offset, path) for offset, path in _numbered(folder, _SNAPSHOT) if offset >= begin]
     return min(younger) if begin and younger else None
+
+
+def epoch_of(snapshot: Path) -> int:
+    """Return the controller epoch of the last record that a snapshot holds, by its name."""
+    return int(snapshot.stem.partition("-")[2])
 
 
 def segments_of(folder: Path) -> list[Path]:

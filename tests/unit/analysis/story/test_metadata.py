@@ -189,6 +189,55 @@ def test_a_broker_whose_leadership_ends_when_it_asks_to_stop_ends_after_the_gran
     assert first.startswith("Broker 1 was shut down after 1970-01-01 00:00:52.000 (planned")
 
 
+@pytest.mark.parametrize(
+    ("granted", "how"),
+    [
+        # Its session began again with the next controller, and has 9 s.
+        (38, "shut down between 1970-01-01 00:00:38.000 and 1970-01-01 00:00:57.000 (planned: its"),
+        (45, "stopped at 1970-01-01 00:00:45.000 or before (a shutdown is logged)"),
+    ],
+)
+def test_a_next_controller_whose_clock_is_behind_grants_the_stop_that_the_one_before_was_asked_for(
+    log: Log, granted: int, how: str
+) -> None:
+    records = in_order(
+        elected(8, 7, 0)
+        + batch(0, born(1, 0), born(2, 1), *LED, epoch=7, time_ms=0)
+        + batch(
+            0, *(registration_change(each, each - 1, **UNFENCE) for each in (1, 2)), epoch=7, time_ms=3_000
+        )
+        + batch(
+            0, registration_change(1, 0, **LEAVE), change(t0=int32s(2), t1=number(2)), epoch=7, time_ms=50_000
+        )
+        + elected(9, 8, 36_000)
+        + batch(0, registration_change(1, 0, **FENCE), epoch=8, time_ms=granted * 1000)
+        + batch(0, born(1, 80, SECOND), epoch=8, time_ms=57_000)
+        + batch(0, registration_change(1, 80, **UNFENCE), epoch=8, time_ms=60_000)
+    )
+    found = [each for each in told(log(records)) if each.startswith("Broker 1 was s")]
+    assert len(found) == 1
+    assert found[0].startswith(f"Broker 1 was {how}")
+    assert " and was back at 1970-01-01 00:01:00.000; " in found[0]
+
+
+@pytest.mark.parametrize("is_dated", [True, False])
+def test_a_snapshot_shows_who_had_no_leader_when_it_was_made(log: Log, *, is_dated: bool) -> None:
+    back = batch(300, born(1, 300, SECOND), time_ms=630_000) + batch(
+        301, registration_change(1, 300, **UNFENCE), change(t1=number(1)), time_ms=634_000
+    )
+    segment = log(back, begin=300)
+    header = batch(0, struct.pack(">hq", 0, 590_000) + b"\0", control=3) if is_dated else b""
+    state = (born(1, 0), TOPIC, partition(-1, 1, epoch=4))
+    (segment.parent / f"{300:020}-{1:010}.checkpoint").write_bytes(header + batch(1, *state))
+    lost = (
+        "Broker 1 was lost at 1970-01-01 00:09:50.000 or before (why is unknown without its server.log) and "
+        "was back between 1970-01-01 00:09:50.000 and 1970-01-01 00:10:34.000; a-b-0 had no leader for at "
+        "least 44.0 s, until it was elected again."
+    )
+    unseen = "At 1970-01-01 00:10:34.001 or before a partition lost its leader; no line shows why; a-b-0 had "
+    assert told(segment)[0].startswith(lost if is_dated else unseen)
+
+
 def test_a_process_that_was_fenced_and_unfenced_in_one_epoch_lived(log: Log) -> None:
     segment = log(
         in_order(
