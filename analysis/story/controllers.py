@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
+from barnabas.analysis.story.active_controllers import CONTROLLER_STARTS
 from barnabas.analysis.story.brokers import Absence, begin_of
 from barnabas.analysis.story.certainty import Lines, earliest, latest
 from barnabas.analysis.story.contacts import CONTACT_WINDOW
@@ -19,6 +20,9 @@ _ELECTION = timedelta(seconds=5)
 
 _LISTED = timedelta(seconds=30)
 """The longest time from a controller's election to its first list of the brokers that are registered."""
+
+_RESTARTED = timedelta(minutes=2)
+"""The longest time from a resignation to a start that may have to do with it."""
 
 _ACTIVE = (BrokerKind.CONTROLLER_ACTIVE, BrokerKind.CONTROLLER_KNOWN)
 
@@ -42,12 +46,14 @@ class ControllerChange(NamedTuple):
         unseen: The number of controller epochs between the two, of which no line names a controller. A KRaft
             election without a winner raises the epoch, too.
         resigned: The former controller's own line that it resigned; None if no line shows that.
+        restarted: The first line of its next process, soon after that; None if none shows one.
     """
 
     new: Controller
     former: int
     unseen: int = 0
     resigned: BrokerLine | None = None
+    restarted: BrokerLine | None = None
 
 
 class Vacancy(NamedTuple):
@@ -75,11 +81,12 @@ def changes_of(observed: Observed) -> Iterator[tuple[Controller, ControllerChang
         if before.broker == after.broker:
             continue
         resigned = _resigned(before, after, observed)
-        own = () if resigned is None else (resigned.line,)
+        restarted = None if resigned is None else _restarted(before, resigned, observed)
+        own = tuple(each.line for each in (resigned, restarted) if each is not None)
         new = after._replace(lines=(*after.lines, *own, *before.lines))
         is_next = bisect_right(epochs, before.epoch) == bisect_left(epochs, after.epoch)
         unseen = after.epoch - before.epoch - 1 if is_next else 0
-        yield before, ControllerChange(new, before.broker, unseen, resigned)
+        yield before, ControllerChange(new, before.broker, unseen, resigned, restarted)
 
 
 def with_unlisted(observed: Observed, found: Iterable[Absence]) -> Observed:
@@ -141,6 +148,16 @@ def _resigned(before: Controller, after: Controller, observed: Observed) -> Brok
     kind = BrokerKind.CONTROLLER_RESIGNED
     own = observed.about_within(before.broker, kind, before.since, after.since)
     return max(own, key=lambda line: line.time, default=None)
+
+
+def _restarted(before: Controller, resigned: BrokerLine, observed: Observed) -> BrokerLine | None:
+    since, until = resigned.time, resigned.time + _RESTARTED
+    lines = (
+        line
+        for kind in CONTROLLER_STARTS
+        for line in observed.about_within(before.broker, kind, since, until)
+    )
+    return min(lines, key=lambda line: line.time, default=None)
 
 
 class _Doubts:

@@ -229,7 +229,10 @@ def _about_controllers(incident: Incident, day: date | None) -> str:
     (change,) = incident.changes
     why = "why that one ceased to be controller is unknown"
     if change.resigned is not None:
-        why = f"that one had resigned at {clock(change.resigned.time, day)}; why is unknown"
+        again = ""
+        if change.restarted is not None:
+            again = f", and its process started again by {clock(change.restarted.time, day)}"
+        why = f"that one had resigned at {clock(change.resigned.time, day)}{again}; why is unknown"
     return f"{elected(change, day, incident.only_controllers)}; {why}"
 
 
