@@ -27,6 +27,7 @@ from barnabas.analysis.report.same_shortages import shortages, with_writes
 from barnabas.analysis.report.same_stories import (
     Leaderless,
     after_losses,
+    born_once,
     failovers,
     leaders,
     periods,
@@ -191,7 +192,7 @@ def gather(
         **_answers(named, happened, leaderless),
         partitions=partitions,
         pictured=chosen,
-        leaderships=after_losses(leaders(leaderships, agreed), happened),
+        leaderships=born_once(after_losses(leaders(leaderships, agreed), happened), happened),
         isr=isr,
         stalls=agreed,
         others=sum(row["lines"] for row in kinds if row["understood"] is None),

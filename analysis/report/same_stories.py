@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import pairwise
 from math import ceil
 from typing import Any, NamedTuple
 
@@ -267,6 +268,31 @@ def after_losses(rows: Iterable[Row], made: Iterable[Incident]) -> list[Row]:
         return since is not None and bool(losses[before].near(since, CLOCKS, CLOCKS))
 
     return [row | {"why": LOST} if is_after_loss(row) else row for row in rows]
+
+
+def born_once(rows: Iterable[Row], incidents: Iterable[Incident]) -> list[Row]:
+    """Return rows of the table ``leaders`` with each new partition once, whatever the clocks of its brokers.
+
+    The line of a broker whose clock is behind may have a time before the creation, and so seem to be of an
+    earlier topic of that name.
+
+    Args:
+        rows: The rows, by partition and time.
+        incidents: The incidents.
+    """
+    known = list(rows)
+    behind = [each.least for one in incidents for each in one.differences if not each.is_ahead]
+    if not behind:
+        return known
+    most = max(behind) + CLOCKS
+    again = {
+        index
+        for index, (one, other) in enumerate(pairwise(known))
+        if all(one[name] == other[name] for name in ("topic", "partition", "leader", "leader_epoch"))
+        and other["leader_epoch"] == 0 and other["life"] == one["life"] + 1 and one["controller"] is None
+        and timedelta(0) <= other["since"] - one["since"] <= most
+    }  # fmt: skip
+    return [row for index, row in enumerate(known) if index not in again]
 
 
 def _leader(row: Row, offline: Sequence[Row]) -> Row:

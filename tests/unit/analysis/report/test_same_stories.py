@@ -10,11 +10,12 @@ from barnabas.analysis.derived.leaders import LOST, MOVED, NO_LEADER_BEFORE, NON
 from barnabas.analysis.derived.unavailability import LEADER_OFFLINE
 from barnabas.analysis.questions.availability import OFFLINE
 from barnabas.analysis.report.same_facts import NOT_SHOWN
-from barnabas.analysis.report.same_stories import after_losses, failovers, leaders, periods, stalls
+from barnabas.analysis.report.same_stories import after_losses, born_once, failovers, leaders, periods, stalls
 from barnabas.analysis.report.words import Step, headline, steps
 from barnabas.analysis.story.brokers import Absence
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound, Fact, Unknown
+from barnabas.analysis.story.clocks import Difference
 from barnabas.analysis.story.costs import costs_of
 from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.partitions import Outage
@@ -90,6 +91,21 @@ def test_an_election_after_the_loss_of_the_leader_is_no_move() -> None:
     assert after_losses([later, kept], [told]) == [later, kept]
     stopped = replace(died(16.763), cause=Cause.PLANNED)
     assert after_losses([row], [incident(lost(Fact(at(16)), 16.9, 17), stopped)]) == [row]
+
+
+def test_a_partition_is_new_once_though_a_broker_s_clock_is_behind() -> None:
+    early: dict[str, Any] = {
+        "topic": "t", "partition": 0, "life": 0, "leader": 1, "leader_epoch": 0, "since": at(2.02),
+        "controller": None,
+    }  # fmt: skip
+    born = early | {"life": 1, "since": at(5), "controller": 3}
+    told = incident(lost(Fact(at(16)), 16.9, 17), died(16.763))
+    behind = replace(told, differences=(Difference(2, 3, timedelta(seconds=2.98), is_ahead=False),))
+    assert born_once([early, born], [behind]) == [born]
+    assert born_once([early, born], [told]) == [early, born]
+    # A controller made it, or it was long before.
+    assert born_once([early | {"controller": 3}, born], [behind]) == [early | {"controller": 3}, born]
+    assert born_once([early | {"since": at(-1)}, born], [behind]) == [early | {"since": at(-1)}, born]
 
 
 def test_a_leader_that_stops_may_end_after_the_notice() -> None:
