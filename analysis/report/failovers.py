@@ -25,6 +25,7 @@ _LEFT: Mapping[str, str] = {
     Cause.FENCED: "was fenced (whether it stopped or was lost is unknown)",
     Cause.UNREGISTERED: "was unregistered",
     Cause.UNKNOWN: "was lost (why is unknown)",
+    Cause.LOST_OR_STOPPED: "was lost or stopped (which is unknown)",
 }
 
 _MILLISECOND = timedelta(milliseconds=1)

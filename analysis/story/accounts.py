@@ -23,6 +23,7 @@ from barnabas.analysis.story.handovers import handed_over
 from barnabas.analysis.story.incident import TOGETHER
 from barnabas.analysis.story.later_lists import with_later_lists
 from barnabas.analysis.story.observed import Observed
+from barnabas.analysis.story.offline import lost_or_stopped
 from barnabas.analysis.story.partitions import History, Life, Outage, histories
 from barnabas.analysis.story.restarts import departed, with_restarts, without_dead_leaders
 from barnabas.analysis.story.tenures import with_controllers
@@ -111,5 +112,8 @@ def _absences(stories: Iterable[History], observed: Observed) -> tuple[list[Abse
     for each in with_registrations(bounded, observed):
         begin = begin_of(each)
         has_led = any(abs(time - begin) <= TOGETHER for time in led.get(each.broker, ()))
-        (offline if each.is_only_offline and not has_led else proven).append(each)
+        if each.is_only_offline and not has_led:
+            offline.append(each)
+        else:
+            proven.append(lost_or_stopped(each) if each.may_be_stop and not has_led else each)
     return proven, offline

@@ -52,7 +52,7 @@ from barnabas.analysis.story.contacts import CONTACT_WINDOW
 from barnabas.analysis.story.directories import failed_directory
 from barnabas.analysis.story.fences import may_have_stopped
 from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, BrokerLine, Controller, Observed, State
-from barnabas.analysis.story.removals import losses
+from barnabas.analysis.story.removals import is_of_new_controller, losses, may_be_stop
 from barnabas.analysis.story.returns import Returns
 from barnabas.analysis.story.runs import (
     ASKED,
@@ -106,6 +106,8 @@ class Absence:
         wrote_until: When it last wrote a line, if it wrote on long after a controller of KRaft had fenced it,
             and no line shows a new process or its return; None otherwise.
         is_by_others: Whether all of its times are from lines of brokers whose clocks differ from its own.
+        may_be_stop: Whether all that shows it is that a controller took some of the broker's replicas
+            offline, as it does, too, when the broker asks to stop and goes on for a while.
     """
 
     broker: int
@@ -127,12 +129,11 @@ class Absence:
     stopped: BrokerLine | None = None
     wrote_until: datetime | None = None
     is_by_others: bool = False
+    may_be_stop: bool = False
 
 
 OWN_LOG = (*STOP, *HANDOVER, *STARTS, *SERVES, *ENDS, BrokerKind.CONFIGURED)
 """The kinds of lines that only a broker's own log has."""
-
-_ELECTED = "successfully elected as the controller"
 
 _NEW_INCARNATION = "Registering a new incarnation of broker"
 """A controller of KRaft knew an earlier process of the broker."""
@@ -319,11 +320,19 @@ def _may_repeat(line: BrokerLine, controllers: Sequence[Controller]) -> bool:
     The one before, unless it is the broker that was lost, may have done so earlier.
     """
     index = bisect_right(controllers, line.time, key=lambda each: each.since) - 1
-    if index < 0:
-        return False
-    own = controllers[index]
-    is_new = own.broker == line.broker and _ELECTED in own.lines[0].text and line.time <= own.since + CLOCKS
+    is_new = is_of_new_controller(line, controllers)
     return is_new and (index == 0 or controllers[index - 1].broker != line.subject)
+
+
+def _first_notice(broker: int, run: Run) -> BrokerLine | None:
+    """Return the first line by which others took a broker for gone, best one that no stop of it explains."""
+    gone_lines = [line for what, line in run.marks if what is What.GONE and line.broker != broker]
+    stop_lines = run.left().kinds(*STOP, *HANDOVER, *ASKED)
+    is_of_stop, is_sent_on = handover(stop_lines), sent_on(run)
+    found = next((line for line in gone_lines if not is_of_stop(line) and not is_sent_on(line)), None)
+    if found is not None or any(line.kind == HANDED_OVER for line in stop_lines):
+        return found
+    return next(iter(gone_lines), None)
 
 
 def _absence(
@@ -334,12 +343,7 @@ def _absence(
     changes: _Changes,
 ) -> Absence:
     start = run.first(What.START)
-    gone_lines = [line for what, line in run.marks if what is What.GONE and line.broker != broker]
-    stop_lines = run.left().kinds(*STOP, *HANDOVER, *ASKED)
-    is_of_stop, is_sent_on = handover(stop_lines), sent_on(run)
-    noticed = next((line for line in gone_lines if not is_of_stop(line) and not is_sent_on(line)), None)
-    if noticed is None and not any(line.kind == HANDED_OVER for line in stop_lines):
-        noticed = next(iter(gone_lines), None)
+    noticed = _first_notice(broker, run)
     has_own_log = bool(observed.about(broker, *OWN_LOG))
     first = min(line.time for line in (start, noticed, run.marks[0][1]) if line is not None)
     alive = lives_on(broker, run, start, observed)
@@ -385,6 +389,8 @@ def _absence(
         ended_by=outlived(broker, gone, run, first, observed) if cause is Cause.DIED else None,
         stopped=stopped,
         wrote_until=writes_on(broker, fenced, observed) if is_silent and fenced is not None else None,
+        may_be_stop=cause is Cause.UNKNOWN
+        and may_be_stop(broker, run, earliest(gone) or present, changes.moved, observed),
     )
 
 

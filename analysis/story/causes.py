@@ -74,6 +74,8 @@ class Cause(StrEnum):
     """
     UNKNOWN = "was lost"
     """The lines do not show whether the broker stopped, died, or was cut off."""
+    LOST_OR_STOPPED = "was lost or stopped"
+    """A controller took the broker's replicas offline, as it does after a loss and before a stop."""
 
 
 ORDERLY = (Cause.PLANNED, Cause.STOPPED, Cause.NOT_GRANTED)

@@ -183,10 +183,14 @@ def all_gone(
 def is_gone(absence: Absence, time: datetime, *, by_silence: bool = True) -> bool:
     """Return whether the lines show that a broker was gone at a moment.
 
+    Of one that was lost or stopped no line shows when it had ended.
+
     Without a line about a return it stays gone, as far as the lines show, if its end is certain, or a
     controller took it for gone. ``by_silence`` says whether that counts: the lines of its next process may be
     elsewhere.
     """
+    if absence.cause is Cause.LOST_OR_STOPPED:
+        return False
     begin, back = begin_of(absence), earliest(absence.returned) or absence.unseen
     has_returned = latest(absence.returned) is not None
     is_certain = isinstance(absence.gone, Fact) or latest(absence.noticed) is not None
@@ -198,7 +202,12 @@ def first_departure(members: Sequence[Absence]) -> Instant:
     """Return when the first of several brokers left, whichever it was."""
     lows = [earliest(each.gone) for each in members]
     low = min((each for each in lows if each is not None), default=None)
-    highs = [latest(each.gone) or latest(each.noticed) or each.started for each in members]
+    highs = [
+        latest(each.gone)
+        or (None if each.cause is Cause.LOST_OR_STOPPED else latest(each.noticed))
+        or each.started
+        for each in members
+    ]
     high = min((each for each in highs if each is not None), default=None)
     lines = tuple(line for each in members for line in each.gone.lines)
     return moment(None if None in lows else low, high, lines, "no line bounds it")

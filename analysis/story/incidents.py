@@ -19,7 +19,6 @@ from barnabas.analysis.story.additions import (
     with_unclean,
     with_vacancies,
 )
-from barnabas.analysis.story.brokers import Absence, begin_of
 from barnabas.analysis.story.causes import ORDERLY
 from barnabas.analysis.story.certainty import latest
 from barnabas.analysis.story.clocks import (
@@ -36,6 +35,7 @@ from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
 from barnabas.analysis.story.minimums import minimums_of
 from barnabas.analysis.story.nodes import members_of
 from barnabas.analysis.story.observed import BrokerLine, Mark, Observed, Refusal, RefusedProcess
+from barnabas.analysis.story.offline import taken_offline
 from barnabas.analysis.story.one_clock import ONE_CLOCK, sharpened, views
 from barnabas.analysis.story.partitions import Gap, History, Outage
 from barnabas.analysis.story.record_times import as_recorded, by_offsets, tenures_of
@@ -70,7 +70,7 @@ def _by_time(observed: Observed) -> list[Incident]:
     )
     made = [departure(group, found, charged, members) for group in groups]
     made.extend(leaderless(account.free, observed))
-    made.extend(_taken_offline(account.offline))
+    made.extend(taken_offline(account.offline))
     made = with_failed_directories(made, observed)
     made = with_new_controllers(made, observed)
     made = with_vacancies(made, vacancies(observed.brokers, found))
@@ -109,26 +109,6 @@ def _is_doubled(incident: Incident, spans: Iterable[tuple[datetime, datetime]]) 
     """Return whether an incident began or ended in one of the spans whose local times occurred twice."""
     edges = (incident.since, incident.until or incident.since)
     return any(begin <= edge <= end for begin, end in spans for edge in edges)
-
-
-def _taken_offline(found: Iterable[Absence]) -> list[Incident]:
-    """Return one incident for all brokers of which replicas were taken offline at the same time."""
-    groups: list[list[Absence]] = []
-    for each in found:
-        if groups and begin_of(each) <= begin_of(groups[-1][-1]) + TOGETHER:
-            groups[-1].append(each)
-        else:
-            groups.append([each])
-    return [
-        Incident(
-            IncidentKind.OFFLINE_REPLICAS,
-            begin_of(group[0]),
-            begin_of(group[-1]),
-            offline=tuple(sorted({each.broker for each in group})),
-            lines=tuple(line for each in group for line in each.noticed.lines),
-        )
-        for group in groups
-    ]
 
 
 def _rank(incident: Incident) -> tuple[int, timedelta, timedelta, int, datetime]:

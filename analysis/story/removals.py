@@ -3,18 +3,27 @@
 A controller removes a replica from the ISR in the same words when its broker is gone, when a reassignment
 takes it off the broker, and when its topic is deleted. A reassignment raises the leader epoch just before,
 once more than the removal itself (``KafkaController.moveReassignedPartitionLeaderIfRequired``); a deletion
-removes all replicas at once.
+removes all replicas at once. When a broker asks to stop, the controller takes the replicas offline that only
+follow, and the broker ends later (``KafkaController.doControlledShutdown``).
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
-from barnabas.analysis.story.observed import NO_LEADER, State
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind
+from barnabas.analysis.story.contacts import CONTACT_WINDOW
+from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, BrokerLine, Controller, Observed, State
+from barnabas.analysis.story.runs import Run, What
+from barnabas.cluster.model.statechange import Kind
 
 STEPS = timedelta(seconds=60)
 """The longest time between the steps with which a reassignment, or a deletion, ends."""
+
+
+_ELECTED = "successfully elected as the controller"
 
 
 def losses(states: Iterable[State]) -> dict[int, list[datetime]]:
@@ -72,3 +81,56 @@ def _is_back(broker: int, removal: State, of_epoch: Iterable[State]) -> bool:
 def _has_no_step_before(removal: State, before: Iterable[State]) -> bool:
     """Return whether the leader epoch before a removal is not of a step of the same reassignment."""
     return any(each.leader_epoch == 0 or each.first_logged < removal.first_logged - STEPS for each in before)
+
+
+def may_be_stop(
+    broker: int, run: Run, alive: datetime | None, moved: Sequence[State], observed: Observed
+) -> bool:
+    """Return whether a controller may have taken replicas offline because their broker asked to stop.
+
+    Not if the broker's own log shows no stop, if others had lost their contacts, if a leadership moved as it
+    does after a loss, or if the controller has just been elected: then it finds who is not registered. A
+    broker with lines of its own that is silent afterwards was lost.
+
+    Args:
+        broker: The broker.
+        run: The lines of its absence.
+        alive: When a line last showed it present before; None if none does.
+        moved: The states that moved a leadership away from it, by time.
+        observed: Everything in the lines.
+    """
+    gone = [line for what, line in run.marks if what is What.GONE]
+    if not gone or not run.states_only(What.GONE, What.BACK):
+        return False
+    if any(
+        line.kind not in (Kind.ISR_REMOVAL, Kind.REPLICA_CHANGE) or line.broker == broker for line in gone
+    ):
+        return False
+    first = gone[0].time
+    since = first - CONTACT_WINDOW
+    if observed.last_spoken(broker, first) is not None:
+        return False
+    if any(
+        line.broker != broker for line in observed.about_within(broker, BrokerKind.CONTACT_LOST, since, first)
+    ):
+        return False
+    index = bisect_right(moved, since if alive is None else alive, key=_first_logged)
+    is_moved = index < len(moved) and moved[index].first_logged <= first + CONTACT_WINDOW
+    return not is_moved and not is_of_new_controller(gone[0], observed.controllers)
+
+
+def is_of_new_controller(line: BrokerLine, controllers: Sequence[Controller]) -> bool:
+    """Return whether a controller takes replicas offline as one does that has just been elected."""
+    index = bisect_right(controllers, line.time, key=_since) - 1
+    if index < 0:
+        return False
+    own = controllers[index]
+    return own.broker == line.broker and _ELECTED in own.lines[0].text and line.time <= own.since + CLOCKS
+
+
+def _first_logged(state: State) -> datetime:
+    return state.first_logged
+
+
+def _since(controller: Controller) -> datetime:
+    return controller.since

@@ -140,7 +140,7 @@ def _has_ended(absence: Absence) -> bool:
     """Return whether lines prove that the process ended."""
     if absence.cause in (Cause.UNKNOWN, Cause.FENCED):
         return absence.started is not None
-    return absence.cause not in (Cause.LOST_SESSION, Cause.UNREGISTERED)
+    return absence.cause not in (Cause.LOST_OR_STOPPED, Cause.LOST_SESSION, Cause.UNREGISTERED)
 
 
 def _ended_between(before: Leadership, after: Leadership, found: Departed) -> list[Absence]:

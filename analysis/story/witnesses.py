@@ -34,7 +34,12 @@ def absences_by_clocks(observed: Observed) -> list[Absence]:
         by_own = absences(own, only=broker)
         has_own_log = bool(observed.about(broker, *OWN_LOG))
         seen = [
-            replace(each, has_own_log=has_own_log, is_by_others=True)
+            replace(
+                each,
+                has_own_log=has_own_log,
+                is_by_others=True,
+                may_be_stop=each.may_be_stop and not has_own_log,
+            )
             for each in absences(others, only=broker)
         ]
         is_most = _are_most(broker, writers, clocks)
@@ -162,6 +167,7 @@ def _one(own: Absence, seen: Absence) -> Absence:
         cut_short=own.cut_short or seen.cut_short,
         lines=tuple(dict.fromkeys((*own.lines, *seen.lines))),
         is_only_offline=False,
+        may_be_stop=False,
         is_by_others=not is_back_by_own,
     )
 

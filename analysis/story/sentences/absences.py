@@ -12,6 +12,8 @@ from barnabas.analysis.story.observed import BrokerLine
 from barnabas.analysis.story.runs import ENDS
 from barnabas.analysis.story.words import at, clock, node
 
+_UNKNOWN = "when and why it left is unknown without its server.log"
+
 
 def left(absence: Absence, day: date | None, only: Collection[int]) -> str:
     """Tell when a broker left, and how: planned or not."""
@@ -44,6 +46,10 @@ def left(absence: Absence, day: date | None, only: Collection[int]) -> str:
             )
         case Cause.UNREGISTERED:
             return f"{who} was unregistered {when}"
+        case Cause.LOST_OR_STOPPED:
+            since = "" if isinstance(absence.gone, Unknown) else f" {when}"
+            offline = f"a controller took its replicas offline {at(absence.noticed, day)}"
+            return f"{who} was lost or stopped{since} ({offline}; {_UNKNOWN})"
     why = "no shutdown logged" if absence.has_own_log else "why is unknown without its server.log"
     if absence.wrote_until is not None:
         # Not all lines are read.

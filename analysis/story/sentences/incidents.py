@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.brokers import Absence
+from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Fact, Lines, Unknown, earliest, latest
 from barnabas.analysis.story.costs import Cost, Reason
 from barnabas.analysis.story.elections import UncleanElection
@@ -135,7 +136,9 @@ def _trouble(trouble: Trouble, day: date | None, only: Collection[int]) -> str:
 
 
 def is_before_its_end(absence: Absence) -> bool:
-    """Return whether the controller dealt with the broker while it ran, as it does with one that stops."""
+    """Return whether the controller dealt with the broker while it ran, or may have, as one that stops."""
+    if absence.cause is Cause.LOST_OR_STOPPED:
+        return True
     gone, noticed = earliest(absence.gone), latest(absence.noticed)
     return absence.noticed == absence.gone or (gone is not None and noticed is not None and noticed < gone)
 

@@ -44,6 +44,9 @@ _HOW = {
     Cause.FENCED: _How("was fenced", "were fenced", "fence", "fences"),
     Cause.UNREGISTERED: _How("was unregistered", "were unregistered", "unregistration", "unregistrations"),
     Cause.UNKNOWN: _How("was lost", "were lost", "loss", "losses"),
+    Cause.LOST_OR_STOPPED: _How(
+        "was lost or stopped", "were lost or stopped", "loss or stop", "losses or stops"
+    ),
 }
 
 
