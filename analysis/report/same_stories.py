@@ -17,6 +17,7 @@ from barnabas.analysis.derived.leaders import LOST, MOVED, NO_LEADER_BEFORE, NON
 from barnabas.analysis.derived.unavailability import LEADER_OFFLINE
 from barnabas.analysis.questions.availability import OFFLINE
 from barnabas.analysis.report.same_facts import REFUSED, STAYED, cause
+from barnabas.analysis.report.slow_elections import as_one
 from barnabas.analysis.story.brokers import Absence, begin_of, known_end
 from barnabas.analysis.story.causes import ORDERLY, Cause
 from barnabas.analysis.story.certainty import Fact, Unknown, earliest, latest
@@ -75,7 +76,7 @@ def _stall(row: Row, known: Mapping[str, Sequence[Leaderless]]) -> Row:
         "at_most_ms": None if most is None else most / _MILLISECOND,
         "earliest": since,
         "is_silent": since is not None and since == row["earliest"],
-        "since": noticed if absence is None else _noticed(absence, noticed),
+        "since": noticed if absence is None else _noticed(absence, noticed, (same.period,)),
         "cause": cause(row["cause"], [same.incident]),
     }
 
@@ -106,10 +107,20 @@ def _absence(found: Iterable[Absence], broker: int | None, noticed: datetime) ->
     return max(own, key=begin_of, default=None)
 
 
-def _noticed(absence: Absence, noticed: datetime) -> datetime:
-    """Return when the controller noticed an absence: its first line about it may be of another partition."""
+def _noticed(absence: Absence, noticed: datetime, unled: Iterable[Period]) -> datetime:
+    """Return when the controller noticed an absence: its first line about it may be of another partition.
+
+    Args:
+        absence: The absence.
+        noticed: The first line about the partitions, which may be that of a late election.
+        unled: Their times without a leader.
+    """
     first = absence.noticed.value if isinstance(absence.noticed, Fact) else noticed
-    return first if noticed - CLOCKS <= first <= noticed else noticed
+    if noticed - CLOCKS <= first <= noticed:
+        return first
+    begins = [each.begin for each in unled]
+    is_late = bool(begins) and all(begin is not None and begin <= first + CLOCKS for begin in begins)
+    return first if first < noticed and is_late else noticed
 
 
 def failovers(
@@ -146,13 +157,13 @@ def failovers(
             (each.period.shown, each.period.shown, each) for each in every if each.period.shown is not None
         ),
     )
-    return [
+    return as_one(
         _failover(row, absences.get(row["broker"], ()), _apart(row, pairs, back), times)
         | ({"is_behind": True} if by_offsets and _is_behind(row) else {})
         if row["partitions"]
         else row | ({"is_behind": True} if (row["broker"], row["controller"]) in by_offsets else {})
         for row in rows
-    ]
+    )
 
 
 def _is_behind(row: Row) -> bool:
@@ -193,7 +204,8 @@ def _failover(
     since = None if absence is None or row["broker"] in apart else earliest(absence.gone)
     if since is not None and since > row["noticed"]:
         since = row["last_logged"]  # A broker that stops loses its leaders before it ends.
-    noticed = row["noticed"] if absence is None else _noticed(absence, row["noticed"])
+    moved = _moved(row, times)
+    noticed = row["noticed"] if absence is None else _noticed(absence, row["noticed"], moved)
     return row | {
         "last_logged": since,
         "is_silent": since == row["last_logged"],
@@ -205,15 +217,22 @@ def _failover(
     }
 
 
-def _total(row: Row, times: _Times) -> int | None:
-    """Return the most that a partition which moved had no leader; None if nothing bounds it."""
+def _moved(row: Row, times: _Times) -> list[Period]:
+    """Return the times without a leader of the partitions that moved in a failover."""
     if row["elected"] is None:
-        return None
-    moved = [
+        return []
+    return [
         each.period
         for each in times.ended.near(row["noticed"], before=row["elected"] - row["noticed"])
         if each.period.leader_before in (row["broker"], None) and each.period.leader_after in row["leaders"]
     ]
+
+
+def _total(row: Row, times: _Times) -> int | None:
+    """Return the most that a partition which moved had no leader; None if nothing bounds it."""
+    if row["elected"] is None:
+        return None
+    moved = _moved(row, times)
     most = [greatest(each.duration) for each in moved]
     bounds = [each / _MILLISECOND for each in most if each is not None]
     return ceil(max(bounds)) if len(moved) >= row["moved"] and len(bounds) == len(moved) else None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.brokers import Absence, begin_of, known_end
@@ -16,10 +16,14 @@ from barnabas.analysis.story.controllers import Vacancy, changes_of
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
 from barnabas.analysis.story.intervals import Intervals
+from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.minimums import Minimums
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
 from barnabas.analysis.story.partitions import History
 from barnabas.analysis.story.shortages import Period, Shortage, short_periods, shortage_of
+
+_SLOW = timedelta(minutes=10)
+"""The longest time for which a controller handles the loss of a broker of whose return no line shows."""
 
 
 def with_new_controllers(made: Sequence[Incident], observed: Observed) -> list[Incident]:
@@ -106,16 +110,20 @@ def with_shortages(
 ) -> list[Incident]:
     """Add each time with too few replicas in sync to the incident during which it began, or as its own.
 
-    One that was over before the incident can have begun is not of the incident.
+    One that began as a partition got a leader again, however late, is of the incident in which it lost the
+    one before, and so is one that began as the controller took replicas of an absent broker offline. One that
+    was over before the incident can have begun is not of the incident.
     """
     periods = sorted(
         (period for story in stories for period in short_periods(story)), key=lambda each: each[1][0].since
     )
-    times = _times(made)
+    times, late = _times(made), _Late(made)
     taken: dict[int, list[Period]] = {}
     free: list[list[Period]] = []
     for story, steps in periods:
         index, over = _latest_during(made, times, steps[0].since), steps[-1].until
+        if index is None:
+            index = late.index_of(story, steps[0])
         if index is not None and (over is None or _span(made[index])[0] <= over):
             taken.setdefault(index, []).append((story, steps))
         elif free and steps[0].since <= free[-1][-1][1][0].since + TOGETHER:
@@ -151,18 +159,16 @@ def with_unclean(made: Sequence[Incident], found: Sequence[UncleanElection]) -> 
 
     That is the one with the outage that it ended, however long that lasted; else the latest at its time.
     """
-    times = _times(made)
-    ended: dict[tuple[str, int | None], list[tuple[datetime, int]]] = {}
-    for number, incident in enumerate(made):
-        for period in (each for cost in incident.costs for each in cost.each):
-            if period.shown is not None:
-                ended.setdefault((period.name, period.leader_after), []).append((period.shown, number))
+    times, ended = _times(made), _ended(made)
     taken: dict[int, list[UncleanElection]] = {}
     free: list[UncleanElection] = []
     for each in sorted(found, key=lambda each: (each.time, each.life)):
         topic, partition, _ = each.life
-        known = ended.get((f"{topic}-{partition}", each.leader), ())
-        its = [number for time, number in known if abs(time - each.time) <= CLOCKS]
+        known = ended.get(f"{topic}-{partition}", ())
+        its = [
+            number for time, leader, number in known
+            if leader == each.leader and abs(time - each.time) <= CLOCKS
+        ]  # fmt: skip
         index = its[0] if its else _latest_during(made, times, each.time)
         if index is not None:
             taken.setdefault(index, []).append(each)
@@ -173,6 +179,47 @@ def with_unclean(made: Sequence[Incident], found: Sequence[UncleanElection]) -> 
         since, until = free[0].time, free[-1].time
         changed.append(Incident(IncidentKind.UNCLEAN, since, until, unclean=tuple(free)))
     return changed
+
+
+def _ended(made: Sequence[Incident]) -> dict[str, list[tuple[datetime, int | None, int]]]:
+    """Return when each partition got a leader again, with that leader and the index of the incident."""
+    ended: dict[str, list[tuple[datetime, int | None, int]]] = {}
+    for number, incident in enumerate(made):
+        for period in (each for cost in incident.costs for each in cost.each):
+            if period.shown is not None:
+                ended.setdefault(period.name, []).append((period.shown, period.leader_after, number))
+    return ended
+
+
+class _Late:
+    """The incidents to which a controller that handles a loss slowly adds, long after they began.
+
+    Args:
+        made: The incidents.
+    """
+
+    def __init__(self, made: Sequence[Incident]) -> None:
+        ended = _ended(made)
+        self._ended = {
+            name: Intervals((time, time, index) for time, _, index in own) for name, own in ended.items()
+        }
+        spans: dict[int, list[tuple[datetime, datetime, int]]] = {}
+        for index, incident in enumerate(made):
+            for each in incident.absences:
+                begin = begin_of(each)
+                span = (begin, known_end(each) or begin + _SLOW, index)
+                spans.setdefault(each.broker, []).append(span)
+        self._absent = {broker: Intervals(each) for broker, each in spans.items()}
+
+    def index_of(self, story: History, step: IsrStep) -> int | None:
+        """Return the index of the incident in which an ISR got smaller; None if these do not show one."""
+        topic, partition, _ = story.life
+        elected = self._ended.get(f"{topic}-{partition}")
+        absent = None if step.removed is None else self._absent.get(step.removed)
+        for known in (elected, absent):
+            if known is not None and (near := known.near(step.since, CLOCKS, CLOCKS)):
+                return near[-1]
+        return None
 
 
 def _latest_during(made: Sequence[Incident], times: Intervals[int], time: datetime) -> int | None:

@@ -32,6 +32,7 @@ class IsrStep(NamedTuple):
         is_longer: Whether it held on after ``until``: its leader logs a change before it makes it.
         leader: The leader at ``since``.
         fallen: The replicas that the ISR before had, and this one has not.
+        removed: The replica that a controller took offline then; None if no line says which.
     """
 
     since: datetime
@@ -47,6 +48,7 @@ class IsrStep(NamedTuple):
     is_longer: bool = False
     leader: int = NO_LEADER
     fallen: frozenset[int] = frozenset()
+    removed: int | None = None
 
     @property
     def held(self) -> Duration:
@@ -148,7 +150,7 @@ def isr_steps(states: Sequence[State]) -> list[IsrStep]:
         steps.append(
             IsrStep(
                 since, None, size, is_certain=False, line=each.line, is_begun=is_begun, assigned=assigned,
-                follows=follows, removable=gone, leader=each.leader, fallen=fallen,
+                follows=follows, removable=gone, leader=each.leader, fallen=fallen, removed=each.removed,
             )
         )  # fmt: skip
         is_sure, kept = True, each.kept
