@@ -52,6 +52,7 @@ from barnabas.analysis.story.contacts import CONTACT_WINDOW
 from barnabas.analysis.story.directories import failed_directory
 from barnabas.analysis.story.fences import may_have_stopped
 from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, BrokerLine, Controller, Observed, State
+from barnabas.analysis.story.own_files import OwnFiles
 from barnabas.analysis.story.removals import is_of_new_controller, losses, may_be_stop
 from barnabas.analysis.story.returns import Returns
 from barnabas.analysis.story.runs import (
@@ -103,8 +104,8 @@ class Absence:
             other lines show it, or none does.
         stopped: The broker's own line of an orderly stop long after the cluster had given it up; None if
             there is none.
-        wrote_until: When it last wrote a line, if it wrote on long after a controller of KRaft had fenced it,
-            and no line shows a new process or its return; None otherwise.
+        wrote_until: When it last wrote a line, if it wrote on long after a controller had given it up, and no
+            line shows a new process or its return; None otherwise.
         is_by_others: Whether all of its times are from lines of brokers whose clocks differ from its own.
         may_be_stop: Whether all that shows it is that a controller took some of the broker's replicas
             offline, as it does, too, when the broker asks to stop and goes on for a while.
@@ -151,7 +152,7 @@ def absences(observed: Observed, *, only: int | None = None, without: Collection
     for each in beginnings(observed.brokers):
         begins.setdefault(each.broker, []).append(each.start)
     moved, lost = _moved(observed.states), losses(observed.states)
-    returns = Returns(observed)
+    returns, files = Returns(observed), OwnFiles(observed)
     found = [
         _without_start(
             _left_after(
@@ -161,7 +162,7 @@ def absences(observed: Observed, *, only: int | None = None, without: Collection
                     run,
                     _last_present(present, run),
                     observed,
-                    _Changes(begins.get(broker, ()), moved.get(broker, ()), lost.get(broker, ())),
+                    _Changes(begins.get(broker, ()), moved.get(broker, ()), lost.get(broker, ()), files),
                 ),
             ),
             is_first=is_first and not run.left().kinds(*STOP, *HANDOVER, *ENDS),
@@ -255,11 +256,13 @@ class _Changes(NamedTuple):
         begins: When other clusters began on its host.
         moved: The states that moved a leadership away from it.
         lost: When replicas of it were taken offline that stayed assigned to it.
+        files: The lines of all brokers by file.
     """
 
     begins: Sequence[datetime]
     moved: Sequence[State]
     lost: Sequence[datetime]
+    files: OwnFiles
 
 
 def _moved(states: Iterable[State]) -> dict[int, list[State]]:
@@ -346,7 +349,7 @@ def _absence(
     noticed = _first_notice(broker, run)
     has_own_log = bool(observed.about(broker, *OWN_LOG))
     first = min(line.time for line in (start, noticed, run.marks[0][1]) if line is not None)
-    alive = lives_on(broker, run, start, observed)
+    alive = lives_on(broker, run, start, observed) or changes.files.goes_on(broker, run)
     gone, proof = when_gone(broker, run, first, observed, present=present, is_alive=alive)
     cause, reason, causal = why_gone(broker, run, start, first, observed, present=present, is_alive=alive)
     stopped = stopped_later(broker, run, observed) if alive is not None else None
@@ -388,7 +391,7 @@ def _absence(
         is_only_offline=_is_only_offline(broker, run, earliest(gone) or present, observed, changes),
         ended_by=outlived(broker, gone, run, first, observed) if cause is Cause.DIED else None,
         stopped=stopped,
-        wrote_until=writes_on(broker, fenced, observed) if is_silent and fenced is not None else None,
+        wrote_until=writes_on(broker, fenced or noticed, observed) if is_silent else None,
         may_be_stop=cause is Cause.UNKNOWN
         and may_be_stop(broker, run, earliest(gone) or present, changes.moved, observed),
     )

@@ -96,13 +96,15 @@ def served_again(broker: int, run: Run, observed: Observed, begins: Sequence[dat
     return served
 
 
-def writes_on(broker: int, fenced: BrokerLine, observed: Observed) -> datetime | None:
-    """Return when a broker last wrote a line, if that is long after it was fenced; None if it is not.
+def writes_on(broker: int, given_up: BrokerLine | None, observed: Observed) -> datetime | None:
+    """Return when a broker last wrote a line, if that is long after it was given up; None if it is not.
 
-    It need not be the process that was fenced: the lines of the start of another one may be missing.
+    It need not be the process that was given up: the lines of the start of another one may be missing.
     """
     times = observed.spoken.get(broker, ())
-    return times[-1] if len(times) > 0 and times[-1] > fenced.time + _LONG else None
+    if given_up is None or len(times) == 0:
+        return None
+    return times[-1] if times[-1] > given_up.time + _LONG else None
 
 
 def has_failed(run: Run) -> bool:

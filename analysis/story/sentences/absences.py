@@ -33,13 +33,7 @@ def left(absence: Absence, day: date | None, only: Collection[int]) -> str:
         case Cause.DIED:
             return f"{who} died {when} ({absence.reason or 'no shutdown logged'})"
         case Cause.LOST_SESSION:
-            why = f" ({absence.reason})" if absence.reason else ""
-            lived = "lived on"
-            if absence.stopped is not None:
-                lived = f"still lived (it {_stopped(absence.stopped)} at {clock(absence.stopped.time, day)})"
-            elif absence.started is not None:
-                lived = f"still lived (a new one started at {clock(absence.started, day)})"
-            return f"{who} was given up by the cluster {when}{why}, although its process {lived}"
+            return f"{who} was given up by the cluster {when}{_lived(absence, day)}"
         case Cause.FENCED:
             return (
                 f"{who} was fenced {when} (whether it stopped or was lost is unknown without its server.log)"
@@ -56,6 +50,17 @@ def left(absence: Absence, day: date | None, only: Collection[int]) -> str:
         until = f"{clock(absence.wrote_until, day)} or later"
         why += f"; its own lines go on until {until}, and none shows a new process"
     return f"{who} was lost {when} ({why})"
+
+
+def _lived(absence: Absence, day: date | None) -> str:
+    """Tell why a broker was given up, and until when its process lived at least."""
+    lived = "lived on"
+    if absence.stopped is not None:
+        lived = f"still lived (it {_stopped(absence.stopped)} at {clock(absence.stopped.time, day)})"
+    elif absence.started is not None:
+        lived = f"still lived (a new one started at {clock(absence.started, day)})"
+    why = f" ({absence.reason})" if absence.reason else ""
+    return f"{why}, although its process {lived}"
 
 
 def _stopped(line: BrokerLine) -> str:
