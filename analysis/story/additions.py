@@ -131,7 +131,10 @@ def with_shortages(
         else:
             free.append([(story, steps)])
     changed = [
-        replace(incident, shortage=_of_left(shortage_of(taken[index], minimums), incident))
+        replace(
+            incident,
+            shortage=_with_causes(_of_left(shortage_of(taken[index], minimums), incident), late, index),
+        )
         if index in taken
         else incident
         for index, incident in enumerate(made)
@@ -139,11 +142,22 @@ def with_shortages(
     for group in free:
         ends = [steps[-1].until for _, steps in group]
         until = None if None in ends else max(end for end in ends if end is not None)
-        shortage = shortage_of(group, minimums)
+        shortage = _with_causes(shortage_of(group, minimums), late, None)
         changed.append(
             Incident(IncidentKind.UNDER_REPLICATED, group[0][1][0].since, until, shortage=shortage)
         )
     return changed
+
+
+def _with_causes(shortage: Shortage, late: _Late, own: int | None) -> Shortage:
+    """Return a shortage with the absences of other incidents because of which the ISR got smaller."""
+    causes = tuple(
+        (number, absence)
+        for number, step in enumerate(shortage.steps)
+        for index, absence in late.gone_of(step)
+        if index != own
+    )
+    return replace(shortage, causes=causes)
 
 
 def _of_left(shortage: Shortage, incident: Incident) -> Shortage:
@@ -192,7 +206,7 @@ def _ended(made: Sequence[Incident]) -> dict[str, list[tuple[datetime, int | Non
 
 
 class _Late:
-    """The incidents to which a controller that handles a loss slowly adds, long after they began.
+    """The incidents whose brokers a controller takes out of ISRs, perhaps long after they began.
 
     Args:
         made: The incidents.
@@ -203,11 +217,11 @@ class _Late:
         self._ended = {
             name: Intervals((time, time, index) for time, _, index in own) for name, own in ended.items()
         }
-        spans: dict[int, list[tuple[datetime, datetime, int]]] = {}
+        spans: dict[int, list[tuple[datetime, datetime, tuple[int, Absence]]]] = {}
         for index, incident in enumerate(made):
             for each in incident.absences:
-                begin = begin_of(each)
-                span = (begin, known_end(each) or begin + _SLOW, index)
+                begin = each.stopping or begin_of(each)
+                span = (begin, known_end(each) or begin + _SLOW, (index, each))
                 spans.setdefault(each.broker, []).append(span)
         self._absent = {broker: Intervals(each) for broker, each in spans.items()}
 
@@ -215,11 +229,15 @@ class _Late:
         """Return the index of the incident in which an ISR got smaller; None if these do not show one."""
         topic, partition, _ = story.life
         elected = self._ended.get(f"{topic}-{partition}")
+        if elected is not None and (near := elected.near(step.since, CLOCKS, CLOCKS)):
+            return near[-1]
+        found = self.gone_of(step)
+        return found[-1][0] if found else None
+
+    def gone_of(self, step: IsrStep) -> list[tuple[int, Absence]]:
+        """Return the absences of the broker that a controller took out of an ISR, with their incidents."""
         absent = None if step.removed is None else self._absent.get(step.removed)
-        for known in (elected, absent):
-            if known is not None and (near := known.near(step.since, CLOCKS, CLOCKS)):
-                return near[-1]
-        return None
+        return [] if absent is None else absent.near(step.since, CLOCKS, CLOCKS)
 
 
 def _latest_during(made: Sequence[Incident], times: Intervals[int], time: datetime) -> int | None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from barnabas.analysis.story.brokers import Absence
 from barnabas.analysis.story.certainty import Lines
 from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.minimums import Held, Lack, Minimums
@@ -37,6 +38,8 @@ class Shortage:
             is none.
         removable: The brokers whose replicas left an ISR first, perhaps because a reassignment removed them.
         fallen: The brokers whose replicas left an ISR first, each with the leader of the partition.
+        causes: The absences of other incidents because of which that partition's ISR got smaller, each with
+            the index of the step.
     """
 
     partitions: int
@@ -53,6 +56,7 @@ class Shortage:
     mark: BrokerLine | None = None
     removable: frozenset[int] = frozenset()
     fallen: frozenset[tuple[int, int]] = frozenset()
+    causes: tuple[tuple[int, Absence], ...] = ()
 
     @property
     def is_sure(self) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from barnabas.analysis.story.certainty import Bound, Fact, Unknown
 from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.minimums import Lack
+from barnabas.analysis.story.sentences.together import departure_of
 from barnabas.analysis.story.shortages import Shortage, overlap, refused
 from barnabas.analysis.story.words import clock, count, lasted
 
@@ -18,6 +19,7 @@ def short(shortage: Shortage) -> str:
     """Tell the ISRs of the worst partition step by step, and what they refused."""
     steps = ", then ".join(
         f"{step.size} of {step.assigned}{' replicas in sync' if index == 0 else ''} {_held(step)}"
+        f"{_because(shortage, index)}"
         for index, step in enumerate(shortage.steps[:_STEPS])
     )
     more = "" if len(shortage.steps) <= _STEPS else f", and {len(shortage.steps) - _STEPS} more changes"
@@ -28,6 +30,12 @@ def short(shortage: Shortage) -> str:
         else f"{count(shortage.partitions, 'partition')} were under-replicated; "
     )
     return f"{many}{whose} had {steps}{more}; {writes(shortage)}"
+
+
+def _because(shortage: Shortage, index: int) -> str:
+    """Tell because of which departures an ISR got smaller, if another incident has them."""
+    causes = [departure_of(absence) for number, absence in shortage.causes if number == index]
+    return f" because of {' and '.join(causes)}" if causes else ""
 
 
 def _held(step: IsrStep) -> str:

@@ -50,6 +50,11 @@ _HOW = {
 }
 
 
+def departure_of(absence: Absence) -> str:
+    """Name a departure with its broker: ``the planned stop of broker 2``."""
+    return f"the {_HOW[shown_cause(absence)].departure} of broker {absence.broker}"
+
+
 def shown_cause(absence: Absence) -> Cause:
     """Return the cause that is proven of an absence itself: it may have begun while the process lived on.
 
