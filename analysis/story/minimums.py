@@ -20,6 +20,7 @@ from barnabas.analysis.reading.events.kinds import CompanionKind
 from barnabas.analysis.story.certainty import Line
 from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, BrokerLine, Observed, Setting
 from barnabas.analysis.story.partitions import History, Life
+from barnabas.analysis.story.whole_records import recorded_topics
 from barnabas.cluster.model.statechange import Kind
 
 _NAME = "min.insync.replicas="
@@ -92,6 +93,7 @@ class Minimums:
         begun: When each life of a partition began, by topic; None if it was before the logs.
         deleted: When the topic of a partition's life was deleted.
         marked: The lines of leaders that the ISR is under the minimum, by partition and time.
+        recorded: Until when records show each setting of a topic, by topic; one that they lack is not set.
     """
 
     topics: Mapping[str, Sequence[_Said]] = field(default_factory=dict)
@@ -102,6 +104,7 @@ class Minimums:
     begun: Mapping[str, Mapping[Life, datetime | None]] = field(default_factory=dict)
     deleted: Mapping[Life, datetime] = field(default_factory=dict)
     marked: Mapping[tuple[str, int], Sequence[BrokerLine]] = field(default_factory=dict)
+    recorded: Mapping[str, datetime] = field(default_factory=dict)
 
     def held(self, story: History, since: datetime, until: datetime | None) -> list[Held]:
         """Return the minimum of a partition's topic from one moment to another, one value after the other.
@@ -174,7 +177,7 @@ class Minimums:
             begin is not None and begin > until for begin in self.begun.get(topic, {}).values()
         )
         described = () if is_over else self.described.get(topic, ())
-        return _Own(lines[first : max(first, last)], since, described)
+        return _Own(lines[first : max(first, last)], since, described, self.recorded.get(topic))
 
     def _begun(self, life: Life, begin: datetime) -> datetime | None:
         """Return when the topic of a partition's life was created; None if it was before the logs.
@@ -209,7 +212,7 @@ class Minimums:
                 return time._replace(differs=True)
             text, line = own.described[-1].value, own.described[-1].line
         else:
-            return default._replace(is_default=True)
+            return default._replace(is_default=not own.is_recorded(time))
         if text == _NO_OWN:
             return default
         return time._replace(value=_number_of(text), line=line)
@@ -250,11 +253,17 @@ class _Own(NamedTuple):
         lines: The lines, by time.
         begun: When the life began; None if it was before the logs.
         described: The settings in the output of tools.
+        recorded: Until when records show each setting of the topic; None if they do not.
     """
 
     lines: Sequence[_Said]
     begun: datetime | None
     described: Sequence[Setting]
+    recorded: datetime | None = None
+
+    def is_recorded(self, time: Held) -> bool:
+        """Return whether records show each setting of the topic in a time, or to its begin if it is open."""
+        return self.recorded is not None and (time.until or time.since) <= self.recorded + CLOCKS
 
     def latest(self, time: datetime, of_leader: _Said | None) -> _Said | None:
         """Return the line that holds at a moment.
@@ -307,8 +316,9 @@ def minimums_of(observed: Observed) -> Minimums:
         if f"{each.name}=" == _NAME:
             described.setdefault(each.topic, []).append(each)
     return Minimums(
-        topics, brokers, described, observed.min_insync, refusals, _begins(observed), observed.deleted, marked
-    )
+        topics, brokers, described, observed.min_insync, refusals, _begins(observed), observed.deleted,
+        marked, recorded_topics(observed),
+    )  # fmt: skip
 
 
 def _begins(observed: Observed) -> dict[str, dict[Life, datetime | None]]:

@@ -386,9 +386,11 @@ def test_a_log_directory_that_fails_while_others_take_over_is_told(log: Log) -> 
     )
 
 
-def minimum(value_of: int) -> bytes:
+def minimum(value_of: int, topic: str | None = "a-b") -> bytes:
+    """Return the record of a topic's setting, or of that of all brokers."""
     name, setting = text("min.insync.replicas"), text(str(value_of))
-    return value(4, 0, b"\2" + text("a-b") + name + setting)
+    of = b"\4" + text("") if topic is None else b"\2" + text(topic)
+    return value(4, 0, of + name + setting)
 
 
 @pytest.mark.parametrize(
@@ -417,6 +419,16 @@ def test_writes_are_refused_by_the_minimum_of_each_time(
     assert only == (
         "Replicas fell out of sync at 1970-01-01 00:00:50.000; a-b-0 had 2 of 3 replicas in sync for "
         f"9 min 55 s; {changed}{comma} {writes}."
+    )
+
+
+@pytest.mark.parametrize(("first", "unless"), [(0, ""), (7, ", unless a-b has its own setting")])
+def test_a_topic_without_a_record_of_a_setting_has_the_brokers_one(log: Log, first: int, unless: str) -> None:
+    born_all = at(0, born(1, 0), born(2, 1), born(3, 2), TOPIC, partition(1, 1, 2, 3), minimum(2, None))
+    shrunk = at(50, change(t0=int32s(1)), *(registration_change(each, each - 1, **FENCE) for each in (2, 3)))
+    (only,) = told(log(in_order(born_all + shrunk + at(350, change(t0=int32s(1, 2, 3))), first)))[:1]
+    assert only.endswith(
+        f"with min.insync.replicas=2, acks=all writes were refused at less than that{unless}."
     )
 
 

@@ -59,9 +59,9 @@ def batch(
     return struct.pack(">qiibI", offset, len(body) + 49, epoch, 2, crc32c(covered)) + covered
 
 
-def in_order(data: bytes) -> bytes:
+def in_order(data: bytes, first: int = 0) -> bytes:
     """The batches in ``data`` with the offsets that follow from their numbers of records; none is missing."""
-    found, offset = bytearray(data), 0
+    found, offset = bytearray(data), first
     at = 0
     while at < len(found):
         struct.pack_into(">q", found, at, offset)
