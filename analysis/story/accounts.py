@@ -105,8 +105,11 @@ def _absences(stories: Iterable[History], observed: Observed) -> tuple[list[Abse
     proven: list[Absence] = []
     offline: list[Absence] = []
     found = absences_by_clocks(seen)
-    if (listed := with_unlisted(seen, found)) is not seen:
-        found = absences_by_clocks(listed)
+    listed, unlisted = with_unlisted(seen, found)
+    if unlisted:
+        kept = (each for each in found if each.broker not in unlisted)
+        again = absences_by_clocks(listed, unlisted)
+        found = sorted((*kept, *again), key=lambda each: (begin_of(each), each.broker))
     found = with_later_lists(found, observed)
     bounded = with_elections(bounded_notices(found, lost), observed.states)
     for each in with_registrations(bounded, observed):

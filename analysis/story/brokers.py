@@ -140,12 +140,14 @@ _NEW_INCARNATION = "Registering a new incarnation of broker"
 """A controller of KRaft knew an earlier process of the broker."""
 
 
-def absences(observed: Observed, *, only: int | None = None, without: Collection[int] = ()) -> list[Absence]:
+def absences(
+    observed: Observed, *, only: Collection[int] | None = None, without: Collection[int] = ()
+) -> list[Absence]:
     """Return the absences of brokers, by the latest time at which each began.
 
     Args:
         observed: Everything in the lines; all times are taken to be of one clock.
-        only: The one broker that counts; None for all but those in ``without``.
+        only: The brokers that count; None for all but those in ``without``.
         without: The brokers that do not count.
     """
     begins: dict[int, list[datetime]] = {}
@@ -168,7 +170,7 @@ def absences(observed: Observed, *, only: int | None = None, without: Collection
             is_first=is_first and not run.left().kinds(*STOP, *HANDOVER, *ENDS),
         )
         for broker, lines in lines_about(observed.brokers).items()
-        if only in (None, broker) and broker not in without
+        if (only is None or broker in only) and broker not in without
         for since, part in parts_of(returns.added(broker, lines), begins.get(broker, ()))
         for present in [_presences(part)]
         for before, run in _with_before(runs_of(part, partial(_is_of_directory, broker, observed)))

@@ -89,7 +89,7 @@ def changes_of(observed: Observed) -> Iterator[tuple[Controller, ControllerChang
         yield before, ControllerChange(new, before.broker, unseen, resigned, restarted)
 
 
-def with_unlisted(observed: Observed, found: Iterable[Absence]) -> Observed:
+def with_unlisted(observed: Observed, found: Iterable[Absence]) -> tuple[Observed, frozenset[int]]:
     """Let the first list of each controller say that the one before is gone, if nothing else shows that.
 
     A broker is registered while it is the controller, so one that the next controller does not find is lost.
@@ -97,17 +97,21 @@ def with_unlisted(observed: Observed, found: Iterable[Absence]) -> Observed:
     Args:
         observed: Everything in the lines.
         found: The absences that the lines show otherwise.
+
+    Returns:
+        Everything in the lines, and the brokers that lists say to be gone.
     """
     lists: dict[int | None, list[BrokerLine]] = {}
     for line in observed.brokers:
         if line.kind == BrokerKind.BROKERS_CHANGED and line.live:
             lists.setdefault(line.broker, []).append(line)
     if not lists:
-        return observed
+        return observed, frozenset()
     gone: dict[int, list[Absence]] = {}
     for each in found:
         gone.setdefault(each.broker, []).append(each)
     named: dict[BrokerLine, BrokerLine] = {}
+    unlisted: set[int] = set()
     for before, change in changes_of(observed):
         own = (line for line in lists.get(change.new.broker, ()) if line.time >= change.new.since)
         first = min(own, key=lambda line: line.time, default=None)
@@ -116,9 +120,11 @@ def with_unlisted(observed: Observed, found: Iterable[Absence]) -> Observed:
         is_known = any(_may_cover(each, before.since, first.time) for each in gone.get(before.broker, ()))
         if before.broker not in first.live and not is_known:
             named[first] = first._replace(lost=(*first.lost, before.broker))
+            unlisted.add(before.broker)
     if not named:
-        return observed
-    return replace(observed, brokers=[named.get(line, line) for line in observed.brokers])
+        return observed, frozenset()
+    lines = [named.get(line, line) for line in observed.brokers]
+    return replace(observed, brokers=lines), frozenset(unlisted)
 
 
 def _may_cover(absence: Absence, since: datetime, time: datetime) -> bool:

@@ -23,15 +23,22 @@ _SILENCE = timedelta(minutes=10)
 """The longest silence of a broker while its clock was set back, which hides as much of the step."""
 
 
-def absences_by_clocks(observed: Observed) -> list[Absence]:
-    """Return the absences of all brokers, by the latest time at which each began."""
+def absences_by_clocks(observed: Observed, only: Collection[int] | None = None) -> list[Absence]:
+    """Return the absences of brokers, by the latest time at which each began.
+
+    Args:
+        observed: Everything in the lines.
+        only: The brokers that count; None for all.
+    """
     clocks = clocks_of(observed)
     apart = set() if clocks.all_agree else _apart(observed, clocks)
-    found = absences(observed, without=apart)
+    if only is not None:
+        apart &= set(only)
+    found = absences(observed, only=only, without=apart)
     writers = {line.line.broker for line in observed.brokers} if apart else set()
     for broker in sorted(apart):
         own, others = _views(broker, observed, clocks)
-        by_own = absences(own, only=broker)
+        by_own = absences(own, only=(broker,))
         has_own_log = bool(observed.about(broker, *OWN_LOG))
         seen = [
             replace(
@@ -40,7 +47,7 @@ def absences_by_clocks(observed: Observed) -> list[Absence]:
                 is_by_others=True,
                 may_be_stop=each.may_be_stop and not has_own_log,
             )
-            for each in absences(others, only=broker)
+            for each in absences(others, only=(broker,))
         ]
         is_most = _are_most(broker, writers, clocks)
         found.extend(_merged(by_own, seen, _differences(broker, clocks), is_most=is_most))
