@@ -243,8 +243,7 @@ def when_gone(
     elif starts is None:
         last = _in_contact(broker, last, first, observed)
     ended = ended_at_once(broker, first, observed, is_alive=is_alive)
-    if ended:
-        last = ended[0].time if last is None else max(last, ended[0].time)
+    last = max((each for each in (last, *(line.time for line in ended)) if each is not None), default=None)
     # A line of the broker after a lost contact shows that it lived on.
     since = max((each for each in (last, present) if each is not None), default=None)
     contacts = lost_contacts(broker, since, first, observed) if observed.knows_until(first) else []
@@ -258,8 +257,7 @@ def when_gone(
     if is_alive is not None:
         silence = _silence(broker, first, observed)
         contact = None if silence is None else last_contact(silence)
-        said = () if silence is None else (silence.line,)
-        lines = (*lines, *said)
+        lines = lines if silence is None else (*lines, silence.line)
         return moment(contact, first, lines, "no line shows when it lost contact"), (*lines, is_alive)
     at_most = min((each.time for each in (*contacts[:1], *others[:1])), default=None)
     is_witnessed = bool(contacts) and not stood_still(contacts[0], observed)
