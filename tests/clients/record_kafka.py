@@ -2,11 +2,12 @@
 
 ``python -P tests/clients/record_kafka.py DIRECTORY [RELEASE …]`` plays them on 3.9 with ZooKeeper and on 4.0
 in KRaft mode, three brokers each. It needs Java, Maven and Maven Central. ``make test`` judges the
-recordings.
+recordings. With ``--scenarios N --seed S`` it plays failures that are drawn from seeds instead.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -16,25 +17,27 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from barnabas.analysis.reading.events.broker_kinds import SETTINGS_READ
 from barnabas.bench.truth.derive import truth_of
 from barnabas.bench.truth.measured import at
-from barnabas.bench.truth.play import Stage
-from barnabas.bench.truth.recordings import judged, keep, sentences
-from barnabas.bench.truth.scenarios import CONTROLLER, Action, Scenario, Step
+from barnabas.bench.truth.play import Stage, StalledError
+from barnabas.bench.truth.recordings import judged, keep, keep_measured, sentences
+from barnabas.bench.truth.scenarios import CONTROLLER, Action, Scenario, Step, draw
 from barnabas.bench.truth.truths import Tenure
 from barnabas.bench.truth.znodes import Written, Znodes
 from barnabas.chaos.nemeses.zookeeper_wire import Connection
 from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.schema.brokers import decode_controller
 from barnabas.local.broker_process import RUNNING, STATE
+from barnabas.local.errors import ClusterError
 from barnabas.local.pausing import pause
 from barnabas.local.ports import free_ports
 from barnabas.local.zookeeper import EmbeddedZooKeeper
@@ -64,6 +67,13 @@ SCRIPTS = {
     "stop-of-all": (ALL,),
     "pause": (PAUSE,),
 }
+"""The scenarios of ``tests/data/truth`` by their names."""
+
+ACTIONS = (Action.KILL, Action.STOP, Action.PAUSE)
+"""The actions of drawn scenarios: those that need nothing of Barnabas's own."""
+
+PER_CLUSTER = 8
+"""The drawn scenarios after which a cluster is replaced, so that its logs stay small."""
 
 RECORD = re.compile(r"CreateTime: (\d+) .* payload: (\{.*\})$")
 UNCHANGED = -2
@@ -425,20 +435,58 @@ def states_written(dump: str) -> dict[str, list[Written]]:
     return {f"{topics[topic]}-{number}": states for (topic, number), states in found.items()}
 
 
-def recorded(release: str, scratch: Path, target: Path) -> Iterator[Path]:
-    """Play all scripts on one cluster, and yield the recordings."""
-    cluster = KafkaCluster(scratch / release, release, class_path(release, scratch))
-    try:
-        cluster.start()
-        stage = KafkaStage(cluster, SESSION_S, 2, WAIT_S)  # type: ignore[arg-type]
-        for seed, (name, steps) in enumerate(SCRIPTS.items(), start=1):
-            measured, logs = stage.play(Scenario(seed, steps))
-            if cluster.is_kraft:
-                measured.znodes.states.update(states_written(dumped(cluster)))
-                logs = with_the_last_election(logs, cluster.directory, measured.window.low)
-            yield keep(target, f"kafka-{release}-{name}", truth_of(measured), trimmed(logs))
-    finally:
-        cluster.stop()
+def scripted() -> dict[str, Scenario]:
+    """The scripts by name."""
+    return {name: Scenario(seed, steps) for seed, (name, steps) in enumerate(SCRIPTS.items(), start=1)}
+
+
+def drawn(count: int, first: int) -> dict[str, Scenario]:
+    """Scenarios that are drawn from seeds, by name.
+
+    Left out are those that pause several brokers at once: without a majority of controllers nobody fences
+    them, and the stage would wait for their return in vain.
+    """
+    scenarios = (draw(seed, SESSION_S, ACTIONS) for seed in range(first, first + count))
+    return {
+        f"{scenario.seed:04}": scenario
+        for scenario in scenarios
+        if not any(is_pause_of_several(step) for step in scenario.steps)
+    }
+
+
+def is_pause_of_several(step: Step) -> bool:
+    return step.action is Action.PAUSE and len(step.victims) > 1 and not step.is_rolling
+
+
+def recorded(release: str, scratch: Path, target: Path, scenarios: Mapping[str, Scenario]) -> Iterator[Path]:
+    """Play scenarios, a few of them on each cluster, and yield the recordings."""
+    jars = class_path(release, scratch)
+    left = dict(scenarios)
+    while left:
+        with tempfile.TemporaryDirectory(prefix="barnabas-kafka-") as folder:
+            cluster = KafkaCluster(Path(folder), release, jars)
+            try:
+                cluster.start()
+                for name in list(left)[:PER_CLUSTER]:
+                    path = played(cluster, left[name], target, f"kafka-{release}-{name}")
+                    del left[name]
+                    yield path
+            except (ClusterError, StalledError, TimeoutError, OSError, KafkaException) as error:
+                print(f"played again, {type(error).__name__}: {error}", flush=True)
+            finally:
+                cluster.stop()
+
+
+def played(cluster: KafkaCluster, scenario: Scenario, target: Path, name: str) -> Path:
+    """Play a scenario, and keep its recording and its measurements."""
+    stage = KafkaStage(cluster, SESSION_S, 2, WAIT_S)  # type: ignore[arg-type]
+    measured, logs = stage.play(scenario)
+    if cluster.is_kraft:
+        measured.znodes.states.update(states_written(dumped(cluster)))
+        logs = with_the_last_election(logs, cluster.directory, measured.window.low)
+    path = keep(target, name, truth_of(measured), trimmed(logs))
+    keep_measured(path, measured)
+    return path
 
 
 def trimmed(logs: Mapping[str, str]) -> dict[str, str]:
@@ -470,14 +518,21 @@ def trimmed(logs: Mapping[str, str]) -> dict[str, str]:
     return kept
 
 
-def main() -> int:
-    """Record all scripts, and print what the judge finds wrong."""
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Record all scenarios, and print what the judge finds wrong."""
+    parser = argparse.ArgumentParser(prog="record_kafka.py", description=__doc__)
+    parser.add_argument("directory", type=Path, help="where recordings are kept")
+    parser.add_argument("releases", nargs="*", metavar="RELEASE", help=f"of {', '.join(RELEASES)} (all)")
+    parser.add_argument("--scenarios", type=int, default=0, help="how many are drawn (0: the scripts)")
+    parser.add_argument("--seed", type=int, default=1, help="the seed of the first; each has the next (1)")
+    options = parser.parse_args(arguments)
+    scenarios = drawn(options.scenarios, options.seed) if options.scenarios else scripted()
     os.environ["TZ"] = "UTC"
     time.tzset()
     wrong = 0
     with tempfile.TemporaryDirectory(prefix="barnabas-kafka-") as scratch:
-        for release in sys.argv[2:] or RELEASES:
-            for path in recorded(release, Path(scratch), Path(sys.argv[1])):
+        for release in options.releases or RELEASES:
+            for path in recorded(release, Path(scratch), options.directory, scenarios):
                 story, found = judged(path)
                 wrong += bool(found)
                 print(
