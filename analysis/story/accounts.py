@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.brokers import Absence, begin_of
 from barnabas.analysis.story.charges import (
     Charging,
@@ -64,7 +65,7 @@ def account_of(observed: Observed, clocks: Clocks) -> Account:
     observed = with_moves(observed, (outage for story in stories for outage in story.outages))
     shown, offline = _absences(stories, observed)
     found = with_controllers(shown, observed.controllers, observed.brokers)
-    gone = departed(found)
+    gone = departed(found, observed.of_kind(BrokerKind.BROKER_FENCED))
     mixed = mixed_lives(observed, clocks)
     stories = [
         # Only the order of lines of different brokers proves an outage that no line shows.

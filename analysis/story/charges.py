@@ -219,6 +219,9 @@ def refined(outage: Outage, absence: Absence) -> Outage:
     bounded = _bounded(outage, absence)
     low, most = earliest(bounded.begin), latest(bounded.begin)
     first = max((each for each in (outage.unseen, outage.elected) if each is not None), default=None)
+    if outage.is_late and first is None and _is_led_later(outage, most):
+        # Its first line that it leads is after its end: it may have been elected after that, too.
+        return replace(bounded, begin=moment(low, latest(outage.begin), bounded.begin.lines, ""))
     if most is None or first is None:
         return bounded
     if most <= first:
@@ -227,6 +230,11 @@ def refined(outage: Outage, absence: Absence) -> Outage:
     if outage.elected is not None and (low is None or low < outage.elected):
         return replace(bounded, begin=moment(outage.elected, most, bounded.begin.lines, ""))
     return bounded
+
+
+def _is_led_later(outage: Outage, moment: datetime | None) -> bool:
+    """Return whether the lost leader's first line that it leads is later than a moment."""
+    return moment is not None and outage.led_at is not None and moment < outage.led_at
 
 
 def with_unled(outages: Sequence[Outage]) -> list[Outage]:

@@ -7,9 +7,10 @@ computed from the lines of both is true. Brokers that are as far behind the same
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -145,6 +146,36 @@ def _unfencings(observed: Observed) -> Iterator[Delay]:
             yield Delay(controller, broker, least, registered=least)
 
 
+def _notices(observed: Observed) -> Iterator[Delay]:
+    """Generate the delays from controllers' notices of registrations to brokers' own lines about them.
+
+    A broker may log its registration before or after ZooKeeper tells the controller, so these only show that
+    a clock is not ahead, and only if all notices with a registration nearby have one within a second.
+    """
+    own: dict[int, list[datetime]] = {}
+    for line in observed.of_kind(BrokerKind.REGISTERED):
+        if line.broker == line.subject is not None:
+            own.setdefault(line.subject, []).append(line.time)
+    for times in own.values():
+        times.sort()
+    found: dict[tuple[int, int], list[timedelta]] = {}
+    for line in observed.of_kind(BrokerKind.BROKERS_CHANGED) if own else ():
+        for broker in (*line.added, *line.bounced):
+            if line.line.broker not in (None, broker):
+                delays = found.setdefault((line.line.broker, broker), [])
+                delays.extend(time - line.time for time in _near(own.get(broker, []), line.time))
+    for (controller, broker), delays in found.items():
+        if delays and all(-LATE < each < LATE for each in delays):
+            yield Delay(controller, broker, max(timedelta(), *delays))
+
+
+def _near(times: Sequence[datetime], moment: datetime) -> list[datetime]:
+    """The nearest of some times in order, if it is near enough to be of one registration."""
+    place = bisect_left(times, moment)
+    nearest = min(times[max(0, place - 1) : place + 1], key=lambda each: abs(each - moment), default=None)
+    return [] if nearest is None or abs(nearest - moment) >= SLOW else [nearest]
+
+
 def delays_of(observed: Observed) -> list[Delay]:
     """Return the delays of brokers' lines about elections and registrations, by controller and broker."""
     by_epochs = [each for each in observed.delays if each.by_epochs]
@@ -157,6 +188,9 @@ def delays_of(observed: Observed) -> list[Delay]:
         found[each.controller, each.broker] = known._replace(
             least=min(each.least, known.least), registered=registered
         )
+    for each in _notices(observed):
+        known = found.get((each.controller, each.broker), each)
+        found[each.controller, each.broker] = known._replace(least=min(each.least, known.least))
     return [*found.values(), *by_epochs]
 
 

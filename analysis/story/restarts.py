@@ -18,7 +18,7 @@ from barnabas.analysis.story.causes import ORDERLY, Cause
 from barnabas.analysis.story.certainty import Instant, by, earliest, latest, moment
 from barnabas.analysis.story.intervals import Intervals
 from barnabas.analysis.story.leaderships import Leadership, is_of_another_cluster, led
-from barnabas.analysis.story.observed import CLOCKS, NO_LEADER
+from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, BrokerLine
 from barnabas.analysis.story.partitions import History, Outage
 
 _ELECTION = timedelta(seconds=30)
@@ -35,7 +35,8 @@ class Departed(NamedTuple):
     Attributes:
         ended: Those whose process ended, as lines prove, by the latest moment of the end.
         away: The times of these in which no other process served yet.
-        fenced: Those that a KRaft controller fenced, while the process lived on.
+        fenced: Those that a KRaft controller fenced, while the process lived on and registered again, or
+            nothing shows that it lived on or ended.
     """
 
     ended: Mapping[int, Sequence[Absence]]
@@ -43,14 +44,22 @@ class Departed(NamedTuple):
     fenced: Mapping[int, Sequence[Absence]]
 
 
-def departed(found: Iterable[Absence]) -> Departed:
-    """Select the absences that may have taken leaderships."""
+def departed(found: Iterable[Absence], fences: Iterable[BrokerLine] = ()) -> Departed:
+    """Select the absences that may have taken leaderships.
+
+    Args:
+        found: All absences.
+        fences: The lines by which controllers of KRaft fenced brokers.
+    """
+    by_fence = {each.line for each in fences}
     ended: dict[int, list[Absence]] = {}
     fenced: dict[int, list[Absence]] = {}
     for each in found:
         if _has_ended(each) and latest(each.gone) is not None:
             ended.setdefault(each.broker, []).append(each)
-        if each.cause is Cause.LOST_SESSION and each.spoke is not None:
+        elif each.cause is Cause.LOST_SESSION or (
+            each.wrote_until is None and not by_fence.isdisjoint(each.noticed.lines)
+        ):
             fenced.setdefault(each.broker, []).append(each)
     away = {
         broker: Intervals(

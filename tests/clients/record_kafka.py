@@ -268,6 +268,8 @@ class KafkaCluster:
         settings = {
             "log.dirs": str(self.directory / f"broker-{n}" / "data"),
             "min.insync.replicas": "2",
+            # A producer whose topic is deleted must not make it again.
+            "auto.create.topics.enable": "false",
             "offsets.topic.replication.factor": "3",
             "replica.lag.time.max.ms": "4000",
             "controlled.shutdown.retry.backoff.ms": "500",

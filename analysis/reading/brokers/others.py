@@ -283,6 +283,14 @@ _CHANGE = (
     r"(?P<_diff>.*)"
 )
 
+_WRITES = (
+    "alterPartition", "alterPartitionReassignments", "allocateProducerIds", "createPartitions",
+    "createTopics", "deleteTopics", "electLeaders", "electPreferred", "electUnclean",
+    "incrementalAlterConfigs", "maybeBalancePartitionLeaders", "maybeFenceReplicas", "maybeFenceStaleBroker",
+    "processBrokerHeartbeat", "registerBroker", "unregisterBroker", "writeNoOpRecord",
+)  # fmt: skip
+"""The events of a controller of KRaft that write: one that fails shows it that it is none any more."""
+
 _KRAFT = (
     *(
         rule(CompanionKind.KRAFT_CHANGE, pattern, role="controller", is_own=False, read=_changed)
@@ -297,6 +305,14 @@ _KRAFT = (
     _own_controller_rule(
         BrokerKind.CONTROLLER_RESIGNED,
         r"Renouncing the leadership .*?[Ww]e were the leader at epoch (?P<controller_epoch>\d+).*",
+    ),
+    *(
+        _own_controller_rule(
+            BrokerKind.CONTROLLER_RESIGNED,
+            rf"{event}: (?:event )?failed with .* at epoch (?P<controller_epoch>\d+) in .*"
+            r"Renouncing leadership .*",
+        )
+        for event in _WRITES
     ),
     rule(
         BrokerKind.CONTROLLER_KNOWN,
