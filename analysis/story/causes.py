@@ -243,9 +243,7 @@ def when_gone(
     elif starts is None:
         last = _in_contact(broker, last, first, observed)
     ended = ended_at_once(broker, first, observed, is_alive=is_alive)
-    last = max(
-        (each for each in (last, *(line.time for line in ended[:1])) if each is not None), default=None
-    )
+    last = max(filter(None, (last, *(line.time for line in ended[:1]))), default=None)
     # A line of the broker after a lost contact shows that it lived on.
     since = max((each for each in (last, present) if each is not None), default=None)
     contacts = lost_contacts(broker, since, first, observed) if observed.knows_until(first) else []
