@@ -74,9 +74,10 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
     """
     events = tables["events"].where("time is not null")
     marked = _marks(events, tables["lives"])
+    restarted = _restarted(events)
     own_isr = partial(isr_lines, events, tables)
-    troubled = partial(_troubled, tables, marked, own_isr)
-    frames = _frames(tables, marked, own_isr, troubled)
+    troubled = partial(_troubled, tables, marked, restarted, own_isr)
+    frames = _frames(tables, marked, restarted, own_isr, troubled)
     with threads(_AT_ONCE) as pool:
         read = pool.map(lambda frame: _first(frame()), frames.values())
         found = dict(zip(frames, read, strict=True))
@@ -121,12 +122,13 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
 def _frames(
     tables: Mapping[str, DataFrame],
     marked: DataFrame,
+    restarted: DataFrame,
     own_isr: Callable[[], DataFrame],
     troubled: Callable[[], DataFrame],
 ) -> dict[str, Callable[[], DataFrame]]:
     """Return the queries by name; the tables may still be computed, so those that come last are last."""
     events, lives = tables["events"].where("time is not null"), tables["lives"]
-    led = _led(events, lives, marked)
+    led = _led(events, lives, marked, restarted)
     return {
         "decisions": lambda: _epochless(events, lives),
         "marks": lambda: marked.orderBy(*_BY_TIME),
@@ -218,13 +220,17 @@ def _controllers(controllers: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def _troubled(
-    tables: Mapping[str, DataFrame], marked: DataFrame, changed: Callable[[], DataFrame]
+    tables: Mapping[str, DataFrame],
+    marked: DataFrame,
+    restarted: DataFrame,
+    changed: Callable[[], DataFrame],
 ) -> DataFrame:
     """Find the lives of partitions that changed or are marked, and whether they lost leader or replicas.
 
     Args:
         tables: The table ``states``, for which it waits if it is still computed.
         marked: The lines that show a partition without a leader.
+        restarted: The leaders that a new process made lead again.
         changed: Returns the lines of leaders that show ISRs which ``states`` lacks.
     """
     states = tables["states"]
@@ -236,6 +242,7 @@ def _troubled(
     sizes = sf.size("isr")
     marks = marked.select(*LIFE).distinct().withColumn("is_marked", sf.lit(col=True))
     changes = changed().select(*LIFE).distinct().withColumn("is_changed", sf.lit(col=True))
+    again = restarted.select(*PARTITION).distinct().withColumn("is_again", sf.lit(col=True))
     return (
         states.groupBy(*LIFE)
         .agg(
@@ -245,7 +252,11 @@ def _troubled(
         )
         .join(marks, list(LIFE), "left")
         .join(changes, list(LIFE), "left")
-        .withColumn("is_lost", sf.col("had_none") | sf.col("is_marked").isNotNull())
+        .join(again, list(PARTITION), "left")
+        .withColumn(
+            "is_lost",
+            sf.col("had_none") | sf.col("is_marked").isNotNull() | sf.col("is_again").isNotNull(),
+        )
         .withColumn("is_short", sf.col("is_short") | sf.col("is_changed").isNotNull())
         .where("is_lost or is_short or is_moved")
         .select(*LIFE, "is_lost", "is_short")
@@ -301,8 +312,22 @@ def _marks(events: DataFrame, lives: DataFrame) -> DataFrame:
     )
 
 
-def _led(events: DataFrame, lives: DataFrame, marked: DataFrame) -> DataFrame:
-    """Select the leaders' own lines about marked partitions, and the lines of brokers that cannot lead.
+def _restarted(events: DataFrame) -> DataFrame:
+    """Select the leaders that logged more than once that they lead in the same leader epoch.
+
+    A broker does so after each start, if nobody else was elected meanwhile.
+    """
+    own = events.where(is_kind(Kind.LEADER_STARTS)).where(
+        "topic is not null and leader_epoch is not null and broker is not null"
+    )
+    leader = (*PARTITION, "leader_epoch", "broker")
+    return own.groupBy(*leader).agg(sf.count("*").alias("starts")).where("starts > 1").select(*leader)
+
+
+def _led(events: DataFrame, lives: DataFrame, marked: DataFrame, restarted: DataFrame) -> DataFrame:
+    """Select the leaders' own lines about some partitions, and the lines of brokers that cannot lead.
+
+    The partitions are those that are marked, and those that a new process leads again.
 
     A leader logs that it leads, or at TRACE the request that made it the leader.
     """
@@ -310,7 +335,8 @@ def _led(events: DataFrame, lives: DataFrame, marked: DataFrame) -> DataFrame:
     is_done = is_kind(Kind.TRANSITION_COMPLETED) & (sf.col("transition") == "become-leader")
     own = (is_kind(Kind.LEADER_STARTS) | is_request | is_done) & sf.col("broker").isNotNull()
     refused = is_kind(*_REFUSED) & sf.col("broker").isNotNull()
-    marks = marked.select(*PARTITION).distinct().withColumn("is_marked", sf.lit(col=True))
+    chosen = marked.select(*PARTITION).unionByName(restarted.select(*PARTITION)).distinct()
+    marks = chosen.withColumn("is_marked", sf.lit(col=True))
     few = events.where(own | refused).join(marks, list(PARTITION), "left")
     return with_life(few.where(sf.col("is_marked").isNotNull() | refused), lives).select(
         *LIFE, "time", "kind", "leader_epoch", "broker", "controller_epoch", "correlation_id", *PLACE

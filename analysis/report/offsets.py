@@ -1,4 +1,4 @@
-"""The order of what is told from a metadata log whose next controller's clock is behind."""
+"""The order of what a metadata log shows whose next controller's clock is behind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lines show together: who was gone, and which times without a leader are because of that."""
+"""The absences of brokers, and the times without a leader because of each."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from barnabas.analysis.story.directories import with_moves
 from barnabas.analysis.story.handovers import handed_over
 from barnabas.analysis.story.incident import TOGETHER
 from barnabas.analysis.story.later_lists import with_later_lists
+from barnabas.analysis.story.led_on import registrations, with_led_on
 from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.offline import lost_or_stopped
 from barnabas.analysis.story.partitions import History, Life, Outage, histories
@@ -33,7 +34,7 @@ from barnabas.analysis.story.witnesses import absences_by_clocks
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Who was gone, and which times without a leader are because of that.
+    """The absences of brokers, and the times without a leader because of each.
 
     Attributes:
         observed: Everything in the lines, with the moves from log directories that failed.
@@ -66,11 +67,16 @@ def account_of(observed: Observed, clocks: Clocks) -> Account:
     shown, offline = _absences(stories, observed)
     found = with_controllers(shown, observed.controllers, observed.brokers)
     gone = departed(found, observed.of_kind(BrokerKind.BROKER_FENCED))
+    registered = registrations(observed)
     mixed = mixed_lives(observed, clocks)
     stories = [
         # Only the order of lines of different brokers proves an outage that no line shows.
         by_one_clock(
-            without_dead_leaders(story if story.life in mixed else with_restarts(story, gone), gone), mixed
+            without_dead_leaders(
+                story if story.life in mixed else with_led_on(with_restarts(story, gone), gone, registered),
+                gone,
+            ),
+            mixed,
         )
         for story in stories
     ]

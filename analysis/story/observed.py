@@ -130,7 +130,7 @@ class Mark(NamedTuple):
 
 
 class LedAgain(NamedTuple):
-    """A leader's own line that it leads, about a partition of which there are marks.
+    """A leader's own line that it leads, about a partition with marks, or that a new process leads again.
 
     A broker that starts leads in its old leader epoch, if nobody else was elected meanwhile.
     """

@@ -1,4 +1,4 @@
-"""What the brokers whose clocks agree show by themselves, where other clocks differ.
+"""The story by the lines of brokers whose clocks agree, where other clocks differ.
 
 A story stays true if any lines are missing. That of the lines by clocks that agree with each other is true,
 too, so all its spans are. A state of a partition is known to all, as epochs order it whatever the clocks say:

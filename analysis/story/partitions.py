@@ -122,6 +122,7 @@ class History:
         outages: Its times without a leader.
         gaps: Its unseen changes.
         isr: Its ISRs, step by step.
+        led: The leaders' own lines that they lead, by time.
     """
 
     life: Life
@@ -129,6 +130,7 @@ class History:
     outages: Sequence[Outage]
     gaps: Sequence[Gap]
     isr: Sequence[IsrStep]
+    led: Sequence[LedAgain] = ()
 
 
 _DELETION = timedelta(seconds=5)
@@ -207,7 +209,7 @@ def _history(
     over = max((each.shown for each in returned if each.shown is not None), default=None)
     outages.extend(returned)
     outages.extend(_lasting(life, found, [mark for mark in marks if over is None or mark.time > over]))
-    return History(life, found, outages, gaps, isr_steps(states))
+    return History(life, found, outages, gaps, isr_steps(states), led_again)
 
 
 def _without_refused(found: Sequence[Leadership], refusals: Sequence[Refusal]) -> list[Leadership]:

@@ -55,14 +55,18 @@ def late(time: datetime, truth: Truth) -> timedelta:
     return WRITTEN + max(silences, default=timedelta(0))
 
 
-def all_gone(truth: Truth, time: datetime) -> bool:
-    """Return whether no broker was there at a moment."""
-    gone = {
+def gone_at(truth: Truth, time: datetime) -> set[int]:
+    """Return the brokers that were not there at a moment, or perhaps not."""
+    return {
         each.broker
         for each in truth.departures
         if each.gone.low <= time and (each.returned is None or time <= each.returned.high)
     }
-    return gone >= set(BROKERS)
+
+
+def all_gone(truth: Truth, time: datetime) -> bool:
+    """Return whether no broker was there at a moment."""
+    return gone_at(truth, time) >= set(BROKERS)
 
 
 def said(instant: Instant) -> str:

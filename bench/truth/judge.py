@@ -17,7 +17,7 @@ from barnabas.analysis.story.controllers import ControllerChange
 from barnabas.analysis.story.departures import are_overlapping, first_departure
 from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.words import listed
-from barnabas.bench.truth.bounds import ROUNDING, all_gone, contains, is_within, late, said, spans
+from barnabas.bench.truth.bounds import ROUNDING, all_gone, contains, gone_at, is_within, late, said, spans
 from barnabas.bench.truth.judge_partitions import causes, costs, shortage, unclean
 from barnabas.bench.truth.scenarios import SILENT, Action
 from barnabas.bench.truth.truths import Departure, Span, Truth
@@ -83,9 +83,10 @@ def _victims(truth: Truth, claimed: Sequence[Absence], matched: dict[int, Depart
             yield f"missed: {departure.action} of broker {departure.broker} {spans([departure.gone])}"
 
 
-def _had_heirs(name: str, time: datetime, truth: Truth) -> bool:
-    sizes = [each.size for each in truth.in_sync.get(name, ()) if each.since <= time]
-    return bool(sizes) and sizes[-1] > 1
+def _had_heirs(name: str, departure: Departure, truth: Truth) -> bool:
+    """Return whether a replica in sync stayed that could lead, whichever of them others took with them."""
+    sizes = [each.size for each in truth.in_sync.get(name, ()) if each.since <= departure.gone.low]
+    return bool(sizes) and sizes[-1] > len(gone_at(truth, departure.gone.high))
 
 
 def _absence(absence: Absence, true: Departure, truth: Truth) -> Iterator[str]:
@@ -96,11 +97,7 @@ def _absence(absence: Absence, true: Departure, truth: Truth) -> Iterator[str]:
         causes = _SILENT_FOR_GOOD
     if absence.cause not in causes:
         yield f"{who}: the claimed cause is {absence.cause!r}"
-    movable = [
-        name
-        for name in true.kept
-        if _had_heirs(name, true.gone.low, truth) and not all_gone(truth, true.gone.high)
-    ]
+    movable = [name for name in true.kept if _had_heirs(name, true, truth)]
     if absence.cause is Cause.PLANNED and movable:
         yield f"{who}: claimed that its controlled shutdown succeeded; it still led {', '.join(movable)}"
     if true.was_controller not in (None, absence.was_controller):

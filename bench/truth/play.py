@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -300,7 +300,9 @@ def _producing(bootstrap: str, topics: Mapping[str, int]) -> Iterator[None]:
         turn = 0
         while not ended.wait(_PRODUCE_S):
             topic, number = targets[turn % len(targets)]
-            producer.produce(topic, b"truth", partition=number)
+            # Brokers may not know the topic yet.
+            with suppress(confluent_kafka.KafkaException):
+                producer.produce(topic, b"truth", partition=number)
             producer.poll(0)
             turn += 1
         producer.purge()

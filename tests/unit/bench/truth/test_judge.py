@@ -181,6 +181,15 @@ def test_leaders_that_were_kept_deny_that_they_were_moved() -> None:
     assert any("it still led a-0" in each for each in falsehoods(truth, STORY))
 
 
+def test_of_two_replicas_that_stop_together_no_leader_can_be_moved() -> None:
+    departures = (KILL, replace(STOP, kept=("a-0",)), replace(STOP, broker=3))
+    pair = replace(TRUTH, departures=departures, in_sync={"a-0": (InSync(at(0), 2),)})
+    assert not any("it still led" in each for each in falsehoods(pair, STORY))
+    assert any(
+        "it still led a-0" in each for each in falsehoods(replace(pair, departures=departures[:2]), STORY)
+    )
+
+
 def test_of_a_whole_cluster_that_stops_no_leader_can_be_moved() -> None:
     stop = replace(STOP, kept=("a-0",))
     others = tuple(replace(STOP, broker=broker) for broker in (1, 3))
