@@ -118,7 +118,9 @@ def _deduplicated(lines: DataFrame) -> DataFrame:
         sf.min_by("controller", sf.when(decision, sf.col("time"))).alias("controller"),
         *(sf.max(name).alias(name) for name in _SETS),
         sf.min_by("from", sf.when(is_kind(*_ELECTIONS), sf.col("time"))).alias("from"),
-        sf.min_by("replica", sf.when(is_kind(*_REMOVALS), sf.col("time"))).alias("removed"),
+        sf.min_by(
+            "replica", sf.when(is_kind(*_REMOVALS) & sf.col("replica").isNotNull(), sf.col("time"))
+        ).alias("removed"),
         sf.max("election").alias("election"),
         # One minimum of whole rows; Spark keeps a copy of the order beside each value of min_by.
         sf.min(sf.struct(rank.alias("rank"), "time", *PLACE)).alias("best"),

@@ -227,8 +227,8 @@ def refined(outage: Outage, absence: Absence) -> Outage:
     if most <= first:
         begin = moment(first, latest(outage.begin), outage.begin.lines, "")
         return replace(bounded, begin=begin)
-    if outage.elected is not None and (low is None or low < outage.elected):
-        return replace(bounded, begin=moment(outage.elected, most, bounded.begin.lines, ""))
+    if low is None or low < first:
+        return replace(bounded, begin=moment(first, most, bounded.begin.lines, ""))
     return bounded
 
 
@@ -279,13 +279,15 @@ def _bounded(outage: Outage, absence: Absence) -> Outage:
     if absence.cause in ORDERLY:
         since = absence.stopping or earliest(absence.gone)
         most = latest(absence.gone) or known
-        if outage.leader_after == absence.broker:
-            known = most  # Until it stops it may serve clients, although its controller has given it up.
+        if outage.leader_after == absence.broker and most is not None and known is not None:
+            # Until it stops it may serve clients, although its controller has given it up.
+            known = max(most, known)
     else:
         since, most = earliest(absence.gone), latest(absence.gone) or known
     if most is not None and known is not None:
-        # A new process of which no line shows that it served may have led until the outage was noticed.
-        is_unseen = (
+        # A new process of which no line shows that it served may have led until the outage was noticed. So
+        # may any if changes of the leader are missing: it is elected before its start is over.
+        is_unseen = outage.unseen is not None or (
             absence.started is not None and absence.started < known and latest(absence.returned) is None
         )
         # One that registered again, perhaps after its session alone had ended, led until it was given up.

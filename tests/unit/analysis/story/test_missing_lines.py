@@ -78,7 +78,7 @@ def most(cost: Cost) -> timedelta:
     return timedelta.max
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(path=st.sampled_from(GOLDEN), data=st.data())
 def test_no_line_that_is_left_out_proves_an_outage(path: Path, data: st.DataObject) -> None:
     lines = entries(path)
