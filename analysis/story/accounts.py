@@ -23,7 +23,7 @@ from barnabas.analysis.story.directories import with_moves
 from barnabas.analysis.story.handovers import handed_over
 from barnabas.analysis.story.incident import TOGETHER
 from barnabas.analysis.story.later_lists import with_later_lists
-from barnabas.analysis.story.led_on import registrations, with_led_on
+from barnabas.analysis.story.led_on import with_led_on
 from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.offline import lost_or_stopped
 from barnabas.analysis.story.partitions import History, Life, Outage, histories
@@ -67,13 +67,12 @@ def account_of(observed: Observed, clocks: Clocks) -> Account:
     shown, offline = _absences(stories, observed)
     found = with_controllers(shown, observed.controllers, observed.brokers)
     gone = departed(found, observed.of_kind(BrokerKind.BROKER_FENCED))
-    registered = registrations(observed)
     mixed = mixed_lives(observed, clocks)
     stories = [
         # Only the order of lines of different brokers proves an outage that no line shows.
         by_one_clock(
             without_dead_leaders(
-                story if story.life in mixed else with_led_on(with_restarts(story, gone), gone, registered),
+                story if story.life in mixed else with_led_on(with_restarts(story, gone), gone, observed),
                 gone,
             ),
             mixed,

@@ -6,8 +6,7 @@ each leads on in its old leader epoch, as its own line says. Until then its part
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from itertools import pairwise
@@ -22,27 +21,13 @@ from barnabas.analysis.story.restarts import Departed
 from barnabas.analysis.story.runs import is_fenced_registration
 
 
-def registrations(observed: Observed) -> dict[int, list[datetime]]:
-    """Return when brokers registered in ZooKeeper by their own lines, by broker and in order.
-
-    In KRaft a broker reads after its start who led when, and logs that it leads where it does no more.
-    """
-    found: dict[int, list[datetime]] = {}
-    for line in observed.of_kind(BrokerKind.REGISTERED):
-        if line.broker == line.subject is not None and not is_fenced_registration(line):
-            found.setdefault(line.subject, []).append(line.time)
-    for times in found.values():
-        times.sort()
-    return found
-
-
-def with_led_on(story: History, found: Departed, registered: Mapping[int, Sequence[datetime]]) -> History:
+def with_led_on(story: History, found: Departed, observed: Observed) -> History:
     """Add the outages after which a new process of the leader led on, and that no line shows.
 
     Args:
         story: The history of a partition.
         found: The absences of brokers.
-        registered: When brokers registered in ZooKeeper, by broker.
+        observed: Everything in the lines.
     """
     if not story.led:
         return story
@@ -51,7 +36,7 @@ def with_led_on(story: History, found: Departed, registered: Mapping[int, Sequen
     outages = [
         outage
         for leadership, until in zip(story.leaderships, [*nexts, None], strict=True)
-        for outage in _led_on(story, leadership, until, found, registered.get(leadership.leader, ()))
+        for outage in _led_on(story, leadership, until, found, observed)
         if outage.shown not in known
     ]
     return replace(story, outages=(*story.outages, *outages)) if outages else story
@@ -62,7 +47,7 @@ def _led_on(
     leadership: Leadership,
     until: datetime | None,
     found: Departed,
-    registered: Sequence[datetime],
+    observed: Observed,
 ) -> Iterator[Outage]:
     """Yield the outages of one leadership, each from the end of a process to the line of the next one."""
     own = [
@@ -78,7 +63,7 @@ def _led_on(
         back = {
             each: since
             for each in ended
-            if (since := _registered(each, registered)) is not None and since <= after.time
+            if (since := _registered(each, after.time, observed)) is not None
             if before.time <= (earliest(each.gone) or by(each.gone))
         }
         if back:
@@ -91,9 +76,13 @@ def _led_on(
             )
 
 
-def _registered(absence: Absence, registered: Sequence[datetime]) -> datetime | None:
-    """Return when the next process registered; None if no line shows one."""
+def _registered(absence: Absence, until: datetime, observed: Observed) -> datetime | None:
+    """Return when the next process registered in ZooKeeper; None if no line of it until then shows that.
+
+    In KRaft a broker reads after its start who led when, and logs that it leads where it does no more.
+    """
     if absence.started is None:
         return None
-    index = bisect_left(registered, absence.started)
-    return registered[index] if index < len(registered) else None
+    known = observed.about_within(absence.broker, BrokerKind.REGISTERED, absence.started, until)
+    own = (line.time for line in known if line.broker == absence.broker and not is_fenced_registration(line))
+    return next(own, None)
