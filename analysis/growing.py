@@ -54,7 +54,9 @@ def find_logs(roots: Sequence[str], rest_s: float, unreadable: list[str] | None 
     found: dict[str, Log] = {}
     places = [place for root in roots for place in named(root)]
     for path in (
-        log for place in places for log in (logs_in(place, unreadable) if place.is_dir() else [place])
+        log
+        for place in places
+        for log in (logs_in(place, unreadable, is_growing=True) if place.is_dir() else [place])
     ):
         try:
             state = path.stat()

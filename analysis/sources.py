@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from barnabas.analysis.reading.brokers.described import topic_settings
+from barnabas.analysis.reading.endings import has_ending
 from barnabas.analysis.reading.files.encodings import DamagedError, decoded
 from barnabas.analysis.reading.metadata.segments import alone_from, chosen, is_segment
 from barnabas.analysis.reading.splits import next_head
@@ -44,6 +45,8 @@ _NAMED = 3
 
 LOOKED_AT_BYTES = 64 * 1024
 """The bytes of a file that show whether it is a log."""
+
+_CHUNK_BYTES = 1024 * 1024
 
 _SOCKET = "a socket"
 """The kind of what lies beside the logs of a cluster that a command has started; no log is one."""
@@ -138,19 +141,20 @@ def _once(logs: Iterable[Path], doubted: list[str]) -> list[Path]:
     return [file for file in files if file not in dropped]
 
 
-def logs_in(folder: Path, closed: list[str] | None = None) -> list[Path]:
+def logs_in(folder: Path, closed: list[str] | None = None, *, is_growing: bool = False) -> list[Path]:
     """List the logs in a folder and all folders below it, including those that cannot be opened.
 
     A log is a file with one of Kafka's names (``LOG_NAMES``), a segment of ``__cluster_metadata``, or a file
     in whose first 64 KiB an entry begins, decompressed if need be, or topics' settings are as a tool of Kafka
     prints them. Left out are the logs of requests and of the garbage collector, what a broker's console shows
     (Kafka's ``kafkaServer.out``, our ``console.log``) beside a server.log, whose lines it repeats, and the
-    reports of earlier runs.
+    reports of earlier runs. If a console shows why the process ended, its Java VM wrote that there alone.
 
     Args:
         folder: The folder to search.
         closed: A list that receives each folder that cannot be listed and each pipe or device that may be a
             log by its name, with the reason; None to drop them.
+        is_growing: Whether the logs grow and are listed again and again, so that no console is searched.
     """
 
     def refused(error: OSError) -> None:
@@ -170,7 +174,7 @@ def logs_in(folder: Path, closed: list[str] | None = None) -> list[Path]:
             is_maybe = is_named or (special != _SOCKET and not _is_other(name))
             if special and is_maybe and closed is not None:
                 closed.append(f"{path}: it is {special}")
-            if special or (has_server_log and _is_repeating(name)):
+            if special or (has_server_log and _is_repeating(name) and (is_growing or not _is_ended(path))):
                 continue
             if is_named or is_segment(path) or (not _is_other(name) and _looks_like_a_log(path)):
                 found.append(path)
@@ -180,7 +184,7 @@ def logs_in(folder: Path, closed: list[str] | None = None) -> list[Path]:
 def perhaps_logs(paths: Sequence[str]) -> list[str]:
     """Return the files in a folder with a scheme, and all folders below it, that may be logs by their names.
 
-    Left out is what ``logs_in`` leaves out. Segments of ``__cluster_metadata`` are not among them.
+    Left out is what ``logs_in`` leaves out of logs that grow, and segments of ``__cluster_metadata``.
     """
     by_folder: dict[str, set[str]] = {}
     for path in paths:
@@ -225,6 +229,15 @@ def _is_repeating(name: str) -> bool:
 
 def _is_other(name: str) -> bool:
     return bool(_DATA.fullmatch(name)) or any(fnmatch(name, pattern) for pattern in _OTHER_NAMES)
+
+
+def _is_ended(console: Path) -> bool:
+    """Return whether a console shows that its process ended at once."""
+    try:
+        with console.open("rb") as file:
+            return has_ending(decoded(file, _CHUNK_BYTES))
+    except (OSError, DamagedError):
+        return False
 
 
 def _looks_like_a_log(path: Path) -> bool:

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.lives import LIFE, NO_LEADER, PARTITION, is_kind, with_life
 from barnabas.analysis.derived.states import PLACE
+from barnabas.analysis.questions.copies import without_copies
 from barnabas.analysis.questions.isr_lines import isr_lines, leader_isr
 from barnabas.analysis.questions.set_backs import steps, steps_with_texts
 from barnabas.analysis.questions.spoken import moments_of, spoken, spoken_near
@@ -90,7 +91,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
     moments = partial(moments_of, lines, (states, decisions, marks, own))
     voices = spoken_near(found["spoken"], events, moments, _ROWS)
     elected = [_controller(row) for row in _rows(controllers)]
-    known = without_echoes([line for row in _rows(lines) for line in broker_lines(row)])
+    known = without_echoes([line for row in without_copies(_rows(lines)) for line in broker_lines(row)])
     about, refused = without_second_processes(known, voices.served)
     apart = contradictions(about, elected)
     return Observed(
@@ -114,7 +115,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         delays=[*(_delay(row) for row in _rows(found["delays"])), *apart],
         joined=voices.joined,
         refused=refused,
-        isr_lines=[leader_isr(row) for row in _of(_rows(found["changed"]), whole)],
+        isr_lines=[leader_isr(row) for row in without_copies(_of(_rows(found["changed"]), whole))],
         set_backs=set_backs_of(_step(row) for row in _rows(back)),
     )
 

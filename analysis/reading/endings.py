@@ -10,7 +10,7 @@ Source: ``report_java_out_of_memory`` in ``debug.cpp``, and ``VMError::report``,
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +23,9 @@ from barnabas.analysis.reading.traces import writer_of
 
 _MARKS = (b" due to java.lang.OutOfMemoryError: ", b" Java Runtime Environment", b"ut of memory: Kill")
 """Texts of which a block with such a line has at least one."""
+
+_LONGEST = 4096
+"""The bytes of a line in which such a text may stand."""
 
 # A block's lines end with a line feed, before which there may be a carriage return.
 _ENDING = re.compile(
@@ -75,6 +78,17 @@ class Ending(NamedTuple):
             return "it ran out of memory: the system gave its Java VM no more"
         problem = _PROBLEM.search(trace)
         return f"its Java VM crashed{'' if problem is None else ': ' + problem['what']}"
+
+
+def has_ending(chunks: Iterable[bytes]) -> bool:
+    """Return whether a file's text, in chunks, has a line that a process ended at once."""
+    begun = b""
+    for chunk in chunks:
+        lines = begun + chunk
+        if any(mark in lines for mark in _MARKS) and _ENDING.search(lines):
+            return True
+        begun = lines[lines.rfind(b"\n") + 1 :][:_LONGEST]
+    return False
 
 
 def find_endings(data: bytes, text: Text, heads: Heads) -> list[Ending]:

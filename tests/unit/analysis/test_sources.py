@@ -153,6 +153,15 @@ def test_what_repeats_other_logs_is_left_out(tmp_path: Path) -> None:
     assert find([alone]).files == (str(alone),)
 
 
+@pytest.mark.parametrize("length", [1, 1024 * 1024 - 30])
+def test_what_a_console_alone_shows_is_read_unless_the_logs_grow(tmp_path: Path, length: int) -> None:
+    end = b"\nTerminating due to java.lang.OutOfMemoryError: Java heap space\n"
+    put(tmp_path, server_dot_log=ENTRY, kafkaServer_dot_out=ENTRY + b"x" * (length - len(ENTRY)) + end)
+    put(tmp_path, console_dot_log=ENTRY + b"[x] Terminating due to a java.lang.OutOfMemoryError: x\n")
+    assert [path.name for path in logs_in(tmp_path)] == ["kafkaServer.out", "server.log"]
+    assert [path.name for path in logs_in(tmp_path, is_growing=True)] == ["server.log"]
+
+
 @pytest.mark.parametrize(
     ("paths", "out", "covered"),
     [
