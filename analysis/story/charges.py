@@ -27,6 +27,10 @@ _LATE = timedelta(seconds=10)
 """The longest time after a broker's return in which brokers of KRaft log the loss of its leaders."""
 
 
+_UNFENCED = "to unfence has been granted"
+"""The words of a controller of KRaft that lifts a broker's fence."""
+
+
 class _Span(NamedTuple):
     """The number of an absence, its begin and end, the latest moment of its begin, and the next start."""
 
@@ -216,7 +220,7 @@ def refined(outage: Outage, absence: Absence) -> Outage:
     """
     if outage.created is not None:
         return outage
-    bounded = _bounded(outage, absence)
+    bounded = _bounded(_fenced(outage, absence), absence)
     low, most = earliest(bounded.begin), latest(bounded.begin)
     first = max((each for each in (outage.unseen, outage.elected) if each is not None), default=None)
     if outage.is_late and first is None and _is_led_later(outage, most):
@@ -256,6 +260,25 @@ def _unled_since(outage: Outage, before: Outage | None) -> Outage:
     lines = (*outage.begin.lines, *before.begin.lines)
     begin = moment(earliest(before.begin), latest(outage.begin), lines, "no line shows who led before")
     return replace(outage, begin=begin)
+
+
+def _fenced(outage: Outage, absence: Absence) -> Outage:
+    """Bound an outage that only brokers' late lines show by the fence of its leader.
+
+    A fence takes all of its leaders from a broker. It leads none again before its fence is lifted.
+    """
+    fence, back = absence.noticed, absence.returned
+    begin, end = outage.begin, outage.end
+    known, led = latest(begin), latest(end)
+    is_led = outage.led_at is not None and absence.spoke is not None and outage.led_at <= absence.spoke
+    if not (is_led and outage.is_late and outage.unseen is None and isinstance(fence, Fact)):
+        return outage
+    if known is not None and fence.value < known:
+        begin = moment(earliest(begin), fence.value, (*begin.lines, *fence.lines), "")
+    is_unfenced = isinstance(back, Fact) and any(_UNFENCED in line.text for line in back.lines)
+    if outage.leader_after == absence.broker and is_unfenced and earliest(end) is None:
+        end = moment(earliest(back), led, (*end.lines, *back.lines), "no line shows when it led again")
+    return replace(outage, begin=begin, end=end)
 
 
 def _bounded(outage: Outage, absence: Absence) -> Outage:
