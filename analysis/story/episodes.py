@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from functools import partial
-from itertools import groupby
 from typing import NamedTuple
 
 from barnabas.analysis.story.brokers import begin_of
@@ -22,7 +20,7 @@ from barnabas.analysis.story.controllers import changes_of
 from barnabas.analysis.story.elections import consecutive, unclean_elections
 from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.minimums import Held, Minimums, minimums_of
-from barnabas.analysis.story.observed import Observed, State
+from barnabas.analysis.story.observed import NO_LEADER, BrokerLine, Observed, State
 from barnabas.analysis.story.partitions import History, Life, Outage, histories
 from barnabas.analysis.story.witnesses import absences_by_clocks
 from barnabas.analysis.story.words import Rounding, at, count, duration, lasted
@@ -53,6 +51,8 @@ A broker that fails leaves the ISRs of its partitions one after another.
 _SHOWN_LINES = 5
 
 _DEFAULT = "the brokers' "
+
+_NO_VALUE = "its min.insync.replicas, whose value no line gives,"
 
 _LASTS = "no line shows that it ended"
 
@@ -169,28 +169,71 @@ def _of_outage(outage: Outage, *, is_newest: bool) -> Episode:
     )  # fmt: skip
 
 
+class _Short(NamedTuple):
+    """The ISRs of a time in which they were below the minimum.
+
+    Attributes:
+        before: The last ISR before; None if none is known.
+        pieces: The ISRs, each with the minimum that held, an ISR once for each minimum.
+        minimum: The minimum; None if only its leader's line shows that an ISR is below it.
+        mark: The first such line about the first ISR; None if there is none.
+    """
+
+    before: IsrStep | None
+    pieces: list[tuple[IsrStep, Held]]
+    minimum: int | None
+    mark: BrokerLine | None
+
+    @property
+    def steps(self) -> list[IsrStep]:
+        """Return the ISRs."""
+        return [step for step, _ in self.pieces]
+
+    @property
+    def since(self) -> datetime:
+        """Return the latest moment of the begin: a leader may log its change of the ISR before others do."""
+        first = self.pieces[0][0].since
+        is_dated = self.mark is not None and (self.before is None or self.before.since < self.mark.time)
+        return min(first, self.mark.time) if self.mark is not None and is_dated else first
+
+
 def _under_min_isr(
     stories: Iterable[History], deleted: Mapping[Life, datetime], newest: Mapping[tuple[str, int], int],
     minimums: Minimums,
 ) -> Iterator[Episode]:  # fmt: skip
     for story in stories:
-        last: IsrStep | None = None
-        above = partial(_minimum_above, story, minimums)
-        for minimum, group in groupby(_with_minimums(story, minimums), above):
-            pieces = list(group)
-            steps = [step for step, _ in pieces]
-            if minimum is not None:
-                proofs = minimums.proofs(story.life, steps[0].since, steps[-1].until)
-                is_own = not any(held.is_default or held.is_of_others for _, held in pieces)
-                ended = deleted.get(story.life)
-                # The first ISR known may never have been larger, as with one replica.
-                yield _of_short(
-                    story.life, steps, minimum, ended,
-                    has_fallen=last is not None and last.size >= minimum,
-                    is_newest=_is_newest(story.life, newest), is_own=is_own, is_proven=is_own or bool(proofs),
-                    lines=tuple(proofs),
-                )  # fmt: skip
-            last = steps[-1]
+        for short in _shorts(story, minimums):
+            proofs = minimums.proofs(story.life, short.steps[0].since, short.steps[-1].until)
+            is_own = not any(
+                held.value is not None and (held.is_default or held.is_of_others) for _, held in short.pieces
+            )
+            yield _of_short(
+                story, short, deleted.get(story.life), is_newest=_is_newest(story.life, newest),
+                is_own=is_own, is_proven=is_own or bool(proofs), lines=tuple(proofs),
+            )  # fmt: skip
+
+
+def _shorts(story: History, minimums: Minimums) -> Iterator[_Short]:
+    """Yield the times in which a partition was below its minimum, one for each value of it."""
+    before: IsrStep | None = None
+    found: _Short | None = None
+    for step, held in _with_minimums(story, minimums):
+        minimum = _minimum_above(story, minimums, step, held)
+        mark = _mark_below(story, minimums, step, held) if minimum is None else None
+        is_short = minimum is not None or mark is not None
+        is_other = found is not None and None not in (found.minimum, minimum) and found.minimum != minimum
+        if found is not None and (is_other or not is_short):
+            yield found
+            before, found = found.steps[-1], None
+        if not is_short:
+            before = step
+        elif found is None:
+            found = _Short(before, [(step, held)], minimum, mark or minimums.mark_of(story.life, step))
+        else:
+            found.pieces.append((step, held))
+            found = found._replace(minimum=minimum if found.minimum is None else found.minimum)
+    if found is not None:
+        yield found
 
 
 def _with_minimums(story: History, minimums: Minimums) -> Iterator[tuple[IsrStep, Held]]:
@@ -209,13 +252,12 @@ def _with_minimums(story: History, minimums: Minimums) -> Iterator[tuple[IsrStep
         yield step._replace(since=since), held[index]
 
 
-def _minimum_above(story: History, minimums: Minimums, each: tuple[IsrStep, Held]) -> int | None:
+def _minimum_above(story: History, minimums: Minimums, step: IsrStep, held: Held) -> int | None:
     """Return the minimum if an ISR is below it; None if it is not, or the minimum is not known.
 
     With fewer replicas than the minimum, all in sync, Kafka refuses writes up to 3.6 and accepts them from
     3.7 on (``Partition.effectiveMinIsr``), so only a refused write or the leader's own line proves it.
     """
-    step, held = each
     if held.value is None or step.size >= held.value:
         return None
     if step.size >= step.assigned and not minimums.proofs(story.life, step.since, step.until):
@@ -223,22 +265,34 @@ def _minimum_above(story: History, minimums: Minimums, each: tuple[IsrStep, Held
     return held.value
 
 
+def _mark_below(story: History, minimums: Minimums, step: IsrStep, held: Held) -> BrokerLine | None:
+    """Return the leader's line that an ISR is below the minimum, unless the topic has a smaller one.
+
+    The brokers' setting does not contradict the line: the topic may override it unseen.
+    """
+    is_default = held.is_default or held.is_of_others
+    return minimums.mark_of(story.life, step) if held.value is None or is_default else None
+
+
 def _of_short(
-    life: Life, steps: Sequence[IsrStep], minimum: int, deleted: datetime | None, *,
-    has_fallen: bool, is_newest: bool, is_own: bool, is_proven: bool, lines: Lines,
+    story: History, short: _Short, deleted: datetime | None, *,
+    is_newest: bool, is_own: bool, is_proven: bool, lines: Lines,
 ) -> Episode:  # fmt: skip
-    topic, partition, _ = life
+    topic, partition, _ = story.life
+    steps, before, minimum = short.steps, short.before, short.minimum
     # A state may be older than the first line about it.
-    begin: Instant = Bound(None, steps[0].since)
+    begin: Instant = Bound(None, short.since)
     until = steps[-1].until if steps[-1].until is not None else deleted
     lasts = until is None and is_newest
     # Likewise, only the first line about the ISR that ended it is known.
     end: Instant = Unknown(_LASTS) if until is None else Bound(None, until)
     least = min(step.size for step in steps)
+    # The first ISR known may never have been larger, as with one replica.
+    has_fallen = before is not None and minimum is not None and before.size >= minimum
     verb, to = ("fell", "to") if has_fallen else ("was", "with")
     # The topic may have its own setting, which no line shows.
     are, were = ("are", "were") if is_proven else ("may be", "may have been")
-    name = f"{'' if is_own else _DEFAULT}min.insync.replicas={minimum}"
+    name = f"{'' if is_own else _DEFAULT}min.insync.replicas={minimum}" if minimum is not None else _NO_VALUE
     fell = f"{topic}-{partition} {verb} below {name} {at(begin)}, {to} {least} in sync"
     if lasts:
         text = f"{fell}: writes with acks=all {are} refused, and no line shows a larger ISR since."
@@ -249,10 +303,25 @@ def _of_short(
     else:
         text = f"{fell}, and was no longer below it {at(end)}: writes with acks=all {were} refused between."
     return Episode(
-        AlertKind.UNDER_MIN_ISR, _subject(life), begin, end, lasts=lasts, is_event=False, brokers=(),
-        topic=topic, partition=partition, text=text,
-        lines=(*lines, *(step.line for step in steps))[:_SHOWN_LINES],
+        AlertKind.UNDER_MIN_ISR, _subject(story.life), begin, end, lasts=lasts, is_event=False,
+        brokers=_concerned(story, steps[-1]), topic=topic, partition=partition, text=text,
+        lines=tuple(dict.fromkeys((*lines, *(step.line for step in steps))))[:_SHOWN_LINES],
     )  # fmt: skip
+
+
+def _concerned(story: History, last: IsrStep) -> tuple[int, ...]:
+    """Return the leader at the end of an ISR, then the replicas that left it since it was last whole."""
+    known: set[int] = set()
+    for step in story.isr:
+        if step.size >= step.assigned:
+            known.clear()
+        known |= step.isr | step.fallen
+        if step.since >= last.since:
+            break
+    led = [each.leader for each in story.leaderships if last.until is None or each.since < last.until]
+    leader = led[-1] if led else last.leader
+    missing = sorted(known - last.isr - {leader})
+    return (*(() if leader == NO_LEADER else (leader,)), *missing)
 
 
 def _unclean(states: Iterable[State]) -> Iterator[Episode]:

@@ -33,6 +33,7 @@ class IsrStep(NamedTuple):
         leader: The leader at ``since``.
         fallen: The replicas that the ISR before had, and this one has not.
         removed: The replica that a controller took offline then; None if no line says which.
+        isr: The replicas in sync; of several ISRs of this size, those of the last.
     """
 
     since: datetime
@@ -49,6 +50,7 @@ class IsrStep(NamedTuple):
     leader: int = NO_LEADER
     fallen: frozenset[int] = frozenset()
     removed: int | None = None
+    isr: frozenset[int] = frozenset()
 
     @property
     def held(self) -> Duration:
@@ -135,7 +137,7 @@ def isr_steps(states: Sequence[State]) -> list[IsrStep]:
         if is_same and steps[-1].assigned == assigned:
             is_sure = is_sure and is_next
             kept = each.kept or kept
-            steps[-1] = steps[-1]._replace(is_whole=is_sure)
+            steps[-1] = steps[-1]._replace(is_whole=is_sure, isr=frozenset(each.isr or ()))
             continue
         if steps:
             until = max(since, steps[-1].since)
@@ -151,6 +153,7 @@ def isr_steps(states: Sequence[State]) -> list[IsrStep]:
             IsrStep(
                 since, None, size, is_certain=False, line=each.line, is_begun=is_begun, assigned=assigned,
                 follows=follows, removable=gone, leader=each.leader, fallen=fallen, removed=each.removed,
+                isr=frozenset(each.isr or ()),
             )
         )  # fmt: skip
         is_sure, kept = True, each.kept

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.reading.events.kinds import CompanionKind
 from barnabas.analysis.story.certainty import Line
+from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, BrokerLine, Observed, Setting
 from barnabas.analysis.story.partitions import History, Life
 from barnabas.analysis.story.whole_records import recorded_topics
@@ -148,6 +149,12 @@ class Minimums:
         At that ISR it refuses writes, whether the minimum is the topic's or the brokers'.
         """
         return _first(self.marked.get(life[:2], ()), since, until)
+
+    def mark_of(self, life: Life, step: IsrStep) -> BrokerLine | None:
+        """Return the first line of a leader that this ISR is under the minimum; None if there is none."""
+        lines = self.marked.get(life[:2], ())
+        same = [each for each in lines if each.in_sync == step.size]
+        return _first(same, step.since, step.until)
 
     def proofs(self, life: Life, since: datetime, until: datetime | None) -> list[Line]:
         """Return the lines of ``refusal`` and ``mark``, which prove that writes were refused in a time."""

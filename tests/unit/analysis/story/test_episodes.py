@@ -195,6 +195,68 @@ def test_the_leaders_line_proves_that_the_isr_is_under_the_minimum(observe: Obse
     )
 
 
+def isr_updated(second: int, isr: str, version: int) -> str:
+    return (
+        f"[2024-03-05 10:00:{second:02},000] INFO [Partition orders-0 broker=1] ISR updated to {isr} and "
+        f"version updated to {version} (kafka.cluster.Partition)\n"
+    )
+
+
+def test_the_leaders_line_is_an_episode_although_no_line_gives_the_minimum(observe: Observe) -> None:
+    logs = [changed(0, "NewPartition", 1, 0, "1,2", version=0)]
+    (episode,) = with_server_log(observe, isr_updated(20, "1 (under-min-isr)", 1), *logs)
+    assert episode.lasts
+    assert episode.brokers == (1, 2)
+    assert "ISR updated to 1 (under-min-isr)" in episode.lines[0].text
+    assert episode.text == (
+        "orders-0 was below its min.insync.replicas, whose value no line gives, at 2024-03-05 10:00:20.000 "
+        "or before, with 1 in sync: writes with acks=all are refused, and no line shows a larger ISR since."
+    )
+    shrunk, grown = isr_updated(20, "1 (under-min-isr)", 1), isr_updated(40, "1,2 ", 2)
+    (episode,) = with_server_log(observe, shrunk + grown, *logs)
+    assert episode.until == datetime(2024, 3, 5, 10, 0, 40)  # noqa: DTZ001
+    # Without the mark it is not known whether the ISR is too small.
+    assert with_server_log(observe, isr_updated(20, "1 ", 1), *logs) == []
+
+
+def test_the_leaders_line_overrules_the_brokers_setting_and_the_topics_own_overrules_it(
+    observe: Observe,
+) -> None:
+    logs = [changed(0, "NewPartition", 1, 0, "1,2", version=0)]
+    shrunk = isr_updated(20, "1 (under-min-isr)", 1)
+    (episode,) = with_server_log(observe, shrunk, *logs, min_insync=1)
+    assert episode.lasts
+    lowered = OWN.format(time="10:00:20,500", value=1)
+    (episode,) = with_server_log(observe, shrunk + lowered, *logs)
+    assert not episode.lasts
+
+
+def test_the_leaders_line_dates_the_begin_and_later_settings_make_no_second_episode(observe: Observe) -> None:
+    logs = [
+        changed(0, "NewPartition", 1, 0, "1,2", version=0),
+        lost(21.5, 0, "1", leader=1, replica=2).replace("LeaderEpoch:0", "LeaderEpoch:0,ZkVersion:1"),
+    ]
+    shrunk = isr_updated(20, "1 (under-min-isr)", 1)
+    (first,) = with_server_log(observe, shrunk, *logs)
+    assert first.since == datetime(2024, 3, 5, 10, 0, 20)  # noqa: DTZ001
+    (then,) = with_server_log(observe, shrunk + OWN.format(time="10:00:50,000", value=2), *logs)
+    assert (then.since, then.lasts) == (first.since, True)
+    assert "orders-0 fell below min.insync.replicas=2 at 2024-03-05 10:00:20.000 or before" in then.text
+
+
+def test_too_few_in_sync_concern_the_leader_and_the_replicas_that_are_missing(observe: Observe) -> None:
+    logs = [
+        changed(0, "NewPartition", 1, 0, "1,2,3", version=0),
+        changed(10, "OnlinePartition", 1, 1, "1,3", version=1),
+        changed(20, "OnlinePartition", 3, 2, "3", version=2),
+    ]
+    (episode,) = of_kind(controller_log(observe, *logs, min_insync=2), AlertKind.UNDER_MIN_ISR)
+    assert episode.brokers == (3, 1, 2)
+    # Without the first line none shows that broker 2 has a replica.
+    (episode,) = of_kind(controller_log(observe, *logs[1:], min_insync=2), AlertKind.UNDER_MIN_ISR)
+    assert episode.brokers == (3, 1)
+
+
 def test_a_partition_with_fewer_replicas_than_the_minimum_is_one_only_if_a_write_was_refused(
     observe: Observe,
 ) -> None:
