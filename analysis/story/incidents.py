@@ -46,7 +46,7 @@ _MOVED = timedelta(seconds=5)
 
 
 def incidents(observed: Observed) -> list[Incident]:
-    """Return the incidents, those that are proven and worst first."""
+    """Return the incidents, those that are proven and worst first, and of equal ones the latest first."""
     tenures = tenures_of(observed)
     if not tenures:
         return _by_time(observed)
@@ -91,7 +91,9 @@ def _by_time(observed: Observed) -> list[Incident]:
         )
         for each in made
     )
-    return sorted(whole, key=_rank)
+    # Of incidents that are equally bad, the latest is the one that a reader most likely asks about.
+    latest_first = sorted(whole, key=lambda each: each.since, reverse=True)
+    return sorted(latest_first, key=_rank)
 
 
 def _unclean(observed: Observed, stories: Iterable[History]) -> list[UncleanElection]:
@@ -111,7 +113,7 @@ def _is_doubled(incident: Incident, spans: Iterable[tuple[datetime, datetime]]) 
     return any(begin <= edge <= end for begin, end in spans for edge in edges)
 
 
-def _rank(incident: Incident) -> tuple[int, timedelta, timedelta, int, datetime]:
+def _rank(incident: Incident) -> tuple[int, timedelta, timedelta, int]:
     """Order lost records before writes that were impossible, and these before everything else.
 
     Writes that the brokers' setting refused, unless the topic has its own one, come next.
@@ -124,7 +126,7 @@ def _rank(incident: Incident) -> tuple[int, timedelta, timedelta, int, datetime]
         IncidentKind.UNSEEN: 5, IncidentKind.OTHER_CLUSTER: 4, IncidentKind.SECOND_PROCESS: 4,
         IncidentKind.NO_CONTROLLER: 1,
     }.get(incident.kind, 0 if unplanned else 2)  # fmt: skip
-    return -len(incident.unclean), -incident.proven, -incident.refusing, weight, incident.since
+    return -len(incident.unclean), -incident.proven, -incident.refusing, weight
 
 
 def leaderless(free: Sequence[Outage], observed: Observed) -> list[Incident]:
