@@ -313,7 +313,7 @@ def minimums_of(observed: Observed) -> Minimums:
         for setting in line.settings if line.kind == BrokerKind.CONFIGURED else ():
             if setting.startswith(_NAME):
                 text, is_record = setting.removeprefix(_NAME), line.controller_epoch is not None
-                said = _Said(line.time, text, line.line, is_record=is_record)
+                said = _Said(line.time, text, line.setting or line.line, is_record=is_record)
                 if line.topic is not None:
                     topics.setdefault(line.topic, []).append(said)
                 else:

@@ -20,12 +20,15 @@ RECORD = '{"offset": '
 Row = Mapping[str, Any]
 
 
+_MIN_INSYNC = "min.insync.replicas"
+
+
 class BrokerLine(NamedTuple):
     """A row of the table ``broker_events``, with the same names; ``cluster`` is its column ``cluster_id``.
 
     ``subject`` is also the replica that a controller takes offline, and the broker to which it sends
     LeaderAndIsr or StopReplica. ``in_sync`` is its column ``count``, in a leader's line the number of
-    replicas in sync.
+    replicas in sync. ``setting`` is the line of an entry below its first one that gives min.insync.replicas.
     """
 
     time: datetime
@@ -49,6 +52,7 @@ class BrokerLine(NamedTuple):
     controller_epoch: int | None = None
     duration_ms: int | None = None
     in_sync: int | None = None
+    setting: Line | None = None
 
 
 class State(NamedTuple):
@@ -394,6 +398,7 @@ def line_of(row: Row) -> Line:
 
 def _broker_line(row: Row) -> BrokerLine:
     """Convert a row of ``broker_events``, or of ``events`` with the same columns."""
+    line = line_of(row)._replace(broker=_writer(row))
     return BrokerLine(
         time=row["time"],
         kind=row["kind"],
@@ -415,8 +420,17 @@ def _broker_line(row: Row) -> BrokerLine:
         controller_epoch=row["controller_epoch"],
         duration_ms=row["duration_ms"],
         in_sync=row["count"],
-        line=line_of(row)._replace(broker=_writer(row)),
+        line=line,
+        setting=_setting(row, line) if row["kind"] == BrokerKind.CONFIGURED else None,
     )
+
+
+def _setting(row: Row, line: Line) -> Line | None:
+    """Return the line of an entry below its first one that gives min.insync.replicas; None if none does."""
+    for below, text in enumerate((row["raw"] or "").split("\n")[1:], 1):
+        if text.lstrip().startswith(_MIN_INSYNC):
+            return line._replace(number=line.number + below, text=text.strip())
+    return None
 
 
 def broker_lines(row: Row) -> Iterator[BrokerLine]:

@@ -83,6 +83,18 @@ def test_the_setting_s_own_line_among_those_of_several_topics_proves_the_sentenc
     assert (line.number, line.text.split()[0]) == (4, "min.insync.replicas=2")
 
 
+def test_the_setting_s_own_line_among_those_of_a_broker_s_start_proves_the_sentence(
+    observe: Callable[..., Observed],
+) -> None:
+    (path,) = (each for each in GOLDEN if each.stem == "2.8-min-isr-from-the-leaders-start")
+    _, logs, min_insync = parted(path.read_text(encoding="utf-8"))
+    (incident,) = incidents(observe(logs, min_insync))
+    (line,) = (
+        each for each in headline(incident).lines if each.source.endswith("server.log") and each.number < 4
+    )
+    assert (line.number, line.text) == (3, "min.insync.replicas = 2")
+
+
 THROUGH_SPARK = (
     "0.9-failover-at-trace",
     "2.8-epochs-fall-without-their-first",
