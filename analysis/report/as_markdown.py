@@ -32,13 +32,14 @@ def post_mortem(incident: Row, zone: str) -> str:
 
 
 def _lines(incident: Row, zone: str) -> Iterator[str]:
-    yield f"# Post-mortem: {incident['kind']}, {clock(incident['since'])}"
+    # The time is when it had begun at the latest, so the title must not state it as a fact.
+    yield f"# Post-mortem: {incident['kind']}, by {clock(incident['since'])}"
     yield ""
     yield _plain(incident["text"])
     yield ""
-    until = "unknown: no line shows it" if incident["until"] is None else clock(incident["until"])
     yield f"- Severity: {incident['severity']}"
-    yield f"- From {clock(incident['since'])} or before; until: {until}"
+    yield f"- Began at or before {clock(incident['since'])}."
+    yield f"- {_over(incident)}"
     yield f"- Times are UTC; the logs were read as {zone}."
     yield ""
     yield from _happened(incident)
@@ -50,6 +51,19 @@ def _lines(incident: Row, zone: str) -> Iterator[str]:
         yield ""
         yield "_To be written: the logs do not know it._"
         yield ""
+
+
+def _over(incident: Row) -> str:
+    """Return until when an incident lasted, which its brokers' return does not end for its partitions."""
+    until = incident["until"]
+    if not incident["absences"]:
+        return (
+            "No line shows when it was over." if until is None else f"Over by {clock(until)}, as lines show."
+        )
+    back = "No line shows that all of its brokers were back"
+    if until is not None:
+        back = f"All of its brokers were back at or before {clock(until)}"
+    return f"{back}; how long partitions had no leader, and too few replicas in sync, is below."
 
 
 def _happened(incident: Row) -> Iterator[str]:

@@ -29,7 +29,7 @@ function sentence(text) {
 // The times in a text are UTC, as the summary says, and without a day if the logs are of one day.
 function inZone(text) {
   if (view.zone === "UTC" || data.start === null) return text;
-  return text.replace(/^Times are UTC;/, `Times are in ${view.zone};`).replace(new RegExp(TIME, "g"), (time) => {
+  return text.replace(/^(- )?Times are UTC;/, `$1Times are in ${view.zone};`).replace(new RegExp(TIME, "g"), (time) => {
     const dated = time.length > 12, utc = Date.parse(`${dated ? time.slice(0, 10) : utcDay(data.start)}T${time.slice(-12)}Z`);
     return Number.isNaN(utc) ? time : `${dated || day(utc) !== utcDay(data.start) ? `${day(utc)} ` : ""}${clock(utc, true, false)}`;
   });
