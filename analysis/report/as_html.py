@@ -14,14 +14,13 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from barnabas.analysis.questions.audit import CHECKS
-from barnabas.analysis.report.as_text import summary
+from barnabas.analysis.report.as_text import first_lines
 from barnabas.analysis.report.detail import (
     ALL,
     GROUP,
     STORIES,
     TOPICS,
     details,
-    ms,
     script,
     step_chunks,
     story,
@@ -29,8 +28,9 @@ from barnabas.analysis.report.detail import (
 from barnabas.analysis.report.document import CELLS, Document, Row
 from barnabas.analysis.report.failovers import missing_steps
 from barnabas.analysis.report.folding import quiet
+from barnabas.analysis.report.page_incidents import drawn, incident_files, listed
 from barnabas.analysis.report.page_tables import page_tables
-from barnabas.analysis.report.strips import Stretch, cells, millis
+from barnabas.analysis.report.strips import Stretch, cells, millis, ms
 from barnabas.analysis.report.words import TERMS
 
 _PAGE = files("barnabas.analysis.report") / "page"
@@ -109,18 +109,15 @@ def _data(document: Document, strips: Mapping[str, Mapping[str, Sequence[int]]])
     return {
         "start": ms(document.start),
         "end": ms(document.end),
-        "summary": list(summary(document)),
+        # The list of incidents follows, so that one sentence is enough.
+        "first": first_lines(document, len(document.incidents), 1)._asdict(),
         "cells": CELLS,
         "strips": strips,
         "unended": _unended(document, topics),
         "steps": [[each["from"], each["to"]] for each in step_chunks(document, topics)],
         "quiet": _quiet(document),
         "brokers": _rows(answers["brokers"], "broker", "lines", "first", "last"),
-        "absences": [
-            _absence(each) | {"incident": index}
-            for index, row in enumerate(document.incidents)
-            for each in row["absences"]
-        ],
+        "gone": sorted({each["broker"] for row in document.incidents for each in row["absences"]}),
         "controllers": _rows(
             answers["controller_epochs"],
             "controller_epoch", "controller", "since", "until", "next_since", "lines", "changes",
@@ -130,7 +127,8 @@ def _data(document: Document, strips: Mapping[str, Mapping[str, Sequence[int]]])
         "leaders": [sorted(leaders.get(name, ())) for name in names],
         "group": GROUP,
         "others": document.partitions - len(document.pictured),
-        "incidents": [_incident(row) for row in document.incidents],
+        **listed(document.incidents, 0),
+        "incidentFiles": list(incident_files(document.incidents)),
         "incidentsCount": document.incidents_count,
         "stories": [story(row, document.incidents) for row in answers["failovers"][:STORIES]],
         "storiesCount": len(answers["failovers"]),
@@ -199,8 +197,9 @@ def _happened(document: Document) -> Iterator[tuple[int, int]]:
     for row in document.incidents:
         yield millis(row["since"]), millis(row["until"] or row["since"])
         for absence in row["absences"]:
-            drawn = _absence(absence)
-            times = [drawn[name] for name in ("lived", "gone", "starts", "back") if drawn[name] is not None]
+            moments = drawn(absence)
+            names = ("lived", "gone", "starts", "back")
+            times = [moments[name] for name in names if moments[name] is not None]
             if times:
                 yield min(times), max(times)
     for row in document.answers["controller_epochs"]:
@@ -213,26 +212,6 @@ def _happened(document: Document) -> Iterator[tuple[int, int]]:
         if row["until"] is not None:
             until = millis(row["until"])
             yield until, until
-
-
-def _incident(row: Row) -> dict[str, Any]:
-    return {
-        "since": ms(row["since"]),
-        "until": ms(row["until"]),
-        **{name: row[name] for name in ("kind", "severity", "brokers", "topics", "text")},
-    }
-
-
-def _absence(absence: Row) -> dict[str, Any]:
-    """Return what is drawn of an absence: only a known end of each of its moments."""
-    gone, returned = absence["gone"], absence["returned"]
-    return {
-        "broker": absence["broker"],
-        "lived": ms(gone.get("at_least")),
-        "gone": ms(gone.get("value") or gone.get("at_most") or absence["noticed"].get("value")),
-        "starts": ms(returned.get("value") or returned.get("at_least")),
-        "back": ms(returned.get("value") or returned.get("at_most")),
-    }
 
 
 def _audit(rows: Sequence[Row]) -> list[dict[str, Any]]:

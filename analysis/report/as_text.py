@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -20,6 +21,7 @@ from barnabas.analysis.report.failovers import (
     failover_total,
     missing_steps,
 )
+from barnabas.analysis.report.first_sentences import SENTENCES, happened
 from barnabas.analysis.report.offsets import of_absence, of_epoch, of_isr, of_leader
 from barnabas.analysis.report.words import (
     TERMS,
@@ -41,13 +43,12 @@ _FILES = 3
 
 _TABLE_ROWS = 10
 _TROUBLES = 5
-_INCIDENTS = 5
 _EVIDENCE = 4
 
 
 def text(document: Document) -> Iterator[str]:
     """Generate the lines of the whole report."""
-    yield from summary(document)
+    yield from summary(document, _TABLE_ROWS)
     yield from _section("Incidents, and the lines that prove them", _incidents(document))
     yield from _section("Timeline", _timeline(document))
     yield from _section("Failovers", _failovers(document))
@@ -58,10 +59,42 @@ def text(document: Document) -> Iterator[str]:
     yield from _section("Words", (f"  {word}: {meaning}" for word, meaning in TERMS.items()))
 
 
-def summary(document: Document) -> Iterator[str]:
-    """Generate the first lines: the incidents, the worst first, and the logs that were read."""
-    yield from _several_clusters(document.clusters)
-    yield from _happened(document)
+class FirstLines(NamedTuple):
+    """The first lines of a report by what they are about.
+
+    Attributes:
+        mixed: That the logs are of several clusters; empty unless lines prove it.
+        happened: The incidents, the worst first.
+        read: The logs that were read, and how far they can be relied on.
+        audit: The findings of the safety audit.
+    """
+
+    mixed: Sequence[str]
+    happened: Sequence[str]
+    read: Sequence[str]
+    audit: Sequence[str]
+
+
+def summary(document: Document, listed: int | None = None) -> Iterator[str]:
+    """Generate the first lines; ``listed`` is as in ``analysis.report.first_sentences.happened``."""
+    return chain.from_iterable(first_lines(document, listed, SENTENCES))
+
+
+def first_lines(document: Document, listed: int | None, sentences: int) -> FirstLines:
+    """Return the first lines: the incidents, the worst first, and the logs that were read.
+
+    The arguments are those of ``analysis.report.first_sentences.happened``.
+    """
+    return FirstLines(
+        list(_several_clusters(document.clusters)),
+        list(happened(document, listed, sentences)),
+        list(_read(document)),
+        list(_audit(document)),
+    )
+
+
+def _read(document: Document) -> Iterator[str]:
+    """Generate the lines about what was read."""
     if not document.clusters:
         yield from _skew(document.answers["clock_skew"], is_doubled=bool(_twice(document)))
     share = "" if document.start is None or document.end is None else _from_to(document)
@@ -76,7 +109,6 @@ def summary(document: Document) -> Iterator[str]:
     if len(document.troubles) > _TROUBLES:
         yield f"Nor of {len(document.troubles) - _TROUBLES:,} others: see the table files."
     yield from _controllers(document.answers["controller_epochs"])
-    yield from _audit(document)
 
 
 def _brokers(document: Document) -> str:
@@ -108,24 +140,6 @@ def _file(source: str) -> str:
 def _from_to(document: Document) -> str:
     end = document.end if document.end is None or _is_of_days(document) else _time(document.end)
     return f", {_full(document.start)} to {_full(end) if isinstance(end, datetime) else end}"
-
-
-def _happened(document: Document) -> Iterator[str]:
-    """Generate a sentence about each of the worst incidents."""
-    if not document.incidents:
-        if document.partitions:
-            yield "No line of these logs shows a broker lost or a partition without a leader."
-        else:
-            yield "The logs do not show who led any partition."
-    for incident in document.incidents[:_INCIDENTS]:
-        yield incident["text"]
-    rest = document.incidents_count - _INCIDENTS
-    if rest > 0:
-        listed = min(len(document.incidents), _TABLE_ROWS) - _INCIDENTS
-        if listed < rest:
-            yield f"{rest:,} more incidents; the first {listed} of them are below."
-        else:
-            yield f"{rest:,} more incident{' is' if rest == 1 else 's are'} below."
 
 
 def _logs(logs: Sequence[Row]) -> Iterator[str]:
@@ -221,13 +235,13 @@ def _audit(document: Document) -> Iterator[str]:
         yield f"Safety audit: all {len(CHECKS)} checks passed."
         return
     yield f"SAFETY AUDIT: {count(document.counts['safety_audit'], 'finding')}."
+    if any(row["check"] in _OF_ONE_CLUSTER for row in findings):
+        yield "  (Mixed logs of several clusters, or of one that was set up again, look the same.)"
     for row in findings[:_TABLE_ROWS]:
         where = "" if row["topic"] is None else f" {row['topic']}-{row['partition']}"
         yield f"  {row['check']}:{where} {row['detail']}, {_full(row['time'])}"
     if (rest := document.counts["safety_audit"] - _TABLE_ROWS) > 0:
         yield f"  ... and {count(rest, 'finding')} more, in report.json"
-    if any(row["check"] in _OF_ONE_CLUSTER for row in findings):
-        yield "  (Mixed logs of several clusters, or of one that was set up again, look the same.)"
 
 
 class _Happening(NamedTuple):

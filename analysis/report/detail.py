@@ -17,8 +17,9 @@ from barnabas.analysis.derived.unavailability import NOBODY_IN_SYNC
 from barnabas.analysis.report.as_markdown import post_mortem
 from barnabas.analysis.report.document import Document, Row
 from barnabas.analysis.report.failovers import departure, failover_headline, failover_steps, failover_total
+from barnabas.analysis.report.page_incidents import incident_files
 from barnabas.analysis.report.same_stories import is_in_incident
-from barnabas.analysis.report.strips import Stretch, chunks, millis
+from barnabas.analysis.report.strips import Stretch, chunks, millis, ms
 from barnabas.analysis.report.words import (
     Step,
     headline,
@@ -43,11 +44,6 @@ ALL = ""
 """The name under which strips count the partitions of all topics."""
 
 
-def ms(value: datetime | None) -> int | None:
-    """Return a time in the page's form; None if it is not known."""
-    return None if value is None else millis(value)
-
-
 def script(name: str, build: str, content: Any) -> str:
     """Return the text of a file."""
     values = (json.dumps(each, separators=(",", ":"), default=_plain) for each in (name, build, content))
@@ -67,6 +63,7 @@ def details(document: Document, topics: Mapping[str, Sequence[str]]) -> dict[str
             **{name: incident[name] for name in ("lines", "more_lines", "details", "absences", "costs")},
             "markdown": post_mortem(incident, document.zone),
         }
+    made |= incident_files(document.incidents)
     names = [f"{topic}-{number}" for topic, number in document.pictured]
     leaderships = _leaderships(document.leaderships)
     absences = [each for row in document.incidents for each in row["absences"]]

@@ -20,7 +20,7 @@ from barnabas.analysis.questions.availability import OFFLINE, UNDER_REPLICATED, 
 from barnabas.analysis.questions.catalog import QUESTIONS
 from barnabas.analysis.questions.story import observed
 from barnabas.analysis.reading.times import doubled_spans
-from barnabas.analysis.report.incidents import plain
+from barnabas.analysis.report.incidents import left_out, plain
 from barnabas.analysis.report.offsets import behind
 from barnabas.analysis.report.same_facts import departures, without_leader
 from barnabas.analysis.report.same_shortages import shortages, with_writes
@@ -102,6 +102,8 @@ class Document:
         zone: The time zone that the logs' times were read in; all times here are UTC.
         incidents: What happened, the worst proven first (``analysis.report.incidents``).
         incidents_count: The number of all incidents.
+        incidents_left: The number of those that ``incidents`` lacks (``count``) and when the first and the
+            last of them began (``since``, ``until``); empty if it lacks none.
         logs: For each kind of file (``name``) the ``lines``, those that a rule matches (``understood``) and
             those that no rule concerns (``others``).
         strips: The numbers of partitions in each cell, by topic, for ``OFFLINE`` and ``UNDER_REPLICATED``.
@@ -136,6 +138,7 @@ class Document:
     zone: str = "UTC"
     incidents: Sequence[Row] = ()
     incidents_count: int = 0
+    incidents_left: Row = field(default_factory=dict)
     logs: Sequence[Row] = ()
     strips: Mapping[str, Mapping[str, Sequence[int]]] = field(default_factory=dict)
     unended: Sequence[Row] = ()
@@ -198,8 +201,7 @@ def gather(
         others=sum(row["lines"] for row in kinds if row["understood"] is None),
         troubles=[*troubles, *([_UNTOLD.format(seen.untold)] if seen.untold else [])],
         zone=zone,
-        incidents=plain(happened, _day(start, end)),
-        incidents_count=len(happened),
+        **_of_incidents(happened, _day(start, end)),
         **_of_files(files),
         strips=strips,
         stretches=stretches,
@@ -224,6 +226,15 @@ def _answers(
     answers["failovers"] = failovers(answers["failovers"], incidents, leaderless)
     answers["write_stalls"] = stalls(answers["write_stalls"], leaderless)
     return {"answers": answers, "counts": counts}
+
+
+def _of_incidents(happened: Sequence[Incident], day: date | None) -> dict[str, Any]:
+    """Return the attributes of ``Document`` that are the incidents."""
+    return {
+        "incidents": plain(happened, day),
+        "incidents_count": len(happened),
+        "incidents_left": left_out(happened),
+    }
 
 
 def _of_files(files: Sequence[Row]) -> dict[str, Any]:

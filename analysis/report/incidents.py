@@ -19,7 +19,7 @@ from barnabas.analysis.story.sentences.together import shown_cause
 
 Row = dict[str, Any]
 
-INCIDENTS = 100
+INCIDENTS = 500
 """The most incidents in the report."""
 
 TOPICS = 50
@@ -46,6 +46,19 @@ def plain(incidents: Sequence[Incident], day: date | None) -> list[Row]:
     """
     costly = sum(bool(each.costs) for each in incidents)
     return [_incident(each, day, others_cost=costly > bool(each.costs)) for each in incidents[:INCIDENTS]]
+
+
+def left_out(incidents: Sequence[Incident]) -> Row:
+    """Return how many incidents the report lacks, and when the first and the last of them began.
+
+    Args:
+        incidents: All incidents, the worst first.
+
+    Returns:
+        An empty row if the report lacks none.
+    """
+    begins = [each.since for each in incidents[INCIDENTS:]]
+    return {"count": len(begins), "since": min(begins), "until": max(begins)} if begins else {}
 
 
 def severity(incident: Incident) -> str:

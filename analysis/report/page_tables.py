@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from barnabas.analysis.report.detail import ms
 from barnabas.analysis.report.document import Document, Row
+from barnabas.analysis.report.strips import ms
 
 _ROWS = 50
 """The most rows of a table in the page."""

@@ -36,6 +36,11 @@ def millis(time: datetime) -> int:
     return round((time - _EPOCH) / timedelta(milliseconds=1))
 
 
+def ms(value: datetime | None) -> int | None:
+    """Return a time in the page's form; None if it is not known."""
+    return None if value is None else millis(value)
+
+
 def chunks(stretches: Iterable[Stretch], start: int, end: int) -> list[dict[str, Any]]:
     """Return the numbers of partitions in trouble over time, cut into chunks of bounded size.
 

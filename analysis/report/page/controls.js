@@ -1,9 +1,20 @@
 // Filters, the time zone, the theme, folding, and the keys that do what the buttons do.
+const FILTERS = ["by-broker", "by-topic", "by-severity", "by-kind"];
+
 function fill(id, values, label = (value) => value) {
   byId(id).append(...values.map((value) => make("option", { value }, label(value))));
 }
 
 function fillControls() {
+  fillFilters();
+  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  fill("zone", [...new Set(["UTC", own, ...(Intl.supportedValuesOf?.("timeZone") ?? [])])], (name) => (name === own && own !== "UTC" ? `${name} (this browser's)` : name));
+}
+
+// The filters' values, again when more incidents are loaded; what is chosen stays.
+function fillFilters() {
+  const chosen = FILTERS.map((id) => byId(id).value);
+  for (const id of FILTERS) byId(id).replaceChildren(make("option", { value: "" }, "all"));
   fill("by-broker", [...brokerOrder.keys()].map(String), (id) => `broker ${id}`);
   const topics = new Set([...data.incidents.flatMap((each) => each.topics), ...Object.values(data.strips).flatMap((rows) => Object.keys(rows)),
     ...data.partitions.map((name) => name.slice(0, name.lastIndexOf("-")))]);
@@ -11,13 +22,13 @@ function fillControls() {
   fill("by-topic", [...topics].sort());
   fill("by-severity", ["critical", "warning", "info"].filter((each) => data.incidents.some((incident) => incident.severity === each)));
   fill("by-kind", [...new Set(data.incidents.map((each) => each.kind))].sort());
-  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  fill("zone", [...new Set(["UTC", own, ...(Intl.supportedValuesOf?.("timeZone") ?? [])])], (name) => (name === own && own !== "UTC" ? `${name} (this browser's)` : name));
+  FILTERS.forEach((id, index) => { byId(id).value = chosen[index]; });
 }
 
 function readFilters() {
   const broker = byId("by-broker").value;
   view.filter = { broker: broker === "" ? null : Number(broker), topic: byId("by-topic").value, severity: byId("by-severity").value, kind: byId("by-kind").value };
+  view.listed = FIRST;
   tellIncidents();
   redraw();
 }
@@ -68,8 +79,8 @@ const KEYS = {
 };
 
 function listen() {
-  for (const id of ["by-broker", "by-topic", "by-severity", "by-kind"]) byId(id).onchange = readFilters;
-  byId("clear").onclick = () => { for (const id of ["by-broker", "by-topic", "by-severity", "by-kind"]) byId(id).value = ""; readFilters(); };
+  for (const id of FILTERS) byId(id).onchange = readFilters;
+  byId("clear").onclick = () => { for (const id of FILTERS) byId(id).value = ""; readFilters(); };
   byId("zone").onchange = () => chooseZone(byId("zone").value);
   byId("theme").onchange = () => chooseTheme(byId("theme").value);
   byId("fold").onchange = () => fold(byId("fold").checked);

@@ -1,10 +1,33 @@
 // The incidents: a list that can be filtered, the evidence behind each, and the post-mortem to take along.
+// The number of incidents in the list at first: the pictures are below it. MORE is by how many it grows.
+const FIRST = 20, MORE = 100;
+
 const matches = (incident) => (!view.filter.severity || incident.severity === view.filter.severity)
   && (!view.filter.kind || incident.kind === view.filter.kind)
   && (view.filter.broker === null || incident.brokers.includes(view.filter.broker))
   && (!view.filter.topic || incident.topics.includes(view.filter.topic));
 
 const matching = () => data.incidents.map((each, index) => ({ ...each, index })).filter(matches);
+
+// The incidents that the page itself lacks, from the files beside it; what they add is shown when all are loaded.
+let loading = null;
+
+function allIncidents() {
+  loading ??= loadIncidents();
+  return loading;
+}
+
+async function loadIncidents() {
+  for (const name of data.incidentFiles) {
+    const found = await detail(name);
+    if (found === null) break;
+    data.incidents.push(...found.incidents);
+    data.absences.push(...found.absences);
+  }
+  if (data.incidentFiles.length === 0) return;
+  fillFilters();
+  tellIncidents();
+}
 
 function evidence(sentence) {
   const lines = sentence.lines.map((line) => make("pre", {}, `${line.place}  ${line.raw}`));
@@ -17,7 +40,13 @@ function tellIncidents() {
   host.replaceChildren();
   if (data.incidents.length === 0) host.append(make("p", { class: "faint" }, "No line of these logs shows a broker lost or a partition without a leader."));
   else if (shown.length === 0) host.append(make("p", { class: "faint" }, "No incident matches the filters."));
-  for (const incident of shown) host.append(incidentNode(incident));
+  for (const incident of shown.slice(0, view.listed)) host.append(incidentNode(incident));
+  const rest = shown.length - view.listed;
+  if (rest > 0) {
+    const button = make("button", { type: "button", id: "more-incidents" }, rest > MORE ? `show ${MORE} of ${rest} more` : `show ${rest} more`);
+    button.onclick = () => { view.listed += MORE; tellIncidents(); };
+    host.append(button);
+  }
   byId("shown").textContent = shown.length === data.incidentsCount ? `${shown.length}` : `${shown.length} of ${data.incidentsCount}`;
 }
 
@@ -55,6 +84,11 @@ function choose(index) {
   const incident = data.incidents[index];
   if (!incident) return;
   view.incident = index;
+  const place = matching().findIndex((each) => each.index === index);
+  if (place >= view.listed) {
+    view.listed = place + MORE;
+    tellIncidents();
+  }
   const end = incident.until ?? incident.since, wide = Math.max(end - incident.since, 200);
   for (const node of byId("incidents").querySelectorAll(".incident")) {
     const isIt = Number(node.dataset.index) === index;
@@ -72,10 +106,13 @@ function step(by) {
   choose(shown[at < 0 ? 0 : Math.min(Math.max(at + by, 0), shown.length - 1)]);
 }
 
+// The post-mortem in the zone that was chosen, but for the lines of logs, which are quoted as they are.
+const inChosenZone = (markdown) => markdown.split("\n").map((line) => (line.startsWith("    ") ? line : inZone(line))).join("\n");
+
 async function exportMarkdown(index) {
   const found = await detail(`incident-${index}`);
   if (found === null) return;
-  const link = make("a", { href: URL.createObjectURL(new Blob([found.markdown], { type: "text/markdown" })), download: `post-mortem-${index + 1}.md` });
+  const link = make("a", { href: URL.createObjectURL(new Blob([inChosenZone(found.markdown)], { type: "text/markdown" })), download: `post-mortem-${index + 1}.md` });
   document.body.append(link);
   link.click();
   link.remove();

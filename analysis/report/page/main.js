@@ -1,13 +1,13 @@
 const data = JSON.parse(byId("data").textContent);
 const ids = new Set([
   ...data.brokers.map((each) => each.broker),
-  ...data.absences.map((each) => each.broker),
+  ...data.gone,
   ...data.controllers.map((each) => each.controller),
   ...data.leaders.flat(),
 ]);
 const brokerOrder = new Map([...ids].filter((id) => id >= 0).sort((a, b) => a - b).map((id, index) => [id, index]));
 const view = {
-  shown: [data.start ?? 0, data.end ?? 1], partition: null, moment: null, all: false, zone: "UTC", folded: true, incident: null,
+  shown: [data.start ?? 0, data.end ?? 1], partition: null, moment: null, all: false, zone: "UTC", folded: true, incident: null, listed: FIRST,
   filter: { broker: null, topic: "", severity: "", kind: "" },
 };
 
@@ -31,7 +31,7 @@ async function ask(partition, moment, looks = true) {
   view.partition = partition;
   byId("partition").value = partition ?? "";
   byId("moment").value = moment ?? "";
-  await loadRows([partition]);
+  await Promise.all([loadRows([partition]), allIncidents()]);
   if (view.partition !== partition) return;
   const about = tellAnswer(partition, moment), when = stretch(moment, partition);
   view.moment = when ? when[0] : about ? about[0] : null;
@@ -53,6 +53,8 @@ function questionOf(hash) {
 async function asked() {
   const [partition, moment] = questionOf(location.hash.slice(1)).split("@");
   if (!partition && data.incidents.length) choose(0);
+  // What nobody asked must not push the incidents off the first screen.
+  byId(partition ? "trouble" : "happening").after(byId("answer"));
   await ask(partition || data.asked, moment || null);
 }
 

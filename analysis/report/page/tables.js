@@ -1,6 +1,17 @@
-// The failovers, the audit, the tables, what was not understood, and the words.
+// The first lines, the failovers, the audit, the tables, what was not understood, and the words.
+// The number of lines of the audit among the first lines that are not folded.
+const AUDITED = 2;
+
 function tellSummary() {
-  byId("summary").replaceChildren(...data.summary.map((line) => make("li", line.startsWith("SAFETY") ? { class: "bad" } : {}, ...sentence(line))));
+  const { mixed, happened, read, audit } = data.first, items = (lines, kind = {}) => lines.map((line) => make("li", kind, ...sentence(line)));
+  byId("mixed").replaceChildren(...items(mixed, { class: "bad" }));
+  byId("first").replaceChildren(...sentence(happened[0]));
+  byId("happened").replaceChildren(...items(happened.slice(1)));
+  byId("summary").replaceChildren(...items(read), ...items(audit.slice(0, 1), audit.length > 1 ? { class: "bad" } : {}));
+  // The section about the audit has all findings; here they must not push the incidents out of sight.
+  const few = audit.slice(1, 1 + AUDITED), rest = audit.slice(1 + AUDITED);
+  byId("summary").append(...items(few));
+  if (rest.length) byId("summary").append(make("li", {}, make("details", {}, make("summary", {}, `${rest.length} more lines of the audit`), make("ul", {}, ...items(rest)))));
 }
 
 function tellStories() {
@@ -26,7 +37,7 @@ function tellStories() {
 function incidentOf(story) {
   if (story.incident === null) return [];
   const open = make("button", { type: "button", class: "proof" }, "its incident, and the lines that prove it");
-  open.onclick = () => { choose(story.incident); byId("incidents").querySelector(".current")?.scrollIntoView(); };
+  open.onclick = async () => { await allIncidents(); choose(story.incident); byId("incidents").querySelector(".current")?.scrollIntoView(); };
   return [make("p", {}, open)];
 }
 

@@ -44,15 +44,17 @@ def test_the_worst_incident_as_a_post_mortem(document: Document) -> None:
     assert told.count("_To be written: the logs do not know it._") == 4
 
 
+IS_BELOW = "; how long partitions had no leader, and too few replicas in sync, is below."
+
+
 @pytest.mark.parametrize(
     ("absent", "is_over", "expected"),
     [
-        (True, False, "No line shows that all of its brokers were back; how long partitions had no leader, "
-         "and too few replicas in sync, is below."),
+        (True, False, f"No line shows that all of its brokers were back{IS_BELOW}"),
         (False, True, "Over by 2026-11-21 03:14:40.530, as lines show."),
         (False, False, "No line shows when it was over."),
     ],
-)  # fmt: skip
+)
 def test_an_end_that_no_line_shows_is_not_stated(
     document: Document, expected: str, *, absent: bool, is_over: bool
 ) -> None:

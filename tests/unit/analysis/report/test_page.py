@@ -395,11 +395,28 @@ def test_the_post_mortem_is_downloaded(opened: Opened, tmp_path: Path) -> None:
     saved = tmp_path / "saved"
     download.value.save_as(saved)
     assert saved.read_text(encoding="utf-8").startswith(
-        "# Post-mortem: a broker left, 2026-11-21 03:12:08.010\n"
+        "# Post-mortem: a broker left, by 2026-11-21 03:12:08.010\n"
     )
     with page.expect_download() as again:
         page.keyboard.press("m")
     assert again.value.suggested_filename == str(saved_as)
+
+
+def test_the_post_mortem_has_the_times_of_the_chosen_zone(opened: Opened, tmp_path: Path) -> None:
+    page = opened()
+    page.select_option("#zone", "Europe/Berlin")
+    with page.expect_download() as download:
+        page.keyboard.press("m")
+    download.value.save_as(tmp_path / "saved")
+    lines = (tmp_path / "saved").read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "# Post-mortem: a broker left, by 2026-11-21 04:12:08.010"
+    assert "- Times are in Europe/Berlin; the logs were read as UTC." in lines
+    assert "- The cluster noticed the loss of broker 1 at 04:12:08.010." in lines
+    assert any(
+        "after 2026-11-21 04:12:02.000, at or before 2026-11-21 04:12:08.010 (bound)" in line
+        for line in lines
+    )
+    assert "    broker-2/state-change.log:7  [2026-11-21 03:12:08,010] <lost>" in lines
 
 
 def test_more_failovers_are_loaded_when_asked_for(opened: Opened) -> None:
