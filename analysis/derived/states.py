@@ -168,18 +168,26 @@ def _with_versions(lines: DataFrame) -> DataFrame:
     """Add zkVersion and ISR to leaders' and followers' lines that lack them (releases up to 3.2).
 
     A leader starts from the state in which its leader epoch began: of those with this ISR, the one with the
-    lowest zkVersion.
+    lowest zkVersion, unless the leader changed the ISR to that one only later.
     """
     # One order serves both, so that the rows are sorted once.
     by_members = Window.partitionBy(*LIFE, "leader_epoch", "leader", "moment").orderBy("members")
     same = by_members.rangeBetween(Window.currentRow, Window.currentRow)
     epoch = by_members.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
-    return lines.withColumns(
-        {
-            "version": sf.coalesce("version", sf.min("version").over(same)),
-            "known": sf.max(sf.col("members").isNotNull()).over(epoch),
-        }
-    ).where("members is not null or not known or leader_epoch is null")
+    made = sf.when(sf.col("changed") == sf.col("first_logged"), sf.col("changed"))
+    lowest = sf.when(sf.col("version").isNotNull(), sf.struct("version", made.alias("made")))
+    is_later = sf.coalesce(sf.col("lowest.made") > sf.col("led_at"), sf.lit(col=False))
+    return (
+        lines.withColumns(
+            {
+                "lowest": sf.min(lowest).over(same),
+                "known": sf.max(sf.col("members").isNotNull()).over(epoch),
+            }
+        )
+        .where("members is not null or not known or leader_epoch is null")
+        .withColumn("version", sf.coalesce("version", sf.when(~is_later, sf.col("lowest.version"))))
+        .drop("lowest")
+    )
 
 
 def _merged(lines: DataFrame) -> DataFrame:

@@ -109,18 +109,55 @@ def _in_order(states: Iterable[State]) -> list[State]:
     return sorted(known, key=place)
 
 
-def isr_steps(states: Sequence[State]) -> list[IsrStep]:
-    """Return the ISRs by version.
+def _placed(ordered: Sequence[State]) -> list[State | None]:
+    """Return the states with their versions, and None for those whose place among the others is not known.
 
-    Lines without a version count only where no line of the epoch has one, or if they are those of a leader
-    that logs its changes without versions.
+    The place of a state without a version is known where no line of the leader epoch has one, and before all
+    lines that have: up to 3.0 a controller logs none for a replica that it removes, which begins a leader
+    epoch. Each state is a change of its own, so if there are as many between two versions as these leave room
+    for, they have the versions in between. That of a leader that logs its changes without versions is known.
     """
-    versioned = {each.leader_epoch for each in states if each.version is not None and each.isr is not None}
+    first: dict[int | None, datetime] = {}
+    for each in ordered:
+        if each.version is not None:
+            first[each.leader_epoch] = min(each.first_logged, first.get(each.leader_epoch, each.first_logged))
+    found: list[State | None] = []
+    last, between = -1, dict[int, State]()
+    for index, each in enumerate(ordered):
+        found.append(each)
+        if each.version is None:
+            begun = first.get(each.leader_epoch)
+            if _is_own(each) or begun is None or each.first_logged < begun:
+                between[index] = each
+            else:
+                found[index] = None
+            continue
+        if each.version - last == len(between) + 1 and all(_is_before(one, each) for one in between.values()):
+            for version, (place, one) in enumerate(between.items(), last + 1):
+                found[place] = one._replace(version=version)
+        last, between = each.version, {}
+    return found
+
+
+def _is_before(state: State, after: State) -> bool:
+    """Return whether a state without a version was surely there before one that has a version."""
+    if _is_own(state) or state.leader_epoch is None or after.leader_epoch is None:
+        return False
+    if state.leader_epoch < after.leader_epoch or after.changed is None:
+        return state.leader_epoch < after.leader_epoch
+    by_its_leader = state.led_at is not None and state.led_at < after.changed
+    return by_its_leader or state.first_logged < after.changed - CLOCKS
+
+
+def isr_steps(states: Sequence[State]) -> list[IsrStep]:
+    """Return the ISRs by version."""
     ordered = _in_order(states)
     known = (
         (each, assigned, gone)
-        for each, assigned, gone in zip(ordered, replica_counts(ordered), removable(ordered), strict=True)
-        if each.version is not None or _is_own(each) or each.leader_epoch not in versioned
+        for each, assigned, gone in zip(
+            _placed(ordered), replica_counts(ordered), removable(ordered), strict=True
+        )
+        if each is not None
     )
     steps: list[IsrStep] = []
     before: State | None = None
