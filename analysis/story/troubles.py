@@ -8,11 +8,14 @@ from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.brokers import Absence, begin_of
-from barnabas.analysis.story.certainty import latest
+from barnabas.analysis.story.certainty import earliest, latest
 from barnabas.analysis.story.observed import BrokerLine, Observed
 
 _BEFORE = timedelta(minutes=1)
-"""The longest time from the death of a thread to the loss of its broker in which the two may be connected."""
+"""The longest time from the death of a thread to the loss of its broker in which the two may be connected.
+
+It counts up to the first moment at which the broker may have been lost.
+"""
 
 _STARTS = (BrokerKind.START_FAILED, BrokerKind.REGISTRATION_REFUSED)
 
@@ -49,5 +52,6 @@ def troubles_of(absences: Sequence[Absence], observed: Observed) -> list[Trouble
 def _is_around(line: BrokerLine, absence: Absence) -> bool:
     begin, back = begin_of(absence), latest(absence.returned)
     if line.kind == BrokerKind.THREAD_DIED:
-        return begin - _BEFORE <= line.time <= begin
+        since = min(earliest(absence.gone) or begin, begin)
+        return since - _BEFORE <= line.time <= begin
     return begin <= line.time and (back is None or line.time <= back)
