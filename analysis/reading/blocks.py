@@ -40,7 +40,7 @@ _TEXT_MAX = 256 * 1024
 """The most bytes of ``raw`` and ``trace`` that are kept whole."""
 
 # The logger of a message of several lines stands on its last one.
-_LAST_LOGGER = re.compile(r"(?:^|\n ?|\S )\([A-Za-z_][\w.$]*\)\s*\Z")
+_LAST_LOGGER = re.compile(r"(?:(?:^|\n) ?|\S )\([A-Za-z_][\w.$]*\)\s*\Z")
 
 _OWN_KINDS = {BrokerKind.ENDED_AT_ONCE.value, *(rule.kind.value for rule in LIFE_RULES)}
 _SPEAKER = ("role", "broker", "controller", "controller_epoch")

@@ -233,3 +233,13 @@ def test_a_line_with_a_value_out_of_range_is_not_understood(line: str, times: in
     assert [row["understood"] for row in rows] == [True, False] * times
     for row in rows[1::2]:
         assert row.keys() <= {*KEPT, "understood"}
+
+
+def test_a_logger_that_stands_alone_on_the_second_line_is_read() -> None:
+    """``Stat.toString`` of ZooKeeper ends in a line feed; each start of Kafka 2.2 to 3.9 has such a line."""
+    lines = (
+        "[2026-11-23 15:24:31,509] INFO Stat of the created znode at /brokers/ids/1 is: 130,130,1,1,1,0,0,7,"
+        "204,0,130\n (kafka.zk.KafkaZkClient)\n"
+    )
+    (row,) = said_at_once(lines.encode())
+    assert "understood" not in row
