@@ -16,7 +16,7 @@ from typing import BinaryIO
 from barnabas.analysis.reading.brokers.described import topic_settings
 from barnabas.analysis.reading.endings import has_ending
 from barnabas.analysis.reading.files.encodings import DamagedError, decoded
-from barnabas.analysis.reading.metadata.segments import alone_from, chosen, is_segment
+from barnabas.analysis.reading.metadata.segments import FOLDER, alone_from, chosen, is_segment, segment_kind
 from barnabas.analysis.reading.splits import next_head
 
 LOG_NAMES = ("sta[tg]e-change.log*", "controller.log*", "server.log*")
@@ -371,7 +371,8 @@ def spooled(paths: Sequence[str | Path], stdin: BinaryIO | None, folder: Path) -
         The paths, with the file's for each ``-``.
 
     Raises:
-        NothingToReadError: A path stands for the standard input, which is closed or empty.
+        NothingToReadError: A path stands for the standard input, which is closed, empty, or a segment: the
+            other files of its folder belong to it.
     """
     if STDIN not in map(str, paths):
         return list(paths)
@@ -382,4 +383,10 @@ def spooled(paths: Sequence[str | Path], stdin: BinaryIO | None, folder: Path) -
         shutil.copyfileobj(stdin, file)
         if not file.tell():
             raise NothingToReadError(f"{STDIN_NAME} is empty: expected the lines of a log")
+    kind = segment_kind(copy)
+    if kind is not None:
+        raise NothingToReadError(
+            f"cannot read {STDIN_NAME}: it is a segment of {kind}, not the lines of a log; expected the path "
+            f"of a metadata log's file ({FOLDER}/{'0' * 20}.log) or of a folder around it"
+        )
     return [copy if str(path) == STDIN else path for path in paths]

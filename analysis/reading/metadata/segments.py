@@ -22,6 +22,11 @@ PROPERTIES = "meta.properties"
 
 FOLDER = "__cluster_metadata-0"
 
+METADATA = "__cluster_metadata"
+
+_OF_RAFT = (2, 3)
+"""The types of control records that only raft writes: who became the leader, and a snapshot's header."""
+
 _SEGMENT = re.compile(r"(\d{20})\.log", re.ASCII)
 _SNAPSHOT = re.compile(r"(\d{20})-(\d{10})\.checkpoint", re.ASCII)
 _CLUSTER = re.compile(r"^cluster\.id=(\S+)", re.MULTILINE)
@@ -205,6 +210,23 @@ def records(batch: Batch) -> Iterator[Record]:
         if end < cursor.at:
             raise MetadataError(f"the record at offset {offset} is longer than it says")
         cursor.take(end - cursor.at)
+
+
+def segment_kind(path: Path) -> str | None:
+    """Return of what a file is a segment, whatever its name; None if it does not begin with a batch.
+
+    Raft writes who became the leader first of all; of a later segment only the name of its folder says of
+    which log it is.
+    """
+    try:
+        with path.open("rb") as file:
+            first = next(batches(file), None)
+            if first is None:
+                return None
+            is_of_raft = any(record.control in _OF_RAFT for record in records(first))
+    except (OSError, DamagedError, MetadataError):
+        return None
+    return METADATA if is_of_raft else f"a partition, perhaps {METADATA}"
 
 
 def _numbered(folder: Path, pattern: re.Pattern[str]) -> list[tuple[int, Path]]:

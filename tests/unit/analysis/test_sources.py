@@ -272,6 +272,18 @@ def test_a_standard_input_without_a_byte_is_an_error_that_says_so(tmp_path: Path
         spooled([STDIN], io.BytesIO(), tmp_path)
 
 
+def test_a_segment_at_the_standard_input_is_an_error_that_says_what_is_expected(tmp_path: Path) -> None:
+    folder = Path(__file__).parents[2] / "data" / "kraft-4.0" / "__cluster_metadata-0"
+    content = (folder / f"{0:020}.log").read_bytes()
+    with pytest.raises(NothingToReadError) as caught:
+        spooled([STDIN], io.BytesIO(content), tmp_path)
+    assert str(caught.value) == (
+        "cannot read the standard input: it is a segment of __cluster_metadata, not the lines of a log; "
+        "expected the path of a metadata log's file (__cluster_metadata-0/00000000000000000000.log) or of a "
+        "folder around it"
+    )
+
+
 def test_of_a_remote_folder_all_logs_are_chosen_whatever_their_names() -> None:
     entry = b"[2026-11-21 03:12:00,000] INFO started (kafka.server.KafkaServer)\n"
     files = {
