@@ -8,20 +8,22 @@ no episode: an ISR below an unknown ``min.insync.replicas``, or what lies where 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
+from itertools import chain
 from typing import NamedTuple
 
 from barnabas.analysis.story.brokers import begin_of
 from barnabas.analysis.story.certainty import Bound, Instant, Line, Lines, Unknown, by, latest
-from barnabas.analysis.story.clocks import by_one_clock, clocks_of, duration_of, mixed_lives
+from barnabas.analysis.story.clocks import clocks_of, duration_of
 from barnabas.analysis.story.controllers import changes_of
 from barnabas.analysis.story.elections import consecutive, unclean_elections
 from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.minimums import Held, Minimums, minimums_of
 from barnabas.analysis.story.observed import NO_LEADER, BrokerLine, Observed, State
-from barnabas.analysis.story.partitions import History, Life, Outage, histories
+from barnabas.analysis.story.one_clock import account_by_clocks
+from barnabas.analysis.story.partitions import History, Life, Outage
 from barnabas.analysis.story.witnesses import absences_by_clocks
 from barnabas.analysis.story.words import Rounding, at, count, duration, lasted
 
@@ -105,15 +107,16 @@ class Episode:
 
 def episodes(observed: Observed) -> list[Episode]:
     """Return the episodes that are worth an alert, sorted within each kind and subject by their begin."""
-    mixed = mixed_lives(observed, clocks_of(observed))
-    stories = [by_one_clock(story, mixed) for story in histories(observed)]
+    # An absence bounds the outages that it causes, as in the incidents.
+    account = account_by_clocks(observed, clocks_of(observed))
+    stories = account.stories
     newest: dict[tuple[str, int], int] = {}
     for story in stories:
         topic, partition, life = story.life
         newest[topic, partition] = max(life, newest.get((topic, partition), 0))
     found = [
         *_controller_changes(observed),
-        *_without_leader(stories, newest),
+        *_without_leader([*account.free, *chain.from_iterable(account.charged.values())], newest),
         *_under_min_isr(stories, observed.deleted, newest, minimums_of(observed)),
         *_unclean(observed.states),
         *_flapping(observed),
@@ -137,11 +140,14 @@ def _controller_changes(observed: Observed) -> Iterator[Episode]:
         )  # fmt: skip
 
 
-def _without_leader(stories: Iterable[History], newest: Mapping[tuple[str, int], int]) -> Iterator[Episode]:
-    for story in stories:
-        is_newest = _is_newest(story.life, newest)
-        for outage in story.outages:
-            yield _of_outage(outage, is_newest=is_newest)
+def _without_leader(outages: Iterable[Outage], newest: Mapping[tuple[str, int], int]) -> Iterator[Episode]:
+    for outage in outages:
+        begin = latest(outage.begin)
+        if begin is not None:
+            # Clocks that differ bound nothing.
+            known = Bound(None, begin, outage.begin.lines) if outage.is_mixed else outage.begin
+            bounded = replace(outage, begin=known, span=duration_of(outage))
+            yield _of_outage(bounded, is_newest=_is_newest(outage.life, newest))
 
 
 def _of_outage(outage: Outage, *, is_newest: bool) -> Episode:

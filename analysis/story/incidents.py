@@ -11,7 +11,6 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
-from barnabas.analysis.story.accounts import account_of
 from barnabas.analysis.story.additions import (
     with_failed_directories,
     with_new_controllers,
@@ -36,7 +35,7 @@ from barnabas.analysis.story.minimums import minimums_of
 from barnabas.analysis.story.nodes import members_of
 from barnabas.analysis.story.observed import BrokerLine, Mark, Observed, Refusal, RefusedProcess
 from barnabas.analysis.story.offline import taken_offline
-from barnabas.analysis.story.one_clock import ONE_CLOCK, sharpened, views
+from barnabas.analysis.story.one_clock import account_by_clocks
 from barnabas.analysis.story.partitions import Gap, History, Outage
 from barnabas.analysis.story.record_times import as_recorded, by_offsets, tenures_of
 from barnabas.analysis.story.troubles import troubles_of
@@ -56,10 +55,7 @@ def incidents(observed: Observed) -> list[Incident]:
 def _by_time(observed: Observed) -> list[Incident]:
     """Return the incidents as the times of the lines show them."""
     clocks = clocks_of(observed)
-    account = account_of(observed, clocks)
-    if account.mixed:
-        by_clock = [account_of(each, ONE_CLOCK) for each in views(observed, account.mixed, clocks)]
-        account = sharpened(account, by_clock)
+    account = account_by_clocks(observed, clocks)
     observed, stories, charged = account.observed, account.stories, account.charged
     members = members_of(observed)
     found = [absence_by_one_clock(each, clocks) for each in account.found]

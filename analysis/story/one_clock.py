@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple, TypeVar
 
-from barnabas.analysis.story.accounts import Account
+from barnabas.analysis.story.accounts import Account, account_of
 from barnabas.analysis.story.brokers import Absence
 from barnabas.analysis.story.certainty import Bound, Line, Unknown, latest
 from barnabas.analysis.story.clocks import Clocks, duration_of
@@ -32,6 +32,20 @@ _RECORD_EPOCH = re.compile(rf'{RECORD}\d+, "controllerEpoch": (\d+)')
 
 _Key = tuple[Life, int]
 """A partition, and the last leader epoch that the lines of a time without a leader are about."""
+
+
+def account_by_clocks(observed: Observed, clocks: Clocks) -> Account:
+    """Return the account of all lines, with what the lines by clocks that agree show where others differ.
+
+    Args:
+        observed: Everything in the lines.
+        clocks: The clocks that differ.
+    """
+    account = account_of(observed, clocks)
+    if not account.mixed:
+        return account
+    by_clock = [account_of(each, ONE_CLOCK) for each in views(observed, account.mixed, clocks)]
+    return sharpened(account, by_clock)
 
 
 def views(observed: Observed, lives: Collection[Life], clocks: Clocks) -> list[Observed]:
