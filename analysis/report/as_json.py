@@ -9,11 +9,18 @@ from typing import Any, TextIO
 
 from barnabas.analysis.report.document import Document
 
+VERSION = 1
+"""The version of the JSON; it rises when a field changes its meaning or goes away (docs/report-json.md)."""
+
+TIME_ZONE = "UTC"
+"""The zone of all times; the lines that are quoted are as they were written."""
+
 
 def write_json(target: TextIO, document: Document) -> None:
     """Write the document's attributes by name, with times such as ``2026-11-21T03:12:45.678``."""
     # Not as asdict does it, which first copies all rows.
-    content = {each.name: getattr(document, each.name) for each in fields(document)}
+    content: dict[str, Any] = {"version": VERSION, "time_zone": TIME_ZONE}
+    content |= {each.name: getattr(document, each.name) for each in fields(document)}
     json.dump(content, target, default=_plain, indent=1)
     target.write("\n")
 

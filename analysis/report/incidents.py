@@ -9,9 +9,18 @@ from urllib.parse import unquote, urlsplit
 
 from barnabas.analysis.story.brokers import Absence
 from barnabas.analysis.story.causes import Cause
-from barnabas.analysis.story.certainty import Bound, Duration, Fact, Instant, Line
-from barnabas.analysis.story.costs import Cost
-from barnabas.analysis.story.departures import are_overlapping
+from barnabas.analysis.story.certainty import (
+    Bound,
+    Duration,
+    Fact,
+    Instant,
+    Line,
+    Unknown,
+    earliest,
+    moment,
+)
+from barnabas.analysis.story.costs import Cost, Ending
+from barnabas.analysis.story.departures import are_overlapping, first_departure
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.sentences.incidents import Sentence, details, headline, is_before_its_end
@@ -26,6 +35,8 @@ TOPICS = 50
 """The most topics that an incident names in the report."""
 
 _PLANNED = (Cause.PLANNED, Cause.STOPPED, Cause.NOT_GRANTED)
+
+_ONLY_ELECTED = (Ending.ELECTED, Ending.ELECTED_AGAIN)
 
 _OF_LOGS = (["log"], ["logs"])
 """The names of folders that every broker has."""
@@ -104,12 +115,35 @@ def _incident(incident: Incident, day: date | None, *, others_cost: bool) -> Row
         "topics": _topics(incident),
         "since": incident.since,
         "until": incident.until,
+        "began": certain(_began(incident)),
+        "ended": certain(_ended(incident)),
         **_sentence(headline(incident, day, others_cost=others_cost)),
         "details": [_sentence(each) for each in details(incident, day)],
         "absences": [_absence(each) for each in incident.absences],
         "costs": [_cost(each) for each in incident.costs],
         "unclean_elections": [_unclean(each) for each in incident.unclean],
     }
+
+
+def _began(incident: Incident) -> Instant:
+    """Return when an incident began, of which ``since`` is the latest moment."""
+    if incident.absences:
+        return first_departure(incident.absences)
+    periods = [each for cost in incident.costs for each in cost.each]
+    lows = [each.since for each in periods if each.begin == incident.since]
+    return moment(lows[0] if len(lows) == 1 else None, incident.since, (), "")
+
+
+def _ended(incident: Incident) -> Instant:
+    """Return when an incident was over: its brokers had returned, or its partitions had a leader."""
+    if incident.until is None:
+        return Unknown("no line shows that it ended")
+    returned = [each.returned for each in incident.absences]
+    lows = [low for each in returned if (low := earliest(each)) is not None]
+    is_led = all(cost.ending not in _ONLY_ELECTED for cost in incident.costs)
+    if not returned and not is_led:
+        return Unknown("the last line shows an election, and none shows that its leader led")
+    return moment(max(lows, default=None), incident.until, (), "")
 
 
 def _absence(absence: Absence) -> Row:

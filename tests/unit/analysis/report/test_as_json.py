@@ -21,6 +21,7 @@ def test_the_document_as_one_object(document: Document) -> None:
         [["orders", 3]],
         "2026-11-21T03:00:00.000",
     )
+    assert (told["version"], told["time_zone"]) == (1, "UTC")
     assert told["answers"]["failovers"][0]["last_logged"] == "2026-11-21T03:12:02.000"
 
 

@@ -10,7 +10,7 @@ import pytest
 from barnabas.analysis.report.incidents import place, plain, severity
 from barnabas.analysis.story.brokers import Absence
 from barnabas.analysis.story.causes import Cause
-from barnabas.analysis.story.certainty import Fact, Line, Unknown
+from barnabas.analysis.story.certainty import Bound, Fact, Line, Unknown
 from barnabas.analysis.story.costs import Cost, Ending
 from barnabas.analysis.story.incident import Incident, IncidentKind
 
@@ -62,6 +62,35 @@ def test_what_the_sentences_leave_out_or_word_otherwise_the_values_do_too() -> N
     assert (second["left"], second["missed"]) == ("was given up", second["noticed"])
     noticed = [each["text"] for each in row["details"] if "noticed the loss" in each["text"]]
     assert noticed == ["The cluster noticed the loss of broker 2 at 2026-11-25 22:31:04.000."]
+
+
+def test_begin_and_end_say_how_certain_they_are() -> None:
+    low, high = AT - timedelta(seconds=2), AT + timedelta(seconds=9)
+    died = replace(ONE, gone=Bound(low, AT), cause=Cause.DIED, returned=Bound(AT, high))
+    back = replace(TWO, returned=Unknown("no line shows that it returned"))
+    seen = [
+        Incident(IncidentKind.DEPARTURE, AT, high, absences=(died,)),
+        Incident(IncidentKind.SEVERAL, AT, None, absences=(died, back)),
+        Incident(IncidentKind.NO_LEADER, AT, high, costs=(COST,)),
+        Incident(IncidentKind.NO_LEADER, AT, high, costs=(replace(COST, ending=Ending.ELECTED),)),
+    ]
+    found = [(row["began"], row["ended"]) for row in plain(seen, None)]
+    begun = {"certainty": "bound", "at_least": low, "at_most": AT}
+    assert found == [
+        (begun, {"certainty": "bound", "at_least": AT, "at_most": high}),
+        (begun, {"certainty": "unknown", "why": "no line shows that it ended"}),
+        (
+            {"certainty": "bound", "at_least": None, "at_most": AT},
+            {"certainty": "bound", "at_least": None, "at_most": high},
+        ),
+        (
+            {"certainty": "bound", "at_least": None, "at_most": AT},
+            {
+                "certainty": "unknown",
+                "why": "the last line shows an election, and none shows that its leader led",
+            },
+        ),
+    ]
 
 
 @pytest.mark.parametrize(
