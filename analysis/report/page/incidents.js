@@ -70,10 +70,10 @@ async function tellIncident(node, index) {
     ...found.absences.flatMap((each) => [
       [`broker ${each.broker} ${each.left}`, certain(each.gone, clock)],
       // A controller that a broker asked to let it go takes its replicas offline before it ends.
-      ...(each.missed === null ? [] : [[`broker ${each.broker} was missed`, certain(each.missed, clock)]]),
+      ...(each.missed === null ? [] : [[`the cluster noticed the loss of broker ${each.broker}`, certain(each.missed, clock)]]),
       [`broker ${each.broker} returned`, certain(each.returned, clock)],
     ]),
-    ...found.costs.map((each) => [`${each.partitions.length} without a leader`, certain(each.duration_ms, span)]),
+    ...found.costs.map((each) => [`${each.partitions.length === 1 ? each.partitions[0] : `${each.partitions.length} partitions`} had no leader for`, certain(each.duration_ms, span)]),
   ];
   const table = make("dl", { class: "values" }, ...values.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
   node.append(...evidence(found), ...(items.length ? [make("ul", {}, ...items)] : []), ...(values.length ? [table] : []));

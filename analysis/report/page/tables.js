@@ -21,7 +21,7 @@ function tellStories() {
   [...data.stories, ...more].forEach((story, index) => {
     const show = make("button", { type: "button" }, "show");
     show.onclick = () => { const wide = Math.max(story.end - story.time, 200); look(story.time - wide / 4, story.end + wide / 4); };
-    const line = make("summary", {}, `${clock(story.time)}  ${story.headline}`, make("span", { class: "num" }, story.total), " ", show);
+    const line = make("summary", {}, `${clock(story.time)}  ${story.headline}`, make("span", { class: "total" }, story.total), " ", show);
     host.append(make("details", index < 3 ? { open: "" } : {}, line, ...incidentOf(story), stepsOf(story.steps)));
   });
   if (data.missingSteps) host.append(make("p", { class: "faint" }, data.missingSteps));

@@ -101,3 +101,32 @@ def test_a_long_audit_leaves_the_incidents_on_the_first_screen(
     assert lines[audit + 1].startswith("(Mixed logs of several clusters")
     assert lines[-1] == "10 more lines of the audit"
     page.close()
+
+
+def test_the_page_is_no_wider_than_a_phone(opened: Opened) -> None:
+    page = opened()
+    page.set_viewport_size({"width": 400, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 400
+
+
+def test_the_values_of_an_incident_say_what_they_are_of(
+    browser: Browser, document: Document, tmp_path: Path
+) -> None:
+    (incident,) = document.incidents
+    cost = {"duration_ms": {"certainty": "fact", "value": 3.0}, "ending": "moved", "leaders": [2],
+            "failed_elections": 0}  # fmt: skip
+    costs = [cost | {"partitions": ["orders-3"]}, cost | {"partitions": ["calm-0", "calm-1"]}]
+    write_report(replace(document, incidents=[incident | {"costs": costs}]), tmp_path, Format.TEXT)
+    page = browser.new_page()
+    page.goto((tmp_path / "report.html").as_uri())
+    page.wait_for_selector("html[data-ready=yes]", timeout=WAIT_MS)
+    expect(page.locator(".incident.current dl dt")).to_have_text(
+        [
+            "broker 1 left",
+            "the cluster noticed the loss of broker 1",
+            "broker 1 returned",
+            "orders-3 had no leader for",
+            "2 partitions had no leader for",
+        ]
+    )
+    page.close()
