@@ -13,7 +13,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO
 
-from barnabas.analysis.reading.brokers.described import topic_settings
+from barnabas.analysis.reading.brokers.described import is_nameless, topic_settings
 from barnabas.analysis.reading.endings import has_ending
 from barnabas.analysis.reading.files.encodings import DamagedError, decoded
 from barnabas.analysis.reading.metadata.segments import FOLDER, alone_from, chosen, is_segment, segment_kind
@@ -48,6 +48,11 @@ LOOKED_AT_BYTES = 64 * 1024
 
 _CHUNK_BYTES = 1024 * 1024
 
+_NAMELESS = (
+    "it has a znode's settings, and no line says of which topic; expected the line of the command, "
+    "'get /config/topics/NAME', above them"
+)
+
 _SOCKET = "a socket"
 """The kind of what lies beside the logs of a cluster that a command has started; no log is one."""
 
@@ -78,8 +83,8 @@ class Sources:
         files: The local files, each once. Of a folder and all folders below it, these are the files that
             look like logs (``logs_in``).
         sizes: The size of each file in bytes, as on the disk; 0 if it cannot be read.
-        closed: Folders that cannot be listed, files in them that are none, and metadata logs whose end is not
-            proven, each with the reason.
+        closed: Folders that cannot be listed, files in them that are none, files with settings of a topic
+            that they do not name, and metadata logs whose end is not proven, each with the reason.
         remote: Files, folders and globs with a scheme (``hdfs://…``, ``s3a://…``), which
             ``analysis.remote.looked_up`` looks up.
         lines: The files that it found and that Spark's text source cuts into lines.
@@ -152,8 +157,9 @@ def logs_in(folder: Path, closed: list[str] | None = None, *, is_growing: bool =
 
     Args:
         folder: The folder to search.
-        closed: A list that receives each folder that cannot be listed and each pipe or device that may be a
-            log by its name, with the reason; None to drop them.
+        closed: A list that receives each folder that cannot be listed, each pipe or device that may be a
+            log by its name, and each file with settings of a topic that it does not name, with the reason;
+            None to drop them.
         is_growing: Whether the logs grow and are listed again and again, so that no console is searched.
     """
 
@@ -176,8 +182,14 @@ def logs_in(folder: Path, closed: list[str] | None = None, *, is_growing: bool =
                 closed.append(f"{path}: it is {special}")
             if special or (has_server_log and _is_repeating(name) and (is_growing or not _is_ended(path))):
                 continue
-            if is_named or is_segment(path) or (not _is_other(name) and _looks_like_a_log(path)):
+            if is_named or is_segment(path):
                 found.append(path)
+            elif not _is_other(name):
+                text = _head_of(path)
+                if _has_what_is_read(text):
+                    found.append(path)
+                elif closed is not None and is_nameless(text.decode(errors="replace")):
+                    closed.append(f"{path}: {_NAMELESS}")
     return sorted(found)
 
 
@@ -211,7 +223,7 @@ def perhaps_logs(paths: Sequence[str]) -> list[str]:
 
 def is_log(path: str, head: bytes) -> bool:
     """Return whether a file is a log, by its name and its first ``LOOKED_AT_BYTES``."""
-    return _is_named(path.rpartition("/")[2]) or _has_what_is_read(BytesIO(head))
+    return _is_named(path.rpartition("/")[2]) or _has_what_is_read(_decoded_head(BytesIO(head)))
 
 
 def _has_report(folder: Path) -> bool:
@@ -240,19 +252,23 @@ def _is_ended(console: Path) -> bool:
         return False
 
 
-def _looks_like_a_log(path: Path) -> bool:
+def _head_of(path: Path) -> bytes:
+    """Return the first bytes of a file, decompressed; nothing if it cannot be read."""
     try:
         with path.open("rb") as file:
-            return _has_what_is_read(file)
+            return _decoded_head(file)
     except OSError:
-        return False
+        return b""
 
 
-def _has_what_is_read(file: BinaryIO) -> bool:
+def _decoded_head(file: BinaryIO) -> bytes:
     try:
-        text = next(decoded(file, LOOKED_AT_BYTES), b"")[:LOOKED_AT_BYTES]
+        return next(decoded(file, LOOKED_AT_BYTES), b"")[:LOOKED_AT_BYTES]
     except (OSError, DamagedError):
-        return False
+        return b""
+
+
+def _has_what_is_read(text: bytes) -> bool:
     # The output of Kafka's tools has no times, and so no line that begins an entry.
     return next_head(text + b"\n", 0) is not None or bool(topic_settings(text.decode(errors="replace")))
 
@@ -348,6 +364,8 @@ def _look_up(path: str, closed: list[str]) -> list[Path]:
             )
         refused = len(closed)
         inside = logs_in(each, closed) if each.is_dir() else [each]
+        if each.is_file() and is_nameless(_head_of(each).decode(errors="replace")):
+            closed.append(f"{each}: {_NAMELESS}")
         if not inside and len(closed) == refused:
             if _has_report(each):
                 raise NothingToReadError(

@@ -57,6 +57,20 @@ def described(text: str) -> list[Described]:
     return list(_found(lines)) if any(mark in text for mark in MARKS) else []
 
 
+def is_nameless(text: str) -> bool:
+    """Return whether a text has settings of a znode, and no command that says of which.
+
+    ``zookeeper-shell.sh`` prints no command that was an argument, so the settings may be of any topic.
+    """
+    lines = text.split("\n")
+    is_named = any(mark in text for mark in MARKS) or any(map(_ANY_COMMAND.match, lines))
+    return not is_named and any(map(_is_settings, lines))
+
+
+def _is_settings(line: str) -> bool:
+    return line.startswith('{"version":') and _of_znode(line) is not None
+
+
 def _found(lines: list[str]) -> Iterator[Described]:
     listed = znode = None
     for number, line in enumerate(lines):

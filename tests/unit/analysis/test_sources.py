@@ -255,6 +255,24 @@ def test_a_metadata_log_is_one_source_however_many_nodes_have_it(tmp_path: Path)
     assert [split.end for split in plan([(found.files[0], 10**9)], parallel=8, most=1, least=1)] == [10**9]
 
 
+def test_settings_of_a_topic_that_no_line_names_are_named_as_not_read(tmp_path: Path) -> None:
+    settings = '{"version":1,"config":{"min.insync.replicas":"2"}}\n'
+    (tmp_path / "server.log").write_bytes(ENTRY)
+    (tmp_path / "orders.txt").write_text(f"Connecting to localhost:2181\n\nWATCHER::\n\n{settings}")
+    why = (
+        "it has a znode's settings, and no line says of which topic; expected the line of the command, "
+        "'get /config/topics/NAME', above them"
+    )
+    found = find([tmp_path])
+    assert found.files == (str(tmp_path / "server.log"),)
+    assert found.closed == (f"{tmp_path / 'orders.txt'}: {why}",)
+    assert find([tmp_path / "orders.txt"]).closed == found.closed
+    for command, number in (("get /config/topics/orders", 2), ("get /config/brokers/1", 1)):
+        (tmp_path / "orders.txt").write_text(f"{command}\n{settings}")
+        found = find([tmp_path])
+        assert (len(found.files), found.closed) == (number, ())
+
+
 def test_the_standard_input_is_copied_because_tasks_read_files(tmp_path: Path) -> None:
     paths = spooled(["a", STDIN], io.BytesIO(ENTRY), tmp_path)
     assert paths == ["a", tmp_path / "stdin"]
