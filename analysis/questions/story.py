@@ -87,7 +87,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
     deleted = _rows(found["deleted"])
     back = _first(steps_with_texts(events)) if found["back"].num_rows else found["back"]
     whole, untold = _whole(states, troubled)
-    again = _led_again(_of(_rows(own), whole))
+    again = _led_again(without_copies(_of(_rows(own), whole)))
     moments = partial(moments_of, lines, (states, decisions, marks, own))
     voices = spoken_near(found["spoken"], events, moments, _ROWS)
     elected = [_controller(row) for row in _rows(controllers)]
@@ -100,7 +100,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
             (state(row) for each in (states, decisions) for row in _of(_rows(each), whole)),
             ActiveControllers(known, elected),
         ),
-        marks=[_mark(row) for row in _of(_rows(marks), whole)],
+        marks=[_mark(row) for row in without_copies(_of(_rows(marks), whole))],
         led=[each for each in again if isinstance(each, LedAgain)],
         refusals=[each for each in again if isinstance(each, Refusal)],
         controllers=elected,
@@ -322,7 +322,9 @@ def _restarted(events: DataFrame) -> DataFrame:
         "topic is not null and leader_epoch is not null and broker is not null"
     )
     leader = (*PARTITION, "leader_epoch", "broker")
-    return own.groupBy(*leader).agg(sf.count("*").alias("starts")).where("starts > 1").select(*leader)
+    # A copy of the log has the same lines.
+    times = (sf.min("time").alias("first"), sf.max("time").alias("last"))
+    return own.groupBy(*leader).agg(*times).where("first < last").select(*leader)
 
 
 def _led(events: DataFrame, lives: DataFrame, marked: DataFrame, restarted: DataFrame) -> DataFrame:

@@ -95,6 +95,24 @@ def test_the_setting_s_own_line_among_those_of_a_broker_s_start_proves_the_sente
     assert (line.number, line.text) == (3, "min.insync.replicas = 2")
 
 
+COPIED = (
+    "0.9-election-failed",
+    "1.0-created-without-a-leader",
+    "1.1-election-failed-then-back",
+    "2.8-a-rolling-restart-by-two-zones",
+    "2.8-a-rolling-restart-while-the-controller-s-clock-is-ahead",
+    "2.8-an-unclean-election-minutes-after-the-loss",
+)
+
+
+@pytest.mark.parametrize("name", COPIED)
+def test_a_copy_of_a_state_change_log_changes_nothing(name: str, observe: Callable[..., Observed]) -> None:
+    (path,) = (each for each in GOLDEN if each.stem == name)
+    expected, logs, min_insync = parted(path.read_text(encoding="utf-8"))
+    copies = {f"{log}.2024-03-05-10": text for log, text in logs.items() if "state-change.log" in log}
+    assert_told(told(observe(logs | copies, min_insync)), expected)
+
+
 THROUGH_SPARK = (
     "0.9-failover-at-trace",
     "2.8-epochs-fall-without-their-first",
