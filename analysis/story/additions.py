@@ -121,10 +121,10 @@ def with_shortages(
     taken: dict[int, list[Period]] = {}
     free: list[list[Period]] = []
     for story, steps in periods:
-        index, over = _latest_during(made, times, steps[0].since), steps[-1].until
+        index = _latest_during(made, times, steps[0].since)
         if index is None:
             index = late.index_of(story, steps[0])
-        if index is not None and (over is None or _span(made[index])[0] <= over):
+        if index is not None and not _is_over(steps, _span(made[index])[0]):
             taken.setdefault(index, []).append((story, steps))
         elif free and steps[0].since <= free[-1][-1][1][0].since + TOGETHER:
             free[-1].append((story, steps))
@@ -147,6 +147,15 @@ def with_shortages(
             Incident(IncidentKind.UNDER_REPLICATED, group[0][1][0].since, until, shortage=shortage)
         )
     return changed
+
+
+def _is_over(steps: Sequence[IsrStep], begin: datetime) -> bool:
+    """Return whether a time with too few replicas in sync was over when an incident can have begun.
+
+    A broker whose last line shows that all are in sync was lost after that.
+    """
+    over = steps[-1].until
+    return over is not None and steps[0].since < begin and over <= begin
 
 
 def _with_causes(shortage: Shortage, late: _Late, own: int | None) -> Shortage:
