@@ -45,11 +45,26 @@ class _Chain(NamedTuple):
         start: The first one.
         end_position: The position after the last one.
         next_offset: The offset after the last one.
+        second: The base offset of the second one, or of what comes after the only one.
+        before_gap: The offset after the last but one if offsets are missing between it and the last one, else
+            ``next_offset``.
     """
 
     start: Boundary
     end_position: int
     next_offset: Offset
+    second: Offset
+    before_gap: Offset
+
+    def follows(self, before: _Chain) -> bool:
+        """Return whether this one goes on where another one ends.
+
+        No checksum covers base offsets. Where the two touch, the first one of this chain may be too low, and
+        the last one of the other too high if it leaves a gap.
+        """
+        if before.end_position != self.start.position:
+            return before.next_offset <= self.start.offset
+        return before.before_gap <= self.second
 
 
 class Salvage:
@@ -108,7 +123,7 @@ class Salvage:
             if found is None:
                 break
             chain = yield from self._chain(found, end)
-            if doubtful is not None and doubtful.next_offset <= chain.start.offset:
+            if doubtful is not None and chain.follows(doubtful):
                 return doubtful.start
             if chain.end_position >= end.position:
                 return chain.start
@@ -154,18 +169,23 @@ class Salvage:
     def _chain(self, start: Boundary, end: Boundary) -> Generator[int, None, _Chain]:
         """Follow the batches from ``start`` on: valid ones, and those whose header is valid."""
         position, expected = start
+        second, before_gap = end.offset, expected
         while position < end.position:
             size = 0
             for at, header in self._valid_from(position, expected, end):
-                size = header.size
+                if at > start.position:
+                    second = min(second, Offset(header.base_offset))
+                size, is_gap = header.size, header.base_offset > expected
+                before_gap = expected if is_gap else Offset(header.next_offset)
                 position, expected = at + size, Offset(header.next_offset)
                 yield size
             damaged = self._header(position, end, expected)
             if damaged is None:
                 break
             position, expected = position + damaged.size, Offset(damaged.next_offset)
+            before_gap = expected
             yield damaged.size
-        return _Chain(start, position, expected)
+        return _Chain(start, position, expected, second, before_gap)
 
     def _valid_from(
         self, position: int, expected: Offset, end: Boundary

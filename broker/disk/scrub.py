@@ -172,12 +172,23 @@ class SegmentCheck:
         # The index may be damaged, too: an entry counts if a valid batch begins there.
         for entry in self._entries_after(damaged):
             header = salvage.is_valid(entry.position, end, expected)
-            if header is not None and header.base_offset <= entry.offset:
+            if header is not None and self._is_of(entry, header, salvage, end):
                 end = Boundary(entry.position, Offset(header.base_offset))
                 break
         found = yield from salvage.find(damaged, expected, end)
         yield 1  # at least one byte of progress is reported for each damaged range
         return found
+
+    def _is_of(self, entry: OffsetPosition, header: BatchHeader, salvage: Salvage, end: Boundary) -> bool:
+        """Return whether an index entry is of the batch at its position, whose base offset may be damaged.
+
+        An entry has the last offset of the batches that were appended together, which go on where the first
+        one ends.
+        """
+        if header.last_offset >= entry.offset:
+            return header.base_offset <= entry.offset
+        following = salvage.is_valid(entry.position + header.size, end, Offset(header.next_offset))
+        return following is not None and following.base_offset == header.next_offset
 
     def _may_hold(self, header: BatchHeader, expected: Offset, end_offset: Offset) -> bool:
         is_between = expected <= header.base_offset <= header.last_offset < end_offset

@@ -164,6 +164,27 @@ def test_a_batch_in_a_record_of_the_damaged_batch_is_not_taken_for_one_of_the_lo
     assert check(made, end_offset=8)[0][0].first_offset == 0
 
 
+def test_a_batch_between_two_whose_base_offsets_are_damaged_is_kept(segment):
+    size = segment.size // BATCHES
+    damage(segment, 2 * size, b"\x01")
+    # Offset 8 became 4, where a batch is missing: it may begin there. The index has an entry of it.
+    damage(segment, 4 * size + 7, b"\x04")
+    found, _ = check(segment)
+    assert found == [
+        DamagedRange(2 * size, 3 * size, 4, 6),
+        DamagedRange(4 * size, 5 * size, 8, 10),
+    ]
+
+
+def test_batches_before_one_whose_base_offset_is_too_high_are_kept_without_an_index(segment):
+    size = segment.size // BATCHES
+    segment.offset_index.path.unlink()
+    damage(segment, 0, b"\x01")
+    damage(segment, 4 * size + 7, b"\x0c")
+    found, _ = check(segment)
+    assert found == [DamagedRange(0, size, 0, 2), DamagedRange(4 * size, 5 * size, 8, 10)]
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.data())
 def test_no_batch_that_is_intact_lies_in_a_damaged_range(tmp_path_factory, batch, data):
