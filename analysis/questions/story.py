@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.lives import LIFE, NO_LEADER, PARTITION, is_kind, with_life
 from barnabas.analysis.derived.states import PLACE
+from barnabas.analysis.questions.alone import alone, alone_of
 from barnabas.analysis.questions.copies import without_copies
 from barnabas.analysis.questions.isr_lines import isr_lines, leader_isr
 from barnabas.analysis.questions.set_backs import steps, steps_with_texts
@@ -117,7 +118,12 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         refused=refused,
         isr_lines=[leader_isr(row) for row in without_copies(_of(_rows(found["changed"]), whole))],
         set_backs=set_backs_of(_step(row) for row in _rows(back)),
+        alone=[alone_of(row) for row in _rows(_first(alone(tables["states"])))] if _has_fence(lines) else (),
     )
+
+
+def _has_fence(lines: pa.Table) -> bool:
+    return BrokerKind.BROKER_FENCED.value in lines["kind"].unique().to_pylist()
 
 
 def _frames(

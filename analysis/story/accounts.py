@@ -27,8 +27,10 @@ from barnabas.analysis.story.led_on import with_led_on
 from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.offline import lost_or_stopped
 from barnabas.analysis.story.partitions import History, Life, Outage, histories
+from barnabas.analysis.story.proven_returns import with_proven_returns
 from barnabas.analysis.story.restarts import departed, with_restarts, without_dead_leaders
 from barnabas.analysis.story.tenures import with_controllers
+from barnabas.analysis.story.unnamed_leaders import UnnamedLeaders
 from barnabas.analysis.story.witnesses import absences_by_clocks
 
 
@@ -79,21 +81,23 @@ def account_of(observed: Observed, clocks: Clocks) -> Account:
         )
         for story in stories
     ]
-    charging = Charging(found)
+    charging, unnamed = Charging(found), UnnamedLeaders(found, observed)
     charged: dict[int, list[Outage]] = {}
     free: list[Outage] = []
     for story in stories:
-        indexes = [charging.charged_to(outage) for outage in story.outages]
+        named = [replace(each, leader_before=unnamed.leader_before(each)) for each in story.outages]
+        indexes = [charging.charged_to(outage) for outage in named]
         bounded = [
             outage if index is None else refined(outage, found[index])
-            for index, outage in zip(indexes, story.outages, strict=True)
+            for index, outage in zip(indexes, named, strict=True)
         ]
         for index, outage in zip(indexes, with_unled(bounded), strict=True):
             if index is None:
                 free.append(outage)
             else:
                 charged.setdefault(index, []).append(outage_by_one_clock(outage, clocks))
-    return Account(observed, stories, found, offline, charged, free, frozenset(mixed))
+    back = with_proven_returns(found, charged, observed)
+    return Account(observed, stories, back, offline, charged, free, frozenset(mixed))
 
 
 def _absences(stories: Iterable[History], observed: Observed) -> tuple[list[Absence], list[Absence]]:

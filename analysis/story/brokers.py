@@ -85,7 +85,7 @@ class Absence:
         gone: When it left.
         cause: Why it left.
         reason: The text of the line that says why; None if no line does.
-        has_own_log: Whether lines of the broker's server.log are among the logs.
+        has_own_log: Whether lines of the broker's server.log about its life are among the logs.
         noticed: When a controller first treated it as gone; unknown if no line shows it.
         started: When its next process started; None if no line shows that.
         returned: When it could lead again; unknown if no line shows that it did.
@@ -109,6 +109,7 @@ class Absence:
         is_by_others: Whether all of its times are from lines of brokers whose clocks differ from its own.
         may_be_stop: Whether all that shows it is that a controller took some of the broker's replicas
             offline, as it does, too, when the broker asks to stop and goes on for a while.
+        has_spoken: Whether any line of its own is among the logs.
     """
 
     broker: int
@@ -131,6 +132,7 @@ class Absence:
     wrote_until: datetime | None = None
     is_by_others: bool = False
     may_be_stop: bool = False
+    has_spoken: bool = False
 
 
 OWN_LOG = (*STOP, *HANDOVER, *STARTS, *SERVES, *ENDS, BrokerKind.CONFIGURED)
@@ -396,6 +398,7 @@ def _absence(
         wrote_until=writes_on(broker, fenced or noticed, observed) if is_silent else None,
         may_be_stop=cause is Cause.UNKNOWN
         and may_be_stop(broker, run, earliest(gone) or present, changes.moved, observed),
+        has_spoken=broker in observed.as_brokers,
     )
 
 
@@ -435,9 +438,10 @@ def _is_first_start(
     if first.kind == BrokerKind.BROKER_REGISTERED and first.error is not None:
         return False
     is_earliest = run.marks[0] == lines[0]
-    has_earlier = bool(run.kinds(*PREVIOUS)) or any(
-        _NEW_INCARNATION in line.line.text for line in run.kinds(BrokerKind.BROKER_REGISTERED)
-    )
+    is_next = any(_NEW_INCARNATION in line.line.text for line in run.kinds(BrokerKind.BROKER_REGISTERED))
+    if is_next and first.kind == BrokerKind.BROKER_FENCED:
+        return False
+    has_earlier = is_next or bool(run.kinds(*PREVIOUS))
     spoken = (
         observed.last_spoken(broker, first.time - STARTUP)
         if has_earlier

@@ -14,6 +14,7 @@ from enum import StrEnum
 from itertools import dropwhile, takewhile
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind, Contact
+from barnabas.analysis.reading.metadata.registrations import MAY_HAVE_STOPPED
 from barnabas.analysis.story.certainty import Fact, Instant, Line, Lines, latest, moment
 from barnabas.analysis.story.contacts import (
     CONTACT_WINDOW,
@@ -112,8 +113,12 @@ def lives_on(broker: int, run: Run, start: BrokerLine | None, observed: Observed
         return line.line
     if start is not None and _has_written_on(broker, run, start, observed):
         return start.line
-    for line in run.left().kinds(BrokerKind.BROKER_FENCED)[:1]:
-        if (own := _as_controller(broker, line, observed)) is not None:
+    left = run.left()
+    for line in left.kinds(BrokerKind.BROKER_FENCED)[:1]:
+        # A node that stops works as a controller a little longer than as a broker, and its next process may
+        # be the controller that fences the one before.
+        may_stop = line.error == MAY_HAVE_STOPPED or left.kinds(*ASKED)
+        if not may_stop and (own := _as_controller(broker, line, observed)) is not None:
             return own
     if start is not None or run.kinds(*SERVES):
         return None

@@ -168,10 +168,10 @@ def all_gone(
         members: The absences.
         by_silence: Whether a broker of which no line shows a return stays gone.
         or_given_up: Whether a broker is gone that only lost its session. It serves on: so do all if
-            ZooKeeper is gone.
+            ZooKeeper is gone. One that was fenced may do so, too.
     """
     brokers = {each.broker for each in members}
-    here = (Cause.UNREGISTERED,) if or_given_up else (Cause.LOST_SESSION, Cause.UNREGISTERED)
+    here = [Cause.UNREGISTERED, *(() if or_given_up else (Cause.LOST_SESSION, Cause.FENCED))]
     down = [each for each in members if each.cause not in here]
     gone = (
         time for time in sorted(begin_of(each) for each in down)
@@ -183,13 +183,14 @@ def all_gone(
 def is_gone(absence: Absence, time: datetime, *, by_silence: bool = True) -> bool:
     """Return whether the lines show that a broker was gone at a moment.
 
-    Of one that was lost or stopped no line shows when it had ended.
+    Of one that was lost or stopped no line shows when it had ended, nor perhaps of one that began to stop.
 
     Without a line about a return it stays gone, as far as the lines show, if its end is certain, or a
     controller took it for gone. ``by_silence`` says whether that counts: the lines of its next process may be
     elsewhere.
     """
-    if absence.cause is Cause.LOST_OR_STOPPED:
+    is_open = absence.cause in ORDERLY and latest(absence.gone) is None
+    if absence.cause is Cause.LOST_OR_STOPPED or is_open:
         return False
     begin, back = begin_of(absence), earliest(absence.returned) or absence.unseen
     has_returned = latest(absence.returned) is not None

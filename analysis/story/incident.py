@@ -13,7 +13,7 @@ from barnabas.analysis.story.clusters import Beginning
 from barnabas.analysis.story.controllers import ControllerChange, Vacancy
 from barnabas.analysis.story.costs import Cost, least
 from barnabas.analysis.story.elections import UncleanElection
-from barnabas.analysis.story.observed import BrokerLine, Refusal, RefusedProcess, SetBack
+from barnabas.analysis.story.observed import Alone, BrokerLine, Refusal, RefusedProcess, SetBack
 from barnabas.analysis.story.partitions import Gap
 from barnabas.analysis.story.shortages import Shortage, refused
 from barnabas.analysis.story.troubles import Trouble
@@ -71,6 +71,8 @@ class Incident:
         set_backs: The clocks that were set back, if the incident has times that may depend on them.
         is_doubled: Whether it has times of an hour that occurred twice, each of which may be an hour off.
         fetchers: The deaths of the threads that had fetched what fell out of sync, if all of these had died.
+        alone: The partitions that brokers led alone in sync which have not returned as far as the lines show,
+            and of which no line shows a later state.
     """
 
     kind: IncidentKind
@@ -98,6 +100,7 @@ class Incident:
     set_backs: tuple[SetBack, ...] = ()
     is_doubled: bool = False
     fetchers: tuple[BrokerLine, ...] = ()
+    alone: tuple[Alone, ...] = ()
 
     @property
     def proven(self) -> timedelta:

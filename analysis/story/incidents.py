@@ -18,6 +18,7 @@ from barnabas.analysis.story.additions import (
     with_unclean,
     with_vacancies,
 )
+from barnabas.analysis.story.alone import with_alone
 from barnabas.analysis.story.causes import ORDERLY
 from barnabas.analysis.story.certainty import latest
 from barnabas.analysis.story.clocks import (
@@ -72,6 +73,7 @@ def _by_time(observed: Observed) -> list[Incident]:
     made = with_vacancies(made, vacancies(observed.brokers, found))
     made = with_shortages(made, stories, minimums_of(observed))
     made = list(with_dead_fetchers(made, observed))
+    made = with_alone(made, stories, observed.alone)
     made = with_unclean(made, _unclean(observed, stories))
     made.extend(_unseen(stories))
     made.extend(_other_clusters(beginnings(observed.brokers)))

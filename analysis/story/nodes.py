@@ -18,6 +18,9 @@ _OF_KRAFT = (
 
 _CONTROLLER = ("process.roles=[controller]", "process.roles=controller")
 
+_NO_ROLES = "process.roles=[]"
+"""The setting of a broker of ZooKeeper mode from Kafka 2.8 on."""
+
 
 class Members(NamedTuple):
     """The members of a cluster.
@@ -46,14 +49,18 @@ def members_of(observed: Observed) -> Members:
     return Members(brokers, listed, _controllers_of(observed.brokers) - brokers)
 
 
-def _brokers_of(observed: Observed) -> frozenset[int]:
-    """Return the brokers; a controller of KRaft need not be one, ZooKeeper's is one."""
-    is_kraft = any(
+def is_kraft(lines: Iterable[BrokerLine]) -> bool:
+    """Return whether lines show a cluster of KRaft, of which a controller need not be a broker."""
+    return any(
         line.kind in (*_OF_KRAFT, BrokerKind.NODE_STARTED)
-        or any(each.startswith("process.roles=") for each in line.settings)
-        for line in observed.brokers
+        or any(each.startswith("process.roles=") and each != _NO_ROLES for each in line.settings)
+        for line in lines
     )
-    known = set(observed.as_brokers if is_kraft else observed.spoken)
+
+
+def _brokers_of(observed: Observed) -> frozenset[int]:
+    """Return the brokers; ZooKeeper's controller is one."""
+    known = set(observed.as_brokers if is_kraft(observed.brokers) else observed.spoken)
     for line in observed.brokers:
         known.update((*line.live, *line.added, *line.lost))
         if line.kind in _OF_KRAFT and line.subject is not None:

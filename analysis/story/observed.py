@@ -187,6 +187,22 @@ class Controller(NamedTuple):
     lines: Lines = ()
 
 
+class Alone(NamedTuple):
+    """The last state of a partition, if its leader alone was in sync.
+
+    Attributes:
+        life: The partition: its topic, number, and how often its topic was created before.
+        leader: The leader.
+        since: The first line about the state.
+        line: The line.
+    """
+
+    life: tuple[str, int, int]
+    leader: int
+    since: datetime
+    line: Line
+
+
 class RefusedProcess(NamedTuple):
     """A process of KRaft that gave up its start, because another one of its broker was registered.
 
@@ -274,6 +290,8 @@ class Observed:
         set_backs: The largest step back of each clock that was set back.
         repeated: The spans whose local times occurred twice, as clocks were set back for the winter: a time
             in them may be an hour off.
+        alone: The last states of partitions in which the leader alone was in sync, if a controller of KRaft
+            fenced a broker.
     """
 
     brokers: Sequence[BrokerLine] = ()
@@ -297,6 +315,7 @@ class Observed:
     isr_lines: Sequence[LeaderIsr] = ()
     set_backs: Sequence[SetBack] = ()
     repeated: Sequence[tuple[datetime, datetime]] = ()
+    alone: Sequence[Alone] = ()
     _about: Mapping[tuple[int | None, str], Sequence[BrokerLine]] = field(
         init=False, repr=False, compare=False
     )

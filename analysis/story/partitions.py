@@ -285,7 +285,10 @@ def _ended(life: Life, found: Sequence[Leadership], index: int, marks: Sequence[
         return [unborn]
     if after.leader == NO_LEADER or not after.was_offline:
         return []
-    # With consecutive epochs the first mark is of this outage; without epochs only the last one surely is.
+    # With consecutive epochs the first mark is of this outage; without epochs only the last one surely is, if
+    # no controllers between the two can have elected leaders.
+    if jump is None:
+        earlier = [mark for mark in earlier if _is_of_next(mark.controller_epoch, after.controller_epoch)]
     noticed = (earlier[:1] if jump == 1 else earlier[-1:] if jump is None else [])[:1]
     at_most = noticed[0].time if noticed else after.since
     return [
@@ -302,6 +305,11 @@ def _ended(life: Life, found: Sequence[Leadership], index: int, marks: Sequence[
             elected=_elected(found, index - 1) if jump == 1 else None,
         )
     ]
+
+
+def _is_of_next(before: int | None, after: int | None) -> bool:
+    """Return whether no controller was between those of two controller epochs; None for an unknown epoch."""
+    return before is None or after is None or after <= before + 1
 
 
 def _unborn(life: Life, first: Leadership, marks: Sequence[Mark]) -> Outage | None:

@@ -13,6 +13,7 @@ from barnabas.analysis.story.brokers import Absence, begin_of
 from barnabas.analysis.story.causes import ORDERLY
 from barnabas.analysis.story.certainty import earliest, latest
 from barnabas.analysis.story.contacts import CONTACT_WINDOW
+from barnabas.analysis.story.nodes import is_kraft
 from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Controller
 
 
@@ -29,6 +30,8 @@ def with_controllers(
     marked = list(found)
     alive = _alive(found, _listed(lines))
     resigned = _resigned(lines)
+    # A vote without a winner raises the epoch of KRaft, too.
+    is_quorum = is_kraft(lines)
     indexes: dict[int, list[int]] = {}
     for index, absence in enumerate(found):
         indexes.setdefault(absence.broker, []).append(index)
@@ -39,6 +42,8 @@ def with_controllers(
             # Its successor is elected once its session is over, often before the loss of its replicas is
             # handled.
             if own.since < begin_of(found[index])
+            # Of the epochs between two controllers, others may have been it.
+            and (after is None or after.epoch == own.epoch + 1 or is_quorum)
             and (after is None or after.since >= alive[index])
             and not _is_between(
                 resigned.get(own.broker, ()), own.since, _unstopped(found[index], alive[index])

@@ -7,12 +7,10 @@ from datetime import date
 
 from barnabas.analysis.story.brokers import Absence
 from barnabas.analysis.story.causes import Cause
-from barnabas.analysis.story.certainty import Unknown
+from barnabas.analysis.story.certainty import Bound, Unknown
 from barnabas.analysis.story.observed import BrokerLine
 from barnabas.analysis.story.runs import ENDS
 from barnabas.analysis.story.words import at, clock, node
-
-_UNKNOWN = "when and why it left is unknown without its server.log"
 
 
 def left(absence: Absence, day: date | None, only: Collection[int]) -> str:
@@ -35,21 +33,26 @@ def left(absence: Absence, day: date | None, only: Collection[int]) -> str:
         case Cause.LOST_SESSION:
             return f"{who} was given up by the cluster {when}{_lived(absence, day)}"
         case Cause.FENCED:
-            return (
-                f"{who} was fenced {when} (whether it stopped or was lost is unknown without its server.log)"
-            )
+            return f"{who} was fenced {when} ({_not_shown(absence, 'whether it stopped or was lost')})"
         case Cause.UNREGISTERED:
             return f"{who} was unregistered {when}"
         case Cause.LOST_OR_STOPPED:
             since = "" if isinstance(absence.gone, Unknown) else f" {when}"
             offline = f"a controller took its replicas offline {at(absence.noticed, day)}"
-            return f"{who} was lost or stopped{since} ({offline}; {_UNKNOWN})"
-    why = "no shutdown logged" if absence.has_own_log else "why is unknown without its server.log"
+            return (
+                f"{who} was lost or stopped{since} ({offline}; {_not_shown(absence, 'when and why it left')})"
+            )
+    why = "no shutdown logged" if absence.has_own_log else _not_shown(absence, "why")
     if absence.wrote_until is not None:
         # Not all lines are read.
         until = f"{clock(absence.wrote_until, day)} or later"
         why += f"; its own lines go on until {until}, and none shows a new process"
     return f"{who} was lost {when} ({why})"
+
+
+def _not_shown(absence: Absence, what: str) -> str:
+    """Tell that no line shows something; of a broker without lines that its server.log may."""
+    return f"no line shows {what}" if absence.has_spoken else f"{what} is unknown without its server.log"
 
 
 def _lived(absence: Absence, day: date | None) -> str:
@@ -75,8 +78,10 @@ def _cut(absence: Absence) -> str:
 
 
 def returned(absence: Absence, day: date | None) -> str:
-    """Tell when a broker was back, or that no line shows it."""
+    """Tell when a broker was back, or that no line shows it: a start may fail."""
     match absence.returned:
         case Unknown():
             return ", and no line shows a return"
+        case Bound(at_least=started, at_most=None) if started is not None and started == absence.started:
+            return f", and started again at {clock(started, day)}, but no line shows that it was back"
     return f" and was back {at(absence.returned, day)}"

@@ -66,7 +66,8 @@ def headline(incident: Incident, day: date | None = None, *, others_cost: bool =
         return Sentence(_other_cluster(incident, day), lines)
     unclean = f"; {_unclean(incident.unclean, day)}" if incident.unclean else ""
     parting = ": " if len(_reasons(incident)) > 1 else "; "
-    text = f"{_happened(incident, day)}{unclean}{parting}{_costs(incident, day, others_cost=others_cost)}."
+    costs = f"{_costs(incident, day, others_cost=others_cost)}{_alone(incident)}"
+    text = f"{_happened(incident, day)}{unclean}{parting}{costs}."
     if incident.is_doubled:
         text = (
             f"{text[:-1]}; its times are of an hour that clocks showed twice, so each may be an hour off, "
@@ -148,7 +149,7 @@ def _lines(incident: Incident) -> Lines:
     cost = (line for each in incident.costs for line in each.lines)
     unclean = (line for each in incident.unclean for line in each.lines)
     isr = () if incident.shortage is None else _of_shortage(incident.shortage)
-    isr = (*(each.line for each in incident.fetchers), *isr)
+    isr = (*(each.line for each in incident.fetchers), *isr, *(each.line for each in incident.alone))
     return tuple(dict.fromkeys((*incident.lines, *unclean, *absent, *cost, *isr)))
 
 
@@ -291,6 +292,16 @@ def _refused_meanwhile(costs: Iterable[Cost], day: date | None) -> Iterator[Sent
             f"{OFFLINE_DIRECTORY}: {names}."
         )
         yield Sentence(text, (first.line,))
+
+
+def _alone(incident: Incident) -> str:
+    """Tell of which partitions no line shows what happened, as only a broker that is gone could log it."""
+    names = sorted({f"{topic}-{partition}" for topic, partition, _ in (each.life for each in incident.alone)})
+    if not names:
+        return ""
+    has = "has" if len(names) == 1 else "have"
+    unknown = f"whether {partition_names(names)} {has} had a leader since is unknown"
+    return f"; {unknown}: no other replica was in sync"
 
 
 def _costs(incident: Incident, day: date | None, *, others_cost: bool) -> str:

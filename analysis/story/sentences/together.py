@@ -129,6 +129,8 @@ def several(incident: Incident, names: str, day: date | None) -> str:
         if all(each.cause is Cause.LOST_SESSION for each in absences):
             given_up = f"{names} were given up by the cluster at overlapping times{shown}"
             return f"{given_up}, although their processes lived on, the first {first}{end}"
+        if all(each.cause is Cause.FENCED for each in absences):
+            return f"{names} were fenced at overlapping times{shown}, the first {first}{end}"
         lived = sorted({each.broker for each in absences if each.cause is Cause.LOST_SESSION})
         others = {each.cause for each in absences} - {Cause.LOST_SESSION}
         if lived and others <= {Cause.UNKNOWN, Cause.FENCED}:

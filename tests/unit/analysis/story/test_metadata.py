@@ -67,7 +67,7 @@ def restarted(
     unfenced = unfence or registration_change(1, 0, **UNFENCE)
     fence = batch(9, change(t1=number(-1)), registration_change(1, 0, **FENCE), epoch=epoch, time_ms=49_999)
     return in_order(
-        batch(0, born(1, 0), born(2, 1), *led, epoch=epoch)
+        batch(0, born(1, 0), born(2, 1), *led, epoch=epoch, time_ms=0)
         + batch(4, unfenced, registration_change(2, 1, **UNFENCE), epoch=epoch, time_ms=3_000)
         + (fence if is_fenced else b"")
         + batch(11, born(1, 80, SECOND), epoch=by, time_ms=80_000)
@@ -318,20 +318,13 @@ def fenced_at_once(*after: bytes) -> bytes:
     )
 
 
-OVERLAPPING = (
-    "Brokers 1, 2 and 3 were given up by the cluster or fenced at overlapping times, as far as the logs show "
-    "(the processes of brokers 1 and 2 lived on), the first at 1970-01-01 00:00:50.000 or before; no line "
-    "shows a partition without a leader."
-)
-
-
-def test_a_controller_that_fences_itself_and_one_that_is_elected_at_once_live(log: Log) -> None:
-    given_up = "was given up by the cluster at 1970-01-01"
-    lived = "although its process lived on, and no line shows a return."
+def test_a_controller_that_fences_itself_and_one_that_is_elected_at_once_may_be_stopping(log: Log) -> None:
+    """The records are those of a cluster of which all nodes are stopped at once, as brokers first."""
+    first = "Brokers 1, 2 and 3 were fenced at overlapping times, as far as the logs show, the first at "
     assert told(log(fenced_at_once(elected(2, 8, 50_449))))[:4] == [
-        OVERLAPPING,
-        f"Broker 1, the controller, {given_up} 00:00:50.000 or before, {lived}",
-        f"Broker 2 {given_up} 00:00:50.001 or before, {lived}",
+        f"{first}1970-01-01 00:00:50.000; no line shows a partition without a leader.",
+        f"Broker 1, the controller, was fenced at 1970-01-01 00:00:50.000 {WHY}, and no line shows a return.",
+        f"Broker 2 was fenced at 1970-01-01 00:00:50.001 {WHY}, and no line shows a return.",
         f"Broker 3 was fenced at 1970-01-01 00:00:50.002 {WHY}, and no line shows a return.",
     ]
 
@@ -447,3 +440,11 @@ def test_a_partition_has_no_leader_until_its_topic_is_deleted(log: Log, cost: st
     )
     deleted = batch(8 if is_whole else 20, value(9, 0, ID_BYTES), time_ms=350_001)
     assert told(log(lost + deleted))[0].endswith(f"; {cost}")
+
+
+def test_a_cluster_of_which_all_nodes_stop_at_once_was_not_given_up() -> None:
+    """Nodes that are brokers and controllers work as controllers a little longer."""
+    (segment,) = Path("tests/data/kraft-4.0/__cluster_metadata-0").glob("*.log")
+    found = told(segment)
+    assert not any("given up" in each or "lived on" in each for each in found), found
+    assert sum(WHY in each and "22:53:42." in each for each in found) == 3

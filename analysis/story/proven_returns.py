@@ -1,0 +1,56 @@
+"""Returns of brokers that only what they did afterwards shows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from barnabas.analysis.story.brokers import Absence, begin_of
+from barnabas.analysis.story.certainty import Lines, earliest, latest, moment
+from barnabas.analysis.story.nodes import is_kraft
+from barnabas.analysis.story.observed import CLOCKS, Observed
+from barnabas.analysis.story.partitions import Outage
+
+
+def with_proven_returns(
+    found: Sequence[Absence], charged: Mapping[int, Sequence[Outage]], observed: Observed
+) -> list[Absence]:
+    """Bound the returns of which no line says so: a broker that leads again is back.
+
+    So is one that ZooKeeper elected controller; that of KRaft may be fenced as a broker.
+
+    Args:
+        found: The absences.
+        charged: The times without a leader by the index of the absence.
+        observed: Everything in the lines.
+    """
+    begins: dict[int, list[datetime]] = {}
+    for each in found:
+        begins.setdefault(each.broker, []).append(begin_of(each))
+    elected: dict[int, list[tuple[datetime, Lines]]] = {}
+    for own in () if is_kraft(observed.brokers) else observed.controllers:
+        elected.setdefault(own.broker, []).append((own.since, own.lines))
+    returned = []
+    for index, absence in enumerate(found):
+        gone = max(begin_of(absence), latest(absence.noticed) or begin_of(absence))
+        shown = [
+            (led, outage.end.lines)
+            for outage in charged.get(index, ())
+            if outage.leader_after == absence.broker
+            and (led := latest(outage.end)) is not None
+            and led > gone
+        ]
+        if latest(absence.gone) is not None:
+            shown.extend(each for each in elected.get(absence.broker, ()) if each[0] > gone + CLOCKS)
+        until = min((each for each in begins[absence.broker] if each > begin_of(absence)), default=None)
+        first = min((each for each in shown if until is None or each[0] < until), default=None)
+        returned.append(absence if first is None else _bounded(absence, *first))
+    return returned
+
+
+def _bounded(absence: Absence, shown: datetime, lines: Lines) -> Absence:
+    if latest(absence.returned) is not None:
+        return absence
+    since = earliest(absence.returned)
+    return replace(absence, returned=moment(since, shown, (*absence.returned.lines, *lines), ""))
