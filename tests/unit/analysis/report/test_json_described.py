@@ -42,8 +42,8 @@ SAME = {
 }
 """Objects with the fields of others."""
 
-BY_NAME = ("strips", "counts", "behind")
-"""Objects whose fields are named by what they count."""
+BY_NAME = ("strips", "counts", "behind", "incidents_left")
+"""Objects whose fields are named by what they count, or are described where the object is."""
 
 
 def described() -> dict[str, set[str]]:
