@@ -106,7 +106,7 @@ def test_a_broker_epoch_in_two_logs_is_one_start_though_their_clocks_differ(log:
 def test_a_new_process_of_a_leader_that_did_not_ask_to_stop_proves_a_death_that_was_noticed(log: Log) -> None:
     (headline,) = told(log(restarted(*LED, is_fenced=True)))[:1]
     assert headline.startswith(
-        "Broker 1 was lost at 1970-01-01 00:00:50.000 or before (a new process registered, and the one "
+        "Broker 1 was lost at 1970-01-01 00:00:49.999 or before (a new process registered, and the one "
         "before had not asked to stop; its process had ended by 1970-01-01 00:01:20.000) and was back at "
         "1970-01-01 00:01:25.000;"
     )
@@ -133,7 +133,9 @@ def test_who_may_have_stopped_without_a_record_did_not_surely_die(
     log: Log, led: tuple[bytes, ...], more: dict[str, Any], *, is_fenced: bool
 ) -> None:
     (headline,) = told(log(restarted(*led, is_fenced=is_fenced, **more)))[:1]
-    when = "00:00:50.000" if is_fenced else "00:01:20.000"
+    # Its leader is lost a record before the fence.
+    fenced = "00:00:49.999" if led else "00:00:50.000"
+    when = fenced if is_fenced else "00:01:20.000"
     how = f"was lost at 1970-01-01 {when} or before (why is unknown without its server.log)"
     if is_fenced and not led:
         # The stop of a broker that leads nothing is granted at once, and its process ends later.
