@@ -65,9 +65,9 @@ def _like_it(others: Sequence[Row], day: date | None) -> str:
     absences = others[0]["absences"]
     what = ", ".join(f"broker {each['broker']}: {each['cause']}" for each in absences) or others[0]["kind"]
     if len(others) == 1:
-        return f"Like it is 1 more incident ({what}), by {clock(begins[0], day)}."
+        return f"1 more incident is like it ({what}), by {clock(begins[0], day)}."
     first, last = clock(begins[0], day), clock(begins[-1], day)
-    return f"Like it are {len(others):,} more incidents ({what}), the first by {first}, the last by {last}."
+    return f"{len(others):,} more incidents are like it ({what}), the first by {first}, the last by {last}."
 
 
 def _groups(document: Document) -> list[list[Row]]:

@@ -57,17 +57,18 @@ def writes(shortage: Shortage) -> str:
             Lack.OTHER_TIME: f"no line gives {what} for that time",
         }.get(shortage.lack or Lack.SILENT, f"no line gives {what}")
         return f"whether it refused acks=all writes is unknown: {why}"
-    own, minimum = _reservation(shortage), f"with min.insync.replicas={shortage.minimum}"
-    refused = "acks=all writes were refused at less than that"
+    own, minimum = _reservation(shortage), f"min.insync.replicas={shortage.minimum}"
+    refused = f"acks=all writes were refused while fewer than {shortage.minimum} were in sync"
     if shortage.refusal is not None:
-        return f"{minimum}, {refused}, as the line of {clock(shortage.refusal.time)} shows"
+        return f"{refused} ({minimum}), as the line of {clock(shortage.refusal.time)} shows"
     since = shortage.known_since
     if since is not None:
         minimum += f" from {clock(since)} on"
     steps = [step for step in shortage.steps if since is None or step.until is None or step.until > since]
     if not any(step.size < shortage.minimum for step in steps):
-        return f"{minimum} that refuses no write{own}{'' if shortage.minimum == 1 else _unseen(steps)}"
-    return f"{minimum}, {refused}{own}"
+        return f"with {minimum} that refuses no write{own}{'' if shortage.minimum == 1 else _unseen(steps)}"
+    whose = "other brokers' " if shortage.is_of_others else "the brokers' " if shortage.is_default else ""
+    return f"{refused} ({whose}{minimum}){own}"
 
 
 def refused_writes(shortage: Shortage) -> str:
@@ -129,7 +130,7 @@ def _by_time(shortage: Shortage) -> str:
     if not steps:
         return f"{minimums} that refuses no write{_unseen(shortage.steps)}"
     if not (span := refused(shortage)):
-        return f"{minimums}, acks=all writes were refused at less than that"
+        return f"{minimums}, acks=all writes were refused while fewer were in sync"
     is_exact = all(step.is_certain and step.is_begun for step in steps)
     how_long = lasted(Fact(span) if is_exact else Bound(span, None))
     return f"{minimums}, acks=all writes were refused {how_long}"

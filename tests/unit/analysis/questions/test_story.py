@@ -51,7 +51,7 @@ def test_the_stall_of_orders_3_is_one_incident(story: Tables) -> None:
         "Replicas fell out of sync at 03:09:00.000 or before; orders-3 had 1 of 3 replicas"
     )
     assert short.endswith(
-        "with min.insync.replicas=2, acks=all writes were refused at less than that, "
+        "acks=all writes were refused while fewer than 2 were in sync (the brokers' min.insync.replicas=2), "
         "unless orders has its own setting."
     )
     (worst, _) = incidents(observed(story))

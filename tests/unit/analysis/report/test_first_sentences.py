@@ -55,7 +55,7 @@ def test_many_incidents_that_are_alike_share_a_sentence(document: Document) -> N
     first, like = happened(with_incidents(document, 300, alike=True), None)
     assert first == "0."
     assert like == (
-        "Like it are 299 more incidents (broker 1: died), the first by 2026-11-08 16:12:08.000, the last by "
+        "299 more incidents are like it (broker 1: died), the first by 2026-11-08 16:12:08.000, the last by "
         "2026-11-21 02:12:08.000."
     )
 
@@ -79,7 +79,7 @@ def test_what_is_not_alike_is_not_counted_as_such(document: Document) -> None:
     *told, like = happened(replace(alike, incidents=mixed), None)
     assert told == ["0.", "1.", "2.", "3.", "4."]
     assert like == (
-        "Like it are 2 more incidents (broker 1: died), the first by 2026-11-20 21:12:08.000, the last by "
+        "2 more incidents are like it (broker 1: died), the first by 2026-11-20 21:12:08.000, the last by "
         "2026-11-20 22:12:08.000."
     )
 

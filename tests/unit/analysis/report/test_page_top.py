@@ -36,7 +36,7 @@ def test_each_of_many_incidents_can_be_reached(browser: Browser, document: Docum
     page.goto((tmp_path / "report.html").as_uri())
     page.wait_for_selector("html[data-ready=yes]", timeout=WAIT_MS)
     expect(page.locator("#first")).to_have_text("Number 0.")
-    expect(page.locator("#happened")).to_contain_text("Like it are 229 more incidents (broker 1: died)")
+    expect(page.locator("#happened")).to_contain_text("229 more incidents are like it (broker 1: died)")
     expect(page.locator("#shown")).to_have_text("230")
     expect(page.locator("#incidents .incident")).to_have_count(20)
     expect(page.locator("#more-incidents")).to_have_text("show 100 of 210 more")
