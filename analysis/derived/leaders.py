@@ -37,7 +37,7 @@ def leaders(states: DataFrame, lives: DataFrame) -> DataFrame:
     order = Window.partitionBy(*LIFE).orderBy("leader_epoch", "version", "since")
     before = order.rowsBetween(Window.unboundedPreceding, -1)
     some_leader = sf.when(sf.col("leader") != NO_LEADER, sf.col("leader"))
-    born = lives.select(*LIFE, "deleted", sf.col("replicas").alias("born_replicas"))
+    born = lives.select(*LIFE, "born", "deleted", sf.col("replicas").alias("born_replicas"))
     leaderships = _leaderships(states).join(born, list(LIFE), "left").withColumns(
         {
             "replicas": sf.coalesce("replicas", "born_replicas"),
@@ -92,12 +92,16 @@ def _why() -> Column:
     first = sf.col("previous_leader").isNull()
     is_deleting = sf.coalesce(sf.col("since") >= sf.col("deleted") - sf.lit(CLOCKS), sf.lit(col=False))
     lost = (sf.col("from") == "OfflinePartition") | (before == NO_LEADER)
+    # Of a partition in leader epoch 0, a follower's line or a change of the ISR may be of any later time.
+    soon = sf.col("since") + sf.lit(CLOCKS)
+    is_birth = (sf.col("led_at") <= soon) | (sf.col("since") <= sf.col("born") + sf.lit(CLOCKS))
+    is_new = (sf.col("leader_epoch") == 0) & sf.coalesce(is_birth, sf.lit(col=False))
     return (
         sf.when((leader == NO_LEADER) & is_deleting, DELETING)
         .when(leader == NO_LEADER, NONE)
         .when(sf.col("from") == "NewPartition", NEW)
         .when(lost, LOST)
-        .when(first, sf.when(sf.col("leader_epoch") == 0, NEW).otherwise(FIRST_SEEN))
+        .when(first, sf.when(is_new, NEW).otherwise(FIRST_SEEN))
         .when(leader == sf.col("previous_leader"), SAME)
         .when(sf.col("jump") > 1, AFTER_UNSEEN)
         .when(leader == sf.element_at("replicas", 1), PREFERRED)

@@ -28,8 +28,8 @@ class Members(NamedTuple):
     Attributes:
         brokers: The brokers that the lines name.
         listed: The times at which a controller listed the live brokers, ascending.
-        only_controllers: The nodes that are controllers by their settings, or by a start without a broker's
-            line.
+        only_controllers: The nodes of KRaft that were elected, or that are controllers by their settings or
+            by a start, of which no line shows a broker.
     """
 
     brokers: frozenset[int]
@@ -46,7 +46,9 @@ def members_of(observed: Observed) -> Members:
     """Return the members of the cluster, as far as the lines name them."""
     brokers = _brokers_of(observed)
     listed = sorted(line.time for line in observed.brokers if line.live)
-    return Members(brokers, listed, _controllers_of(observed.brokers) - brokers)
+    # A node that was elected may be a broker, too, but no line says so.
+    elected = {each.broker for each in observed.controllers} if is_kraft(observed.brokers) else set()
+    return Members(brokers, listed, (_controllers_of(observed.brokers) | elected) - brokers)
 
 
 def is_kraft(lines: Iterable[BrokerLine]) -> bool:

@@ -54,7 +54,7 @@ RESTART = timedelta(seconds=1)
 """The shortest time that a broker needs to restart; requests sent to it earlier do not show a return."""
 
 _SHUTDOWN = timedelta(seconds=30)
-"""The time within which requests to a broker that is stopping do not show a return."""
+"""The time in which requests to a broker that is stopping, or whose death nobody noticed, show no return."""
 
 
 def is_first_of_process(line: BrokerLine) -> bool:
@@ -337,10 +337,13 @@ def is_return(run: Run, line: BrokerLine) -> bool:
     if is_fenced_registration(line):
         return False
     if line.kind in SENT:
-        # A controller still sends requests to a broker that is stopping, and at once after its loss.
+        # A controller still sends requests to a broker that is stopping, at once after its loss, and until
+        # the session of a dead one is over.
         last = run.last_loss().time
         is_stopping = run.first(What.STOP) is not None and run.first(What.END, What.START) is None
-        return line.time > last + (_SHUTDOWN if is_stopping else RESTART) and not _is_only_stopping(run)
+        is_unnoticed = run.states_only(What.STOP, What.END, What.BACK)
+        wait = _SHUTDOWN if is_stopping or is_unnoticed else RESTART
+        return line.time > last + wait and not _is_only_stopping(run)
     if line.kind == BrokerKind.BROKER_UNFENCED and line.time > run.last_loss().time + RESTART:
         # The controller unfences only who was fenced, as a broker is when its stop is granted.
         return True

@@ -13,7 +13,7 @@ from barnabas.analysis.story.certainty import Fact, Lines, Unknown, earliest, la
 from barnabas.analysis.story.costs import Cost, Reason
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import Incident, IncidentKind
-from barnabas.analysis.story.observed import Mark, Refusal
+from barnabas.analysis.story.observed import CLOCKS, Mark, Refusal
 from barnabas.analysis.story.sentences.absences import left, returned
 from barnabas.analysis.story.sentences.clocks import clocks_differ
 from barnabas.analysis.story.sentences.controllers import elected, vacant
@@ -85,11 +85,11 @@ def details(incident: Incident, day: date | None = None) -> list[Sentence]:
             Sentence(f"{left(each, day, only)}{returned(each, day)}.", each.lines)
             for each in incident.absences
         )
-    for absence in incident.absences:
-        if not isinstance(absence.noticed, Unknown) and not is_before_its_end(absence):
-            who = node(absence.broker, only).lower()
-            text = f"The cluster noticed the loss of {who} {at(absence.noticed, day)}."
-            found.append(Sentence(text, absence.noticed.lines))
+    found.extend(
+        Sentence(f"{_noticed(each, day, only)}.", each.noticed.lines)
+        for each in incident.absences
+        if not isinstance(each.noticed, Unknown) and not is_before_its_end(each)
+    )
     found.extend(Sentence(f"{_trouble(each, day, only)}.", (each.first.line,)) for each in incident.troubles)
     if incident.absences:
         found.extend(
@@ -134,6 +134,15 @@ def _trouble(trouble: Trouble, day: date | None, only: Collection[int]) -> str:
         case BrokerKind.START_FAILED:
             return f"A start of {who.lower()} failed {when}{how_often}{why}"
     return f"{who} could not register {when}{how_often}{why}"
+
+
+def _noticed(absence: Absence, day: date | None, only: Collection[int]) -> str:
+    """Tell when a controller acted on a loss, perhaps only when the broker was back."""
+    who, when = node(absence.broker, only).lower(), at(absence.noticed, day)
+    back, noticed = latest(absence.returned), absence.noticed
+    if back is not None and isinstance(noticed, Fact) and back + CLOCKS < noticed.value:
+        return f"The cluster dealt with the loss of {who} {when}, after its return"
+    return f"The cluster noticed the loss of {who} {when}"
 
 
 def is_before_its_end(absence: Absence) -> bool:
