@@ -30,7 +30,7 @@ from barnabas.analysis.story.partitions import History, Life, Outage, histories
 from barnabas.analysis.story.proven_returns import with_proven_returns
 from barnabas.analysis.story.restarts import departed, with_restarts, without_dead_leaders
 from barnabas.analysis.story.tenures import with_controllers
-from barnabas.analysis.story.unnamed_leaders import UnnamedLeaders
+from barnabas.analysis.story.unnamed_leaders import UnnamedLeaders, as_named
 from barnabas.analysis.story.witnesses import absences_by_clocks
 
 
@@ -85,11 +85,15 @@ def account_of(observed: Observed, clocks: Clocks) -> Account:
     charged: dict[int, list[Outage]] = {}
     free: list[Outage] = []
     for story in stories:
-        named = [replace(each, leader_before=unnamed.leader_before(each)) for each in story.outages]
+        jumps = {gap.until for gap in story.gaps}
+        named = [
+            each if each.shown in jumps else replace(each, leader_before=unnamed.leader_before(each))
+            for each in story.outages
+        ]
         indexes = [charging.charged_to(outage) for outage in named]
         bounded = [
-            outage if index is None else refined(outage, found[index])
-            for index, outage in zip(indexes, named, strict=True)
+            outage if index is None else as_named(refined(outage, found[index]), shown)
+            for index, outage, shown in zip(indexes, named, story.outages, strict=True)
         ]
         for index, outage in zip(indexes, with_unled(bounded), strict=True):
             if index is None:

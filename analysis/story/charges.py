@@ -223,9 +223,14 @@ def refined(outage: Outage, absence: Absence) -> Outage:
     bounded = _bounded(_fenced(outage, absence), absence)
     low, most = earliest(bounded.begin), latest(bounded.begin)
     first = max((each for each in (outage.unseen, outage.elected) if each is not None), default=None)
+    known = latest(outage.begin)
+    is_led_before = outage.led_at is not None and known is not None and outage.led_at <= known
+    if first is None and is_led_before and _is_led_later(outage, most, CLOCKS):
+        # It was back, though no other line shows that.
+        return replace(bounded, begin=moment(outage.led_at, known, bounded.begin.lines, ""))
     if outage.is_late and first is None and _is_led_later(outage, most):
         # Its first line that it leads is after its end: it may have been elected after that, too.
-        return replace(bounded, begin=moment(low, latest(outage.begin), bounded.begin.lines, ""))
+        return replace(bounded, begin=moment(low, known, bounded.begin.lines, ""))
     if most is None or first is None:
         return bounded
     if most <= first:
@@ -236,9 +241,9 @@ def refined(outage: Outage, absence: Absence) -> Outage:
     return bounded
 
 
-def _is_led_later(outage: Outage, moment: datetime | None) -> bool:
-    """Return whether the lost leader's first line that it leads is later than a moment."""
-    return moment is not None and outage.led_at is not None and moment < outage.led_at
+def _is_led_later(outage: Outage, moment: datetime | None, by: timedelta = timedelta(0)) -> bool:
+    """Return whether the lost leader first says that it leads later than a moment, by more than ``by``."""
+    return moment is not None and outage.led_at is not None and moment + by < outage.led_at
 
 
 def with_unled(outages: Sequence[Outage]) -> list[Outage]:

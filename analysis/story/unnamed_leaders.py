@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
@@ -13,7 +14,7 @@ from barnabas.analysis.story.nodes import is_kraft
 from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.partitions import Outage
 
-_HANDLED = timedelta(seconds=30)
+_HANDLED = timedelta(seconds=10)
 """The longest time in which a controller handles the loss of a broker."""
 
 _AT_ONCE = timedelta(seconds=1)
@@ -71,3 +72,16 @@ class UnnamedLeaders:
 
 def _when(loss: tuple[datetime, int]) -> datetime:
     return loss[0]
+
+
+def as_named(refined: Outage, shown: Outage) -> Outage:
+    """Let an outage of which only the loss names the leader begin as the lines about the partition show it.
+
+    It may have been without a leader before the loss, too.
+
+    Args:
+        refined: The outage, bounded by the absence of its leader.
+        shown: The outage as the lines about the partition show it.
+    """
+    is_unnamed = shown.leader_before is None and refined.leader_before is not None
+    return replace(refined, begin=shown.begin) if is_unnamed else refined

@@ -59,8 +59,8 @@ def test_a_broker_that_a_controller_with_a_late_clock_saw_return_was_lost_once(l
         "again."
     )
     assert (
-        "Clocks differ: that of broker 9 is at least 12.0 s behind broker 8's, as its later records have "
-        "earlier times; of a time between records of two such brokers only the least is claimed."
+        "Clocks differ: that of controller 9 is at least 12.0 s behind controller 8's, as its later records "
+        "have earlier times; of a time between records of two such brokers only the least is claimed."
     ) in found
     assert not [text for text in found[1:] if text.startswith("Broker 1 ")]
 
