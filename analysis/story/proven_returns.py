@@ -31,26 +31,44 @@ def with_proven_returns(
     elected: dict[int, list[tuple[datetime, Lines]]] = {}
     for own in () if is_kraft(observed.brokers) else observed.controllers:
         elected.setdefault(own.broker, []).append((own.since, own.lines))
-    returned = []
-    for index, absence in enumerate(found):
-        gone = max(begin_of(absence), latest(absence.noticed) or begin_of(absence))
-        shown = [
-            (led, outage.end.lines)
-            for outage in charged.get(index, ())
-            if outage.leader_after == absence.broker
-            and (led := latest(outage.end)) is not None
-            and led > gone
-        ]
-        if latest(absence.gone) is not None:
-            shown.extend(each for each in elected.get(absence.broker, ()) if each[0] > gone + CLOCKS)
-        until = min((each for each in begins[absence.broker] if each > begin_of(absence)), default=None)
-        first = min((each for each in shown if until is None or each[0] < until), default=None)
-        returned.append(absence if first is None else _bounded(absence, *first))
-    return returned
+    return [
+        absence
+        if latest(absence.returned) is not None
+        else _bounded(
+            absence, charged.get(index, ()), elected.get(absence.broker, ()), begins[absence.broker]
+        )
+        for index, absence in enumerate(found)
+    ]
 
 
-def _bounded(absence: Absence, shown: datetime, lines: Lines) -> Absence:
-    if latest(absence.returned) is not None:
+def _bounded(
+    absence: Absence,
+    outages: Sequence[Outage],
+    elected: Sequence[tuple[datetime, Lines]],
+    begins: Sequence[datetime],
+) -> Absence:
+    """Bound the return of a broker by the first of its acts before its next absence.
+
+    Args:
+        absence: The absence.
+        outages: The times without a leader because of it.
+        elected: The elections of the broker as the controller.
+        begins: When the absences of the broker began.
+    """
+    begin = begin_of(absence)
+    gone = max(begin, latest(absence.noticed) or begin)
+    shown = [
+        (led, outage.end.lines)
+        for outage in outages
+        if outage.leader_after == absence.broker and (led := latest(outage.end)) is not None and led > gone
+    ]
+    if latest(absence.gone) is not None:
+        shown.extend(each for each in elected if each[0] > gone + CLOCKS)
+    until = min((each for each in begins if each > begin), default=None)
+    first = min((each for each in shown if until is None or each[0] < until), default=None)
+    if first is None:
         return absence
-    since = earliest(absence.returned)
-    return replace(absence, returned=moment(since, shown, (*absence.returned.lines, *lines), ""))
+    back, lines = first
+    return replace(
+        absence, returned=moment(earliest(absence.returned), back, (*absence.returned.lines, *lines), "")
+    )
