@@ -108,7 +108,7 @@ async def _refused(_request: Request, error: Exception) -> Response:
 
 
 class _SameOrigin:
-    """Refuses changes that another page asks for, and sets the headers of every answer.
+    """Refuses changes that another page asks for, and sets the headers that an answer does not set itself.
 
     Args:
         app: The application behind it.
@@ -124,7 +124,10 @@ class _SameOrigin:
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = [*message["headers"], *_HEADERS]
+                # Of two content security policies a browser enforces both, so an answer's own replaces ours.
+                own = {name for name, _ in message["headers"]}
+                ours = [header for header in _HEADERS if header[0] not in own]
+                message["headers"] = [*message["headers"], *ours]
             await send(message)
 
         request = Request(scope)
