@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from barnabas.analysis.derived.lives import LIFE
 from barnabas.analysis.derived.states import PLACE
 from barnabas.analysis.runtime.engine import sf
-from barnabas.analysis.story.observed import Alone, line_of
+from barnabas.analysis.story.rows import Alone, line_of
 
 _SHOWN = ("leader", "isr", "first_logged", *PLACE, "broker", "raw")
 

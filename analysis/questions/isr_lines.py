@@ -11,7 +11,7 @@ from barnabas.analysis.derived.lives import LIFE, PARTITION, is_kind, with_life
 from barnabas.analysis.derived.states import PLACE
 from barnabas.analysis.reading.events.kinds import CompanionKind
 from barnabas.analysis.runtime.engine import sf
-from barnabas.analysis.story.observed import LeaderIsr, line_of
+from barnabas.analysis.story.rows import LeaderIsr, line_of
 
 _ASKED = (CompanionKind.ISR_SHRINKING, CompanionKind.ISR_EXPANDING)
 _KINDS = (*_ASKED, CompanionKind.ISR_NOT_UPDATED, CompanionKind.ISR_UPDATED)

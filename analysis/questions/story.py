@@ -24,12 +24,12 @@ from barnabas.analysis.runtime.engine import Window, sf
 from barnabas.analysis.runtime.threads import threads
 from barnabas.analysis.story.active_controllers import ActiveControllers, with_applied_changes
 from barnabas.analysis.story.failed_starts import without_echoes
-from barnabas.analysis.story.observed import (
+from barnabas.analysis.story.observed import Observed
+from barnabas.analysis.story.rows import (
     Controller,
     Delay,
     LedAgain,
     Mark,
-    Observed,
     Refusal,
     Setting,
     broker_lines,

@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from barnabas.analysis.story.brokers import Absence
+from barnabas.analysis.story.absence import Absence
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import (
     Bound,

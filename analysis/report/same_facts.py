@@ -13,7 +13,7 @@ from math import ceil
 from typing import Any
 
 from barnabas.analysis.derived.unavailability import BOTH_OFFLINE, LEADER_OFFLINE, NOTIFIED_ONLY
-from barnabas.analysis.story.brokers import Absence, begin_of
+from barnabas.analysis.story.absence import Absence, begin_of
 from barnabas.analysis.story.certainty import earliest, latest
 from barnabas.analysis.story.costs import Cost, Ending, Period, greatest, least
 from barnabas.analysis.story.incident import Incident

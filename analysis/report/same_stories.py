@@ -18,7 +18,7 @@ from barnabas.analysis.derived.unavailability import LEADER_OFFLINE
 from barnabas.analysis.questions.availability import OFFLINE
 from barnabas.analysis.report.same_facts import REFUSED, STAYED, cause
 from barnabas.analysis.report.slow_elections import as_one
-from barnabas.analysis.story.brokers import Absence, begin_of, known_end
+from barnabas.analysis.story.absence import Absence, begin_of, known_end
 from barnabas.analysis.story.causes import ORDERLY, Cause
 from barnabas.analysis.story.certainty import Fact, Unknown, earliest, latest
 from barnabas.analysis.story.costs import Period, greatest, least

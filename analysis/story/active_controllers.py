@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.reading.events.kinds import Election
-from barnabas.analysis.story.observed import BrokerLine, Controller, State
+from barnabas.analysis.story.rows import BrokerLine, Controller, State
 from barnabas.analysis.story.runs import STARTS
 
 _LOADING = timedelta(minutes=10)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
-from barnabas.analysis.story.brokers import Absence, begin_of, known_end
+from barnabas.analysis.story.absence import Absence, begin_of, known_end
 from barnabas.analysis.story.certainty import earliest, latest
 from barnabas.analysis.story.controllers import Vacancy, changes_of
 from barnabas.analysis.story.elections import UncleanElection
@@ -18,8 +18,9 @@ from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
 from barnabas.analysis.story.intervals import Intervals
 from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.minimums import Minimums
-from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
+from barnabas.analysis.story.observed import CLOCKS, Observed
 from barnabas.analysis.story.partitions import History
+from barnabas.analysis.story.rows import BrokerLine
 from barnabas.analysis.story.shortages import Period, Shortage, short_periods, shortage_of
 
 _SLOW = timedelta(minutes=10)

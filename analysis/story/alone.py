@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from barnabas.analysis.story.brokers import begin_of
+from barnabas.analysis.story.absence import begin_of
 from barnabas.analysis.story.certainty import latest
 from barnabas.analysis.story.incident import Incident
-from barnabas.analysis.story.observed import Alone
 from barnabas.analysis.story.partitions import History, Life
+from barnabas.analysis.story.rows import Alone
 
 
 def with_alone(made: Iterable[Incident], stories: Sequence[History], led: Sequence[Alone]) -> list[Incident]:

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
 
-from barnabas.analysis.story.observed import State
 from barnabas.analysis.story.removals import STEPS, losses
+from barnabas.analysis.story.rows import State
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,8 @@ from barnabas.analysis.story.contacts import (
     stood_still,
 )
 from barnabas.analysis.story.endings import ended_at_once
-from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
+from barnabas.analysis.story.observed import CLOCKS, Observed
+from barnabas.analysis.story.rows import BrokerLine
 from barnabas.analysis.story.runs import (
     ASKED,
     ENDS,

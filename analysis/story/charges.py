@@ -9,14 +9,15 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
-from barnabas.analysis.story.brokers import Absence, begin_of, known_end
+from barnabas.analysis.story.absence import Absence, begin_of, known_end
 from barnabas.analysis.story.causes import MOVED, ORDERLY, Cause
 from barnabas.analysis.story.certainty import Bound, Fact, Unknown, earliest, latest, moment
 from barnabas.analysis.story.directories import failed_directory
 from barnabas.analysis.story.intervals import Intervals
-from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed, State
+from barnabas.analysis.story.observed import CLOCKS, Observed
 from barnabas.analysis.story.partitions import Outage
 from barnabas.analysis.story.returns import elections
+from barnabas.analysis.story.rows import BrokerLine, State
 from barnabas.analysis.story.runs import ENDS, STARTS
 from barnabas.cluster.model.statechange import Kind
 

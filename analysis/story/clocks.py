@@ -17,8 +17,9 @@ from typing import NamedTuple
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.certainty import Duration, Lines, Unknown, as_timed, between
 from barnabas.analysis.story.isr import IsrStep
-from barnabas.analysis.story.observed import NO_LEADER, BrokerLine, Delay, Observed, SetBack
+from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.partitions import History, Life, Outage
+from barnabas.analysis.story.rows import NO_LEADER, BrokerLine, Delay, SetBack
 
 BEHIND = timedelta(milliseconds=20)
 """The most by which a line may be before its cause among clocks that count as equal."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.certainty import Lines
-from barnabas.analysis.story.observed import BrokerLine
+from barnabas.analysis.story.rows import BrokerLine
 
 _START = timedelta(minutes=1)
 """The longest time from the first line of a process to the one with which it starts as a broker."""

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind, Contact
-from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
+from barnabas.analysis.story.observed import CLOCKS, Observed
+from barnabas.analysis.story.rows import BrokerLine
 from barnabas.analysis.story.runs import ENDS, SERVES, STARTS, STOP
 
 CONTACT_WINDOW = timedelta(seconds=60)

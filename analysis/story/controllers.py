@@ -9,11 +9,12 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
+from barnabas.analysis.story.absence import Absence, begin_of
 from barnabas.analysis.story.active_controllers import CONTROLLER_STARTS
-from barnabas.analysis.story.brokers import Absence, begin_of
 from barnabas.analysis.story.certainty import Lines, earliest, latest
 from barnabas.analysis.story.contacts import CONTACT_WINDOW
-from barnabas.analysis.story.observed import BrokerLine, Controller, Observed
+from barnabas.analysis.story.observed import Observed
+from barnabas.analysis.story.rows import BrokerLine, Controller
 
 _ELECTION = timedelta(seconds=5)
 """The longest time without an active controller that counts as a plain election of KRaft."""

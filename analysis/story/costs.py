@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from barnabas.analysis.story.certainty import Bound, Duration, Fact, Lines, Unknown, earliest, latest
 from barnabas.analysis.story.clocks import DIFFERING, duration_of
-from barnabas.analysis.story.observed import BrokerLine, Mark, Refusal
 from barnabas.analysis.story.partitions import Outage
+from barnabas.analysis.story.rows import BrokerLine, Mark, Refusal
 
 Reason = BrokerLine | Refusal | Mark
 """A line which says why partitions had no leader though no broker left."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from barnabas.analysis.story.brokers import Absence, begin_of, known_end
+from barnabas.analysis.story.absence import Absence, begin_of, known_end
 from barnabas.analysis.story.causes import ORDERLY, Cause
 from barnabas.analysis.story.certainty import Bound, Fact, Instant, earliest, latest, moment
 from barnabas.analysis.story.clocks import Clocks, writers

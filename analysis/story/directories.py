@@ -9,8 +9,9 @@ from datetime import datetime, timedelta
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.certainty import latest
-from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
+from barnabas.analysis.story.observed import CLOCKS, Observed
 from barnabas.analysis.story.partitions import Outage
+from barnabas.analysis.story.rows import BrokerLine
 from barnabas.analysis.story.runs import OFFLINE
 from barnabas.cluster.model.statechange import Kind
 

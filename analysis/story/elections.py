@@ -9,8 +9,9 @@ from typing import NamedTuple
 from barnabas.analysis.reading.events.kinds import Election
 from barnabas.analysis.story.certainty import Bound, Fact, Instant, Lines, by
 from barnabas.analysis.story.leaderships import is_of_another_cluster
-from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, BrokerLine, State
+from barnabas.analysis.story.observed import CLOCKS
 from barnabas.analysis.story.partitions import History, Life
+from barnabas.analysis.story.rows import NO_LEADER, BrokerLine, State
 
 
 class UncleanElection(NamedTuple):

@@ -7,7 +7,8 @@ from datetime import datetime
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.certainty import Line
-from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
+from barnabas.analysis.story.observed import CLOCKS, Observed
+from barnabas.analysis.story.rows import BrokerLine
 from barnabas.analysis.story.runs import SERVES, STARTS
 
 

@@ -14,16 +14,17 @@ from enum import StrEnum
 from itertools import chain
 from typing import NamedTuple
 
-from barnabas.analysis.story.brokers import begin_of
+from barnabas.analysis.story.absence import begin_of
 from barnabas.analysis.story.certainty import Bound, Instant, Line, Lines, Unknown, by, latest
 from barnabas.analysis.story.clocks import clocks_of, duration_of
 from barnabas.analysis.story.controllers import changes_of
 from barnabas.analysis.story.elections import consecutive, unclean_elections
 from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.minimums import Held, Minimums, minimums_of
-from barnabas.analysis.story.observed import NO_LEADER, BrokerLine, Observed, State
+from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.one_clock import account_by_clocks
 from barnabas.analysis.story.partitions import History, Life, Outage
+from barnabas.analysis.story.rows import NO_LEADER, BrokerLine, State
 from barnabas.analysis.story.witnesses import absences_by_clocks
 from barnabas.analysis.story.words import Rounding, at, count, duration, lasted
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
-from barnabas.analysis.story.observed import BrokerLine
+from barnabas.analysis.story.rows import BrokerLine
 from barnabas.analysis.story.runs import ENDS, SERVES, STARTS
 
 _EXITING = "Exiting Kafka due to fatal exception"

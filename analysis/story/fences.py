@@ -5,7 +5,8 @@ from __future__ import annotations
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.reading.metadata.registrations import MAY_HAVE_STOPPED
 from barnabas.analysis.story.certainty import Instant, latest
-from barnabas.analysis.story.observed import CLOCKS, BrokerLine
+from barnabas.analysis.story.observed import CLOCKS
+from barnabas.analysis.story.rows import BrokerLine
 from barnabas.analysis.story.runs import Run
 
 

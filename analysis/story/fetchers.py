@@ -13,7 +13,8 @@ from datetime import timedelta
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.incident import Incident, IncidentKind
-from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Observed
+from barnabas.analysis.story.observed import CLOCKS, Observed
+from barnabas.analysis.story.rows import BrokerLine
 from barnabas.analysis.story.runs import STARTS
 
 _BEFORE = timedelta(minutes=1)

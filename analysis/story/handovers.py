@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from operator import itemgetter
 
-from barnabas.analysis.story.observed import NO_LEADER, RECORD, BrokerLine, Observed, State
+from barnabas.analysis.story.observed import Observed
+from barnabas.analysis.story.rows import NO_LEADER, RECORD, BrokerLine, State
 from barnabas.analysis.story.runs import ASKED, HANDED_OVER, HANDOVER, STOP
 
 _ONLINE = ("OnlinePartition", "Online")

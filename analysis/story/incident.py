@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from barnabas.analysis.story.brokers import Absence
+from barnabas.analysis.story.absence import Absence
 from barnabas.analysis.story.certainty import Lines
 from barnabas.analysis.story.clocks import Difference
 from barnabas.analysis.story.clusters import Beginning
 from barnabas.analysis.story.controllers import ControllerChange, Vacancy
 from barnabas.analysis.story.costs import Cost, least
 from barnabas.analysis.story.elections import UncleanElection
-from barnabas.analysis.story.observed import Alone, BrokerLine, Refusal, RefusedProcess, SetBack
 from barnabas.analysis.story.partitions import Gap
+from barnabas.analysis.story.rows import Alone, BrokerLine, Refusal, RefusedProcess, SetBack
 from barnabas.analysis.story.shortages import Shortage, refused
 from barnabas.analysis.story.troubles import Trouble
 

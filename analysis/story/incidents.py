@@ -34,11 +34,12 @@ from barnabas.analysis.story.fetchers import with_dead_fetchers
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
 from barnabas.analysis.story.minimums import minimums_of
 from barnabas.analysis.story.nodes import members_of
-from barnabas.analysis.story.observed import BrokerLine, Mark, Observed, Refusal, RefusedProcess
+from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.offline import taken_offline
 from barnabas.analysis.story.one_clock import account_by_clocks
 from barnabas.analysis.story.partitions import Gap, History, Outage
 from barnabas.analysis.story.record_times import as_recorded, by_offsets, tenures_of
+from barnabas.analysis.story.rows import BrokerLine, Mark, Refusal, RefusedProcess
 from barnabas.analysis.story.troubles import troubles_of
 
 _MOVED = timedelta(seconds=5)

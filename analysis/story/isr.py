@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 from barnabas.analysis.story.assignments import removable, replica_counts
 from barnabas.analysis.story.certainty import Bound, Duration, Fact, Line, Unknown, as_timed
-from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, State
+from barnabas.analysis.story.observed import CLOCKS
+from barnabas.analysis.story.rows import NO_LEADER, State
 
 _NEW = ("NewPartition", "New")
 

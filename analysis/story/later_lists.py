@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from barnabas.analysis.story.brokers import Absence
+from barnabas.analysis.story.absence import Absence
 from barnabas.analysis.story.certainty import Bound, Fact, Line, Unknown
-from barnabas.analysis.story.observed import BrokerLine, Observed
+from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.own_elections import OwnElections
+from barnabas.analysis.story.rows import BrokerLine
 
 
 def with_later_lists(found: Sequence[Absence], observed: Observed) -> list[Absence]:

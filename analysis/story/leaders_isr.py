@@ -16,7 +16,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import pairwise
 
-from barnabas.analysis.story.observed import CLOCKS, LeaderIsr, State
+from barnabas.analysis.story.observed import CLOCKS
+from barnabas.analysis.story.rows import LeaderIsr, State
 
 
 def own_states(

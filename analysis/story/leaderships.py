@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from barnabas.analysis.story.certainty import Fact, Instant, Line, moment
-from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, Refusal, State
+from barnabas.analysis.story.observed import CLOCKS
+from barnabas.analysis.story.rows import NO_LEADER, Refusal, State
 
 _OFFLINE = ("OfflinePartition", "Offline")
 _ONLINE = ("OnlinePartition", "Online")

@@ -12,7 +12,7 @@ from datetime import datetime
 from itertools import pairwise
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
-from barnabas.analysis.story.brokers import Absence
+from barnabas.analysis.story.absence import Absence
 from barnabas.analysis.story.certainty import by, earliest, moment
 from barnabas.analysis.story.leaderships import Leadership
 from barnabas.analysis.story.observed import Observed

@@ -19,8 +19,9 @@ from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.reading.events.kinds import CompanionKind
 from barnabas.analysis.story.certainty import Line
 from barnabas.analysis.story.isr import IsrStep
-from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, BrokerLine, Observed, Setting
+from barnabas.analysis.story.observed import CLOCKS, Observed
 from barnabas.analysis.story.partitions import History, Life
+from barnabas.analysis.story.rows import NO_LEADER, BrokerLine, Setting
 from barnabas.analysis.story.whole_records import recorded_topics
 from barnabas.cluster.model.statechange import Kind
 

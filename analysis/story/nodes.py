@@ -8,7 +8,8 @@ from datetime import datetime
 from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
-from barnabas.analysis.story.observed import BrokerLine, Observed
+from barnabas.analysis.story.observed import Observed
+from barnabas.analysis.story.rows import BrokerLine
 
 _OF_KRAFT = (
     BrokerKind.BROKER_REGISTERED, BrokerKind.BROKER_UNREGISTERED, BrokerKind.BROKER_FENCED,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from barnabas.analysis.story.brokers import Absence, begin_of
+from barnabas.analysis.story.absence import Absence, begin_of
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import earliest, moment
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind

@@ -14,14 +14,15 @@ from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple, TypeVar
 
+from barnabas.analysis.story.absence import Absence
 from barnabas.analysis.story.accounts import Account, account_of
-from barnabas.analysis.story.brokers import Absence
 from barnabas.analysis.story.certainty import Bound, Line, Unknown, latest
 from barnabas.analysis.story.clocks import Clocks, duration_of
 from barnabas.analysis.story.costs import greatest, least
 from barnabas.analysis.story.isr import IsrStep
-from barnabas.analysis.story.observed import RECORD, LeaderIsr, LedAgain, Mark, Observed, Refusal, State
+from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.partitions import History, Life, Outage
+from barnabas.analysis.story.rows import RECORD, LeaderIsr, LedAgain, Mark, Refusal, State
 
 R = TypeVar("R", Mark, LedAgain, Refusal, LeaderIsr)
 

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 from datetime import datetime
 
-from barnabas.analysis.story.observed import Controller
+from barnabas.analysis.story.rows import Controller
 
 
 class OwnElections:

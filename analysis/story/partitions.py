@@ -26,17 +26,8 @@ from barnabas.analysis.story.certainty import (
 from barnabas.analysis.story.isr import IsrStep, isr_steps
 from barnabas.analysis.story.leaders_isr import own_states
 from barnabas.analysis.story.leaderships import Leadership, is_of_another_cluster, leaderships, led
-from barnabas.analysis.story.observed import (
-    CLOCKS,
-    NO_LEADER,
-    RECORD,
-    LeaderIsr,
-    LedAgain,
-    Mark,
-    Observed,
-    Refusal,
-    State,
-)
+from barnabas.analysis.story.observed import CLOCKS, Observed
+from barnabas.analysis.story.rows import NO_LEADER, RECORD, LeaderIsr, LedAgain, Mark, Refusal, State
 
 M = TypeVar("M", Mark, LedAgain)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from barnabas.analysis.story.brokers import Absence, begin_of
+from barnabas.analysis.story.absence import Absence, begin_of
 from barnabas.analysis.story.certainty import Lines, earliest, latest, moment
 from barnabas.analysis.story.nodes import is_kraft
 from barnabas.analysis.story.observed import CLOCKS, Observed

@@ -20,7 +20,8 @@ from barnabas.analysis.story.clocks import BEHIND, DIFFERING, Difference
 from barnabas.analysis.story.costs import Cost, least
 from barnabas.analysis.story.incident import Incident
 from barnabas.analysis.story.isr import IsrStep
-from barnabas.analysis.story.observed import RECORD, Observed, State
+from barnabas.analysis.story.observed import Observed
+from barnabas.analysis.story.rows import RECORD, State
 
 T = TypeVar("T")
 

@@ -15,7 +15,8 @@ from datetime import datetime, timedelta
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.contacts import CONTACT_WINDOW
-from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, BrokerLine, Controller, Observed, State
+from barnabas.analysis.story.observed import CLOCKS, Observed
+from barnabas.analysis.story.rows import NO_LEADER, BrokerLine, Controller, State
 from barnabas.analysis.story.runs import Run, What
 from barnabas.cluster.model.statechange import Kind
 

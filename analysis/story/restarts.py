@@ -13,13 +13,14 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import NamedTuple
 
-from barnabas.analysis.story.brokers import Absence, known_end
+from barnabas.analysis.story.absence import Absence, known_end
 from barnabas.analysis.story.causes import ORDERLY, Cause
 from barnabas.analysis.story.certainty import Instant, by, earliest, latest, moment
 from barnabas.analysis.story.intervals import Intervals
 from barnabas.analysis.story.leaderships import Leadership, is_of_another_cluster, led
-from barnabas.analysis.story.observed import CLOCKS, NO_LEADER, BrokerLine
+from barnabas.analysis.story.observed import CLOCKS
 from barnabas.analysis.story.partitions import History, Outage
+from barnabas.analysis.story.rows import NO_LEADER, BrokerLine
 
 _ELECTION = timedelta(seconds=30)
 """The longest time from a broker's return to its election; a later one is not because of the return."""

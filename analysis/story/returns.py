@@ -14,7 +14,8 @@ from itertools import takewhile
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.clocks import clocks_of
-from barnabas.analysis.story.observed import NO_LEADER, BrokerLine, Observed, State
+from barnabas.analysis.story.observed import Observed
+from barnabas.analysis.story.rows import NO_LEADER, BrokerLine, State
 from barnabas.analysis.story.runs import ASKED, ENDS, HANDED_OVER, HANDOVER, IMPLIED, SENT, STARTS, STOP, What
 
 _APART = timedelta(minutes=1)

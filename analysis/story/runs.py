@@ -9,7 +9,8 @@ from enum import StrEnum
 from itertools import zip_longest
 
 from barnabas.analysis.reading.events.broker_kinds import OF_AUTHORIZER, BrokerKind
-from barnabas.analysis.story.observed import CLOCKS, BrokerLine
+from barnabas.analysis.story.observed import CLOCKS
+from barnabas.analysis.story.rows import BrokerLine
 from barnabas.cluster.model.statechange import Kind
 
 STOP = (

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.certainty import Lines
 from barnabas.analysis.story.intervals import Intervals
-from barnabas.analysis.story.observed import BrokerLine, RefusedProcess, first_after
+from barnabas.analysis.story.observed import first_after
+from barnabas.analysis.story.rows import BrokerLine, RefusedProcess
 from barnabas.analysis.story.runs import ENDS, HANDOVER, SERVES, STARTS, STOP, What, lines_about
 
 _LOCKED = "Failed to acquire lock on file .lock"

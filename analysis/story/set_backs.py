@@ -8,7 +8,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from barnabas.analysis.story.certainty import Line
-from barnabas.analysis.story.observed import CLOCKS, SetBack
+from barnabas.analysis.story.observed import CLOCKS
+from barnabas.analysis.story.rows import SetBack
 
 SURELY = timedelta(minutes=1)
 """The least by which one line alone goes back only with the clock; threads write in less disorder."""

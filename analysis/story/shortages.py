@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from barnabas.analysis.story.brokers import Absence
+from barnabas.analysis.story.absence import Absence
 from barnabas.analysis.story.certainty import Lines
 from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.minimums import Held, Lack, Minimums
-from barnabas.analysis.story.observed import CLOCKS, BrokerLine
+from barnabas.analysis.story.observed import CLOCKS
 from barnabas.analysis.story.partitions import History, Life
+from barnabas.analysis.story.rows import BrokerLine
 
 Period = tuple[History, list[IsrStep]]
 """A partition's ISRs from the first that is short of a replica to the last, and its history."""

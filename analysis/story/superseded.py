@@ -8,8 +8,9 @@ from datetime import datetime, timedelta
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.controllers import AT_WORK, successions
-from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Controller, Delay
+from barnabas.analysis.story.observed import CLOCKS
 from barnabas.analysis.story.own_elections import OwnElections
+from barnabas.analysis.story.rows import BrokerLine, Controller, Delay
 
 _UNTIL_IT_LEARNS = timedelta(minutes=1)
 """The time after its last act in which a controller that is cut off learns of the next one, and says so."""

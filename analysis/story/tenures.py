@@ -9,12 +9,13 @@ from datetime import datetime
 from itertools import zip_longest
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
-from barnabas.analysis.story.brokers import Absence, begin_of
+from barnabas.analysis.story.absence import Absence, begin_of
 from barnabas.analysis.story.causes import ORDERLY
 from barnabas.analysis.story.certainty import earliest, latest
 from barnabas.analysis.story.contacts import CONTACT_WINDOW
 from barnabas.analysis.story.nodes import is_kraft
-from barnabas.analysis.story.observed import CLOCKS, BrokerLine, Controller
+from barnabas.analysis.story.observed import CLOCKS
+from barnabas.analysis.story.rows import BrokerLine, Controller
 
 
 def with_controllers(

@@ -7,9 +7,10 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
-from barnabas.analysis.story.brokers import Absence, begin_of
+from barnabas.analysis.story.absence import Absence, begin_of
 from barnabas.analysis.story.certainty import earliest, latest
-from barnabas.analysis.story.observed import BrokerLine, Observed
+from barnabas.analysis.story.observed import Observed
+from barnabas.analysis.story.rows import BrokerLine
 
 _BEFORE = timedelta(minutes=1)
 """The longest time from the death of a thread to the loss of its broker in which the two may be connected.

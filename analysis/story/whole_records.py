@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import datetime
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
-from barnabas.analysis.story.observed import RECORD, Observed
+from barnabas.analysis.story.observed import Observed
+from barnabas.analysis.story.rows import RECORD
 
 _FIRST = f"{RECORD}0,"
 """The begin of the text of the first record of a metadata log."""

@@ -10,11 +10,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from barnabas.analysis.story.brokers import OWN_LOG, Absence, absences, begin_of, known_end
+from barnabas.analysis.story.absence import Absence, begin_of, known_end
+from barnabas.analysis.story.brokers import OWN_LOG, absences
 from barnabas.analysis.story.causes import ORDERLY, Cause
 from barnabas.analysis.story.certainty import Unknown, earliest
 from barnabas.analysis.story.clocks import Clocks, clocks_of
-from barnabas.analysis.story.observed import BrokerLine, Observed
+from barnabas.analysis.story.observed import Observed
+from barnabas.analysis.story.rows import BrokerLine
 
 _SLACK = timedelta(minutes=1)
 """The longest time by which two lines about one event are apart when the difference is subtracted."""

@@ -10,8 +10,8 @@ from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.costs import Cost, Ending, Reason
 from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.isr import IsrStep
-from barnabas.analysis.story.observed import BrokerLine, Refusal
 from barnabas.analysis.story.partitions import Gap
+from barnabas.analysis.story.rows import BrokerLine, Refusal
 from barnabas.analysis.story.shortages import Shortage
 from barnabas.bench.truth.bounds import ROUNDING, WRITTEN, holds, is_within, lasted, late, said
 from barnabas.bench.truth.truths import InSync, Leaderless, Truth

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import date
 
-from barnabas.analysis.story.brokers import Absence
+from barnabas.analysis.story.absence import Absence
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound, Unknown
-from barnabas.analysis.story.observed import BrokerLine
+from barnabas.analysis.story.rows import BrokerLine
 from barnabas.analysis.story.runs import ENDS
 from barnabas.analysis.story.words import at, clock, node
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import date
 
 from barnabas.analysis.story.clocks import Difference
-from barnabas.analysis.story.observed import SetBack
+from barnabas.analysis.story.rows import SetBack
 from barnabas.analysis.story.words import NAMED, Rounding, clock, duration, node
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 
 from barnabas.analysis.story.fetchers import leader_of
-from barnabas.analysis.story.observed import BrokerLine
+from barnabas.analysis.story.rows import BrokerLine
 from barnabas.analysis.story.words import clock
 
 

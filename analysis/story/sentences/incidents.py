@@ -7,13 +7,14 @@ from datetime import date
 from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
-from barnabas.analysis.story.brokers import Absence
+from barnabas.analysis.story.absence import Absence
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Fact, Lines, Unknown, earliest, latest
 from barnabas.analysis.story.costs import Cost, Reason
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import Incident, IncidentKind
-from barnabas.analysis.story.observed import CLOCKS, Mark, Refusal
+from barnabas.analysis.story.observed import CLOCKS
+from barnabas.analysis.story.rows import Mark, Refusal
 from barnabas.analysis.story.sentences.absences import left, returned
 from barnabas.analysis.story.sentences.clocks import clocks_differ
 from barnabas.analysis.story.sentences.controllers import elected, vacant

@@ -8,7 +8,7 @@ from datetime import date
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.certainty import Bound, Fact
 from barnabas.analysis.story.costs import Reason
-from barnabas.analysis.story.observed import BrokerLine, Mark, Refusal
+from barnabas.analysis.story.rows import BrokerLine, Mark, Refusal
 from barnabas.analysis.story.words import at, clock
 
 OFFLINE_DIRECTORY = "because its replica's log directory was offline"

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from barnabas.analysis.story.brokers import Absence, begin_of
+from barnabas.analysis.story.absence import Absence, begin_of
 from barnabas.analysis.story.causes import ORDERLY, Cause
 from barnabas.analysis.story.certainty import Fact, latest
 from barnabas.analysis.story.departures import all_gone, are_overlapping, first_departure

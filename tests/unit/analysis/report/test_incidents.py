@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from barnabas.analysis.report.incidents import place, plain, severity
-from barnabas.analysis.story.brokers import Absence
+from barnabas.analysis.story.absence import Absence
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound, Fact, Line, Unknown
 from barnabas.analysis.story.costs import Cost, Ending

@@ -12,7 +12,7 @@ import pytest
 from barnabas.analysis import job
 from barnabas.analysis.derived.unavailability import LEADER_OFFLINE, NOBODY_IN_SYNC, NOTIFIED_ONLY
 from barnabas.analysis.report.same_facts import NOT_SHOWN, departures, without_leader
-from barnabas.analysis.story.brokers import Absence
+from barnabas.analysis.story.absence import Absence
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound, Fact, Instant, Unknown
 from barnabas.analysis.story.costs import costs_of

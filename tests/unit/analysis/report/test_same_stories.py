@@ -12,7 +12,7 @@ from barnabas.analysis.questions.availability import OFFLINE
 from barnabas.analysis.report.same_facts import NOT_SHOWN
 from barnabas.analysis.report.same_stories import after_losses, born_once, failovers, leaders, periods, stalls
 from barnabas.analysis.report.words import Step, headline, steps
-from barnabas.analysis.story.brokers import Absence
+from barnabas.analysis.story.absence import Absence
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound, Fact, Unknown
 from barnabas.analysis.story.clocks import Difference

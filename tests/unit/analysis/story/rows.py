@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import Any
 
-from barnabas.analysis.story.brokers import Absence
+from barnabas.analysis.story.absence import Absence
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound, Fact, Line, Unknown
-from barnabas.analysis.story.observed import BrokerLine, State
+from barnabas.analysis.story.rows import BrokerLine, State
 
 LIFE = ("t", 0, 0)
 

@@ -9,7 +9,7 @@ import pytest
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.active_controllers import ActiveControllers
 from barnabas.analysis.story.certainty import Line
-from barnabas.analysis.story.observed import BrokerLine, Controller
+from barnabas.analysis.story.rows import BrokerLine, Controller
 
 NOON = datetime(2026, 3, 5, 12)  # noqa: DTZ001
 

@@ -17,8 +17,9 @@ from barnabas.analysis.story.controllers import Vacancy
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.minimums import Minimums
-from barnabas.analysis.story.observed import Controller, Observed, State, seconds
+from barnabas.analysis.story.observed import Observed, seconds
 from barnabas.analysis.story.partitions import histories
+from barnabas.analysis.story.rows import Controller, State
 from tests.unit.analysis.story.rows import at, death, line, state
 
 GONE = Incident(IncidentKind.DEPARTURE, at(100), at(130), absences=(death(1, 100, 120, 130),))

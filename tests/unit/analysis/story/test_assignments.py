@@ -8,7 +8,7 @@ import pytest
 
 from barnabas.analysis.story.assignments import replica_counts
 from barnabas.analysis.story.certainty import Line
-from barnabas.analysis.story.observed import State
+from barnabas.analysis.story.rows import State
 
 BEGIN = datetime(2024, 3, 5, 10, tzinfo=UTC)
 

@@ -14,8 +14,9 @@ from barnabas.analysis.story.certainty import Bound, Fact, Unknown
 from barnabas.analysis.story.clocks import BEHIND, LATE, SLOW, Clocks, Difference, duration_of
 from barnabas.analysis.story.incident import Incident
 from barnabas.analysis.story.incidents import incidents
-from barnabas.analysis.story.observed import Delay, Observed
+from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.partitions import Outage
+from barnabas.analysis.story.rows import Delay
 from tests.unit.analysis.story.cluster import ACTIONS, BROKERS, Cluster, at
 from tests.unit.analysis.story.test_truth import contains, holds
 

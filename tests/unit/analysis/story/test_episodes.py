@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from barnabas.analysis.story.certainty import Bound, Fact, Line, Unknown, earliest
 from barnabas.analysis.story.episodes import AlertKind, Episode, episodes
 from barnabas.analysis.story.incidents import incidents
-from barnabas.analysis.story.observed import Controller, Observed, State
+from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.record_times import tenures_of
+from barnabas.analysis.story.rows import Controller, State
 from tests.unit.analysis.story.test_truth import SCRIPTS, Cluster, at, contains
 
 NO_TIME, LED = timedelta(0), timedelta(milliseconds=20)

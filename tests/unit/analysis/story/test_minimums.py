@@ -6,8 +6,9 @@ import pytest
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.minimums import Lack, Minimums, minimums_of
-from barnabas.analysis.story.observed import BrokerLine, Observed, Setting, State
+from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.partitions import History, histories
+from barnabas.analysis.story.rows import BrokerLine, Setting, State
 from tests.unit.analysis.story.rows import at, broker_line, line, state
 
 NAME = "min.insync.replicas"

@@ -6,8 +6,8 @@ from datetime import datetime
 
 import pytest
 
-from barnabas.analysis.story.observed import Controller
 from barnabas.analysis.story.own_elections import OwnElections
+from barnabas.analysis.story.rows import Controller
 
 
 def at(second: int) -> datetime:

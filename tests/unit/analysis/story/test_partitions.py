@@ -11,8 +11,9 @@ import pytest
 from barnabas.analysis.story.certainty import Bound, Duration, Fact, Unknown, latest
 from barnabas.analysis.story.elections import consecutive
 from barnabas.analysis.story.leaderships import leaderships
-from barnabas.analysis.story.observed import NO_LEADER, Observed, State
+from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.partitions import History, histories
+from barnabas.analysis.story.rows import NO_LEADER, State
 from tests.unit.analysis.story.rows import LIFE, at, state
 
 

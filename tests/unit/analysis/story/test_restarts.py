@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from barnabas.analysis.story.brokers import Absence
+from barnabas.analysis.story.absence import Absence
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound, Fact, Unknown
-from barnabas.analysis.story.observed import NO_LEADER, Observed
+from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.partitions import History, histories
 from barnabas.analysis.story.restarts import departed, with_restarts, without_dead_leaders
+from barnabas.analysis.story.rows import NO_LEADER
 from tests.unit.analysis.story.rows import at, death, state
 
 

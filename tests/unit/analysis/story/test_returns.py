@@ -10,8 +10,9 @@ from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.brokers import absences
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound, Unknown
-from barnabas.analysis.story.observed import BrokerLine, Delay, Observed
+from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.returns import Returns
+from barnabas.analysis.story.rows import BrokerLine, Delay
 from barnabas.analysis.story.runs import What
 from barnabas.cluster.model.statechange import Kind
 from tests.unit.analysis.story.rows import at, broker_line, line, state

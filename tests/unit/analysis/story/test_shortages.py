@@ -6,8 +6,9 @@ import pytest
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.minimums import minimums_of
-from barnabas.analysis.story.observed import BrokerLine, Observed
+from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.partitions import histories
+from barnabas.analysis.story.rows import BrokerLine
 from barnabas.analysis.story.shortages import short_periods, shortage_of
 from tests.unit.analysis.story.rows import broker_line, state
 

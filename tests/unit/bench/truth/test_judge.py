@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
-from barnabas.analysis.story.brokers import Absence
+from barnabas.analysis.story.absence import Absence
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound, Fact, Line, Unknown
 from barnabas.analysis.story.controllers import ControllerChange
@@ -16,8 +16,8 @@ from barnabas.analysis.story.costs import Cost, Ending
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.isr import IsrStep
-from barnabas.analysis.story.observed import BrokerLine, Controller, Refusal
 from barnabas.analysis.story.partitions import Gap
+from barnabas.analysis.story.rows import BrokerLine, Controller, Refusal
 from barnabas.analysis.story.shortages import Shortage
 from barnabas.bench.truth.bounds import contains, holds
 from barnabas.bench.truth.judge import falsehoods

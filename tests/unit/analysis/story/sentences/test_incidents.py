@@ -7,15 +7,15 @@ from datetime import timedelta
 import pytest
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
-from barnabas.analysis.story.brokers import Absence
+from barnabas.analysis.story.absence import Absence
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Fact, Unknown
 from barnabas.analysis.story.controllers import ControllerChange, Vacancy, vacancies
 from barnabas.analysis.story.costs import Cost, Ending
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import Incident, IncidentKind
-from barnabas.analysis.story.observed import Controller
 from barnabas.analysis.story.partitions import Gap
+from barnabas.analysis.story.rows import Controller
 from barnabas.analysis.story.sentences.incidents import details, headline
 from barnabas.analysis.story.troubles import Trouble
 from tests.unit.analysis.story.rows import at, broker_line, line

@@ -1,0 +1,83 @@
+"""A time in which a broker was gone, or taken for gone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from barnabas.analysis.story.causes import Cause
+from barnabas.analysis.story.certainty import Instant, Line, Lines, earliest, latest
+from barnabas.analysis.story.rows import BrokerLine
+
+
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """A time in which a broker was gone, or taken for gone.
+
+    Attributes:
+        broker: The broker.
+        gone: When it left.
+        cause: Why it left.
+        reason: The text of the line that says why; None if no line does.
+        has_own_log: Whether lines of the broker's server.log about its life are among the logs.
+        noticed: When a controller first treated it as gone; unknown if no line shows it.
+        started: When its next process started; None if no line shows that.
+        returned: When it could lead again; unknown if no line shows that it did.
+        stopping: When it began to stop, for a logged stop.
+        was_controller: Whether it was the controller until then.
+        spoke: When it last wrote a line before a KRaft controller fenced it; None if it was not fenced, or
+            if it may have been cut off before.
+        unseen: From when on records or lines are missing that may show its return or a later absence; None if
+            none are.
+        lines: The lines that prove the absence and its cause.
+        cut_short: The line which proves that the process ended before its shutdown was complete; None if none
+            does.
+        is_only_offline: Whether all that shows it is that a controller took some of the broker's replicas
+            offline, as it does, too, when a reassignment or a deletion removes them.
+        ended_by: When the next process started, if only that shows that the one before had died; None if
+            other lines show it, or none does.
+        stopped: The broker's own line of an orderly stop long after the cluster had given it up; None if
+            there is none.
+        wrote_until: When it last wrote a line, if it wrote on long after a controller had given it up, and no
+            line shows a new process or its return; None otherwise.
+        is_by_others: Whether all of its times are from lines of brokers whose clocks differ from its own.
+        may_be_stop: Whether all that shows it is that a controller took some of the broker's replicas
+            offline, as it does, too, when the broker asks to stop and goes on for a while.
+        has_spoken: Whether any line of its own is among the logs.
+    """
+
+    broker: int
+    gone: Instant
+    cause: Cause
+    reason: str | None
+    has_own_log: bool
+    noticed: Instant
+    started: datetime | None
+    returned: Instant
+    stopping: datetime | None = None
+    was_controller: bool = False
+    spoke: datetime | None = None
+    unseen: datetime | None = None
+    lines: Lines = ()
+    cut_short: Line | None = None
+    is_only_offline: bool = False
+    ended_by: datetime | None = None
+    stopped: BrokerLine | None = None
+    wrote_until: datetime | None = None
+    is_by_others: bool = False
+    may_be_stop: bool = False
+    has_spoken: bool = False
+
+
+def begin_of(absence: Absence) -> datetime:
+    """Return the moment by which an absence is ordered: the latest at which the broker left."""
+    for known in (latest(absence.gone), latest(absence.noticed), absence.started, earliest(absence.gone)):
+        if known is not None:
+            return known
+    raise AssertionError("an absence has a line, and each line has a time")
+
+
+def known_end(absence: Absence) -> datetime | None:
+    """Return until when a later event may be part of an absence; None if nothing shows its end."""
+    ends = [each for each in (latest(absence.returned), absence.unseen) if each is not None]
+    return min(ends, default=None)
