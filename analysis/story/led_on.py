@@ -6,6 +6,7 @@ each leads on in its old leader epoch, as its own line says. Until then its part
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
@@ -18,6 +19,7 @@ from barnabas.analysis.story.leaderships import Leadership
 from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.partitions import History, Outage
 from barnabas.analysis.story.restarts import Departed
+from barnabas.analysis.story.rows import LedAgain
 from barnabas.analysis.story.runs import is_fenced_registration
 
 
@@ -50,14 +52,16 @@ def _led_on(
     observed: Observed,
 ) -> Iterator[Outage]:
     """Yield the outages of one leadership, each from the end of a process to the line of the next one."""
+    ended = found.ended.get(leadership.leader, ())
+    if not ended:
+        return
+    first = bisect_left(story.led, leadership.since, key=_time)
+    last = len(story.led) if until is None else bisect_left(story.led, until, key=_time)
     own = [
         each
-        for each in story.led
+        for each in story.led[first:last]
         if (each.leader, each.leader_epoch) == (leadership.leader, leadership.epoch)
-        and leadership.since <= each.time
-        and (until is None or each.time < until)
     ]
-    ended = found.ended.get(leadership.leader, ())
     for before, after in pairwise(own):
         # A request to lead comes only to a broker that is registered.
         back = {
@@ -67,8 +71,8 @@ def _led_on(
             if before.time <= (earliest(each.gone) or by(each.gone))
         }
         if back:
-            first = min(back, key=lambda each: by(each.gone))
-            begin = moment(earliest(first.gone), by(first.gone), first.gone.lines, "")
+            left = min(back, key=lambda each: by(each.gone)).gone
+            begin = moment(earliest(left), by(left), left.lines, "")
             end = moment(max(back.values()), after.time, (after.line,), "")
             lines = (after.line, before.line)
             yield Outage(
@@ -86,3 +90,7 @@ def _registered(absence: Absence, until: datetime, observed: Observed) -> dateti
     known = observed.about_within(absence.broker, BrokerKind.REGISTERED, absence.started, until)
     own = (line.time for line in known if line.broker == absence.broker and not is_fenced_registration(line))
     return next(own, None)
+
+
+def _time(line: LedAgain) -> datetime:
+    return line.time
