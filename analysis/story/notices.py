@@ -1,4 +1,4 @@
-"""When a controller first took a broker for gone."""
+"""The moment at which a controller first took a broker for gone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What looks like the absence of a broker and need not be one."""
+"""Signs of an absence that do not prove one: the broker may have been there."""
 
 from __future__ import annotations
 
