@@ -67,7 +67,7 @@ def account_of(observed: Observed, clocks: Clocks) -> Account:
     stories: Sequence[History] = histories(observed)
     observed = with_moves(observed, (outage for story in stories for outage in story.outages))
     shown, offline = _absences(stories, observed)
-    found = with_controllers(shown, observed.controllers, observed.brokers)
+    found = with_controllers(shown, observed)
     gone = departed(found, observed.of_kind(BrokerKind.BROKER_FENCED))
     mixed = mixed_lives(observed, clocks)
     stories = [

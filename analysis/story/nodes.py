@@ -8,19 +8,10 @@ from datetime import datetime
 from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
-from barnabas.analysis.story.observed import Observed
+from barnabas.analysis.story.observed import OF_KRAFT, Observed
 from barnabas.analysis.story.rows import BrokerLine
 
-_OF_KRAFT = (
-    BrokerKind.BROKER_REGISTERED, BrokerKind.BROKER_UNREGISTERED, BrokerKind.BROKER_FENCED,
-    BrokerKind.BROKER_UNFENCED, BrokerKind.BROKER_STOP_GRANTED,
-)  # fmt: skip
-
-
 _CONTROLLER = ("process.roles=[controller]", "process.roles=controller")
-
-_NO_ROLES = "process.roles=[]"
-"""The setting of a broker of ZooKeeper mode from Kafka 2.8 on."""
 
 
 class Members(NamedTuple):
@@ -48,25 +39,16 @@ def members_of(observed: Observed) -> Members:
     brokers = _brokers_of(observed)
     listed = sorted(line.time for line in observed.brokers if line.live)
     # A node that was elected may be a broker, too, but no line says so.
-    elected = {each.broker for each in observed.controllers} if is_kraft(observed.brokers) else set()
+    elected = {each.broker for each in observed.controllers} if observed.is_kraft else set()
     return Members(brokers, listed, (_controllers_of(observed.brokers) | elected) - brokers)
-
-
-def is_kraft(lines: Iterable[BrokerLine]) -> bool:
-    """Return whether lines show a cluster of KRaft, of which a controller need not be a broker."""
-    return any(
-        line.kind in (*_OF_KRAFT, BrokerKind.NODE_STARTED)
-        or any(each.startswith("process.roles=") and each != _NO_ROLES for each in line.settings)
-        for line in lines
-    )
 
 
 def _brokers_of(observed: Observed) -> frozenset[int]:
     """Return the brokers; ZooKeeper's controller is one."""
-    known = set(observed.as_brokers if is_kraft(observed.brokers) else observed.spoken)
+    known = set(observed.as_brokers if observed.is_kraft else observed.spoken)
     for line in observed.brokers:
         known.update((*line.live, *line.added, *line.lost))
-        if line.kind in _OF_KRAFT and line.subject is not None:
+        if line.kind in OF_KRAFT and line.subject is not None:
             known.add(line.subject)
     for state in observed.states:
         known.update(state.replicas or ())

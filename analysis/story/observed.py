@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.certainty import Line
 from barnabas.analysis.story.rows import (
     Alone,
@@ -22,6 +23,15 @@ from barnabas.analysis.story.rows import (
     Setting,
     State,
 )
+
+OF_KRAFT = (
+    BrokerKind.BROKER_REGISTERED, BrokerKind.BROKER_UNREGISTERED, BrokerKind.BROKER_FENCED,
+    BrokerKind.BROKER_UNFENCED, BrokerKind.BROKER_STOP_GRANTED,
+)  # fmt: skip
+"""The kinds of lines by which a controller of KRaft names a broker."""
+
+_NO_ROLES = "process.roles=[]"
+"""The setting of a broker of ZooKeeper mode from Kafka 2.8 on."""
 
 CLOCKS = timedelta(seconds=2)
 """The largest difference of clocks that is assumed."""
@@ -61,6 +71,7 @@ class Observed:
             in them may be an hour off.
         alone: The last states of partitions in which the leader alone was in sync, if a controller of KRaft
             fenced a broker.
+        is_kraft: Whether the lines show a cluster of KRaft, of which a controller need not be a broker.
     """
 
     brokers: Sequence[BrokerLine] = ()
@@ -85,6 +96,7 @@ class Observed:
     set_backs: Sequence[SetBack] = ()
     repeated: Sequence[tuple[datetime, datetime]] = ()
     alone: Sequence[Alone] = ()
+    is_kraft: bool = field(init=False)
     _about: Mapping[tuple[int | None, str], Sequence[BrokerLine]] = field(
         init=False, repr=False, compare=False
     )
@@ -97,6 +109,11 @@ class Observed:
         for lines in about.values():
             lines.sort(key=_time)
         object.__setattr__(self, "_about", about)
+        kinds = {kind for _, kind in about}
+        is_kraft = not kinds.isdisjoint((*OF_KRAFT, BrokerKind.NODE_STARTED)) or any(
+            map(_has_roles, self.brokers)
+        )
+        object.__setattr__(self, "is_kraft", is_kraft)
 
     def in_seconds(self) -> list[str]:
         """Return the files whose times are whole seconds, by the first line of each that is at hand."""
@@ -155,6 +172,10 @@ class Observed:
     def last_served(self, broker: int, until: datetime) -> datetime | None:
         """Return the time of the last line before ``until`` that the broker wrote after a start."""
         return _last_before(self.served.get(broker, ()), until)
+
+
+def _has_roles(line: BrokerLine) -> bool:
+    return any(each.startswith("process.roles=") and each != _NO_ROLES for each in line.settings)
 
 
 def first_after(times: Sequence[datetime], since: datetime) -> datetime | None:

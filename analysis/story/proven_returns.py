@@ -8,7 +8,6 @@ from datetime import datetime
 
 from barnabas.analysis.story.absence import Absence, begin_of
 from barnabas.analysis.story.certainty import Lines, earliest, latest, moment
-from barnabas.analysis.story.nodes import is_kraft
 from barnabas.analysis.story.observed import CLOCKS, Observed
 from barnabas.analysis.story.partitions import Outage
 
@@ -29,7 +28,7 @@ def with_proven_returns(
     for each in found:
         begins.setdefault(each.broker, []).append(begin_of(each))
     elected: dict[int, list[tuple[datetime, Lines]]] = {}
-    for own in () if is_kraft(observed.brokers) else observed.controllers:
+    for own in () if observed.is_kraft else observed.controllers:
         elected.setdefault(own.broker, []).append((own.since, own.lines))
     return [
         absence

@@ -13,26 +13,22 @@ from barnabas.analysis.story.absence import Absence, begin_of
 from barnabas.analysis.story.causes import ORDERLY
 from barnabas.analysis.story.certainty import earliest, latest
 from barnabas.analysis.story.contacts import CONTACT_WINDOW
-from barnabas.analysis.story.nodes import is_kraft
-from barnabas.analysis.story.observed import CLOCKS
-from barnabas.analysis.story.rows import BrokerLine, Controller
+from barnabas.analysis.story.observed import CLOCKS, Observed
+from barnabas.analysis.story.rows import BrokerLine
 
 
-def with_controllers(
-    found: Sequence[Absence], controllers: Sequence[Controller], lines: Sequence[BrokerLine] = ()
-) -> list[Absence]:
+def with_controllers(found: Sequence[Absence], observed: Observed) -> list[Absence]:
     """Mark the absences of brokers that were the controller when they left.
 
     Args:
         found: The absences.
-        controllers: The controllers, by the time of their elections.
-        lines: The lines about brokers.
+        observed: Everything in the lines.
     """
-    marked = list(found)
-    alive = _alive(found, _listed(lines))
-    resigned = _resigned(lines)
+    marked, controllers = list(found), observed.controllers
+    alive = _alive(found, _listed(observed.brokers))
+    resigned = _resigned(observed.brokers)
     # A vote without a winner raises the epoch of KRaft, too.
-    is_quorum = is_kraft(lines)
+    is_quorum = observed.is_kraft
     indexes: dict[int, list[int]] = {}
     for index, absence in enumerate(found):
         indexes.setdefault(absence.broker, []).append(index)

@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.absence import Absence
 from barnabas.analysis.story.certainty import Fact, latest
-from barnabas.analysis.story.nodes import is_kraft
 from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.partitions import Outage
 
@@ -35,7 +34,7 @@ class UnnamedLeaders:
 
     def __init__(self, found: Sequence[Absence], observed: Observed) -> None:
         noticed: dict[int | None, list[tuple[datetime, int]]] = {}
-        for each in () if is_kraft(observed.brokers) else found:
+        for each in () if observed.is_kraft else found:
             if isinstance(each.noticed, Fact):
                 writer = each.noticed.lines[0].broker
                 noticed.setdefault(writer, []).append((each.noticed.value, each.broker))
