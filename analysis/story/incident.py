@@ -71,6 +71,8 @@ class Incident:
         set_backs: The clocks that were set back, if the incident has times that may depend on them.
         is_doubled: Whether it has times of an hour that occurred twice, each of which may be an hour off.
         fetchers: The deaths of the threads that had fetched what fell out of sync, if all of these had died.
+        lost_leaders: The lines of the brokers whose replicas fell out of sync that they lost contact with the
+            leaders, if all of them did.
         alone: The partitions that brokers led alone in sync which have not returned as far as the lines show,
             and of which no line shows a later state.
     """
@@ -100,6 +102,7 @@ class Incident:
     set_backs: tuple[SetBack, ...] = ()
     is_doubled: bool = False
     fetchers: tuple[BrokerLine, ...] = ()
+    lost_leaders: tuple[BrokerLine, ...] = ()
     alone: tuple[Alone, ...] = ()
 
     @property

@@ -32,6 +32,7 @@ from barnabas.analysis.story.directories import failed_directory
 from barnabas.analysis.story.elections import UncleanElection, unclean_choices, unclean_elections
 from barnabas.analysis.story.fetchers import with_dead_fetchers
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
+from barnabas.analysis.story.lost_leaders import with_lost_leaders
 from barnabas.analysis.story.minimums import minimums_of
 from barnabas.analysis.story.nodes import members_of
 from barnabas.analysis.story.observed import Observed
@@ -73,7 +74,7 @@ def _by_time(observed: Observed) -> list[Incident]:
     made = with_new_controllers(made, observed)
     made = with_vacancies(made, vacancies(observed.brokers, found))
     made = with_shortages(made, stories, minimums_of(observed))
-    made = list(with_dead_fetchers(made, observed))
+    made = list(with_lost_leaders(with_dead_fetchers(made, observed), observed))
     made = with_alone(made, stories, observed.alone)
     made = with_unclean(made, _unclean(observed, stories))
     made.extend(_unseen(stories))

@@ -19,7 +19,7 @@ from barnabas.analysis.story.sentences.absences import left, returned
 from barnabas.analysis.story.sentences.clocks import clocks_differ
 from barnabas.analysis.story.sentences.controllers import elected, vacant
 from barnabas.analysis.story.sentences.costs import failed_elections, suffered
-from barnabas.analysis.story.sentences.fetchers import dead_fetchers
+from barnabas.analysis.story.sentences.fetchers import dead_fetchers, lost_leaders
 from barnabas.analysis.story.sentences.reasons import (
     OFFLINE_DIRECTORY,
     failed_directories,
@@ -159,7 +159,8 @@ def _lines(incident: Incident) -> Lines:
     cost = (line for each in incident.costs for line in each.lines)
     unclean = (line for each in incident.unclean for line in each.lines)
     isr = () if incident.shortage is None else _of_shortage(incident.shortage)
-    isr = (*(each.line for each in incident.fetchers), *isr, *(each.line for each in incident.alone))
+    fetching = (*incident.fetchers, *incident.lost_leaders)
+    isr = (*(each.line for each in fetching), *isr, *(each.line for each in incident.alone))
     return tuple(dict.fromkeys((*incident.lines, *unclean, *absent, *cost, *isr)))
 
 
@@ -190,7 +191,8 @@ def _happened(incident: Incident, day: date | None) -> str:
             may_be_removed = incident.shortage is not None and incident.shortage.removable
             removed = " or were removed (by a reassignment)" if may_be_removed else ""
             when = f"at {since}{'' if is_begun else ' or before'}"
-            return f"Replicas fell out of sync{removed} {when}{dead_fetchers(incident.fetchers, day)}"
+            why = f"{dead_fetchers(incident.fetchers, day)}{lost_leaders(incident.lost_leaders)}"
+            return f"Replicas fell out of sync{removed} {when}{why}"
         case IncidentKind.OFFLINE_REPLICAS:
             who, they = nodes(incident.offline, only), "it" if len(incident.offline) == 1 else "they"
             return (
