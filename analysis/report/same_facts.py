@@ -69,7 +69,7 @@ def _of_partition(
         "topic": topic,
         "partition": int(partition),
         "outages": len(outages),
-        "lasting": any(cost.ending is Ending.NOT_SHOWN for _, cost, _ in outages),
+        "lasting": any(cost.ending in (Ending.NOT_SHOWN, Ending.LASTING) for _, cost, _ in outages),
         "total_ms": int(sum(proven)),
         "at_most_ms": ceil(sum(bounds)) if len(bounds) == len(outages) else None,
         "longest_ms": int(max(proven)),

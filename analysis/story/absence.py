@@ -44,6 +44,7 @@ class Absence:
         may_be_stop: Whether all that shows it is that a controller took some of the broker's replicas
             offline, as it does, too, when the broker asks to stop and goes on for a while.
         has_spoken: Whether any line of its own is among the logs.
+        lasting: When the logs end, if as far as they show it is gone then; None otherwise.
     """
 
     broker: int
@@ -67,6 +68,7 @@ class Absence:
     is_by_others: bool = False
     may_be_stop: bool = False
     has_spoken: bool = False
+    lasting: datetime | None = None
 
 
 def begin_of(absence: Absence) -> datetime:

@@ -27,6 +27,8 @@ class Ending(StrEnum):
     ELECTED_AGAIN = "elected again"
     """The same broker was elected; no line shows that it led."""
     DELETED = "deleted"
+    LASTING = "lasting"
+    """No leader when the logs end, as far as they show."""
     NOT_SHOWN = "not shown"
 
 
@@ -69,6 +71,7 @@ class Cost:
             that they were created without a leader; None if a broker left, or no line shows why.
         refusals: The lines of brokers that were elected meanwhile that they do not lead, by time.
         each: The times without a leader one by one.
+        lasting: When the logs end, if as far as they show the partitions have no leader then; None otherwise.
     """
 
     partitions: tuple[str, ...]
@@ -82,10 +85,11 @@ class Cost:
     reason: Reason | None = None
     refusals: tuple[Refusal, ...] = ()
     each: tuple[Period, ...] = ()
+    lasting: datetime | None = None
 
 
 def costs_of(outages: Iterable[tuple[int | None, Outage]]) -> tuple[Cost, ...]:
-    """Group outages by how they ended, the longest first.
+    """Group outages by how they ended, those first that last at the end of the logs, then the longest.
 
     Args:
         outages: The outages, each with the broker that led before; None if it is not known.
@@ -94,14 +98,19 @@ def costs_of(outages: Iterable[tuple[int | None, Outage]]) -> tuple[Cost, ...]:
     for broker, outage in outages:
         grouped.setdefault(_ending(broker, outage), []).append(outage)
     costs = [_cost(ending, each) for ending, each in grouped.items()]
-    return tuple(sorted(costs, key=lambda cost: (-least(cost.duration), cost.partitions)))
+    return tuple(sorted(costs, key=worst_first))
+
+
+def worst_first(cost: Cost) -> tuple[bool, timedelta, tuple[str, ...]]:
+    """Order costs: what lasts at the end of the logs first, then the longest."""
+    return cost.lasting is None, -least(cost.duration), cost.partitions
 
 
 def _ending(broker: int | None, outage: Outage) -> Ending:
     if outage.deleted:
         return Ending.DELETED
     if outage.leader_after is None:
-        return Ending.NOT_SHOWN
+        return Ending.NOT_SHOWN if outage.lasting is None else Ending.LASTING
     has_led = latest(outage.end) is not None
     if outage.leader_after == broker and outage.created is None:
         return Ending.RETURNED if has_led else Ending.ELECTED_AGAIN
@@ -124,6 +133,7 @@ def _cost(ending: Ending, outages: Sequence[Outage]) -> Cost:
         times=len(outages),
         refusals=tuple(sorted({refusal for each in outages for refusal in each.refusals}, key=_time)),
         each=tuple(map(_period, outages, durations)),
+        lasting=max((each.lasting for each in outages if each.lasting is not None), default=None),
     )
 
 

@@ -26,12 +26,13 @@ from barnabas.analysis.story.clocks import (
 )
 from barnabas.analysis.story.clusters import Beginning, beginnings, cluster_folders
 from barnabas.analysis.story.controllers import vacancies
-from barnabas.analysis.story.costs import Reason, costs_of, least
+from barnabas.analysis.story.costs import Reason, costs_of, worst_first
 from barnabas.analysis.story.departures import absence_by_one_clock, departure, groups_of, parted
 from barnabas.analysis.story.directories import failed_directory
 from barnabas.analysis.story.elections import UncleanElection, unclean_choices, unclean_elections
 from barnabas.analysis.story.fetchers import with_dead_fetchers
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
+from barnabas.analysis.story.lasting import with_lasting
 from barnabas.analysis.story.lost_leaders import with_lost_leaders
 from barnabas.analysis.story.minimums import minimums_of
 from barnabas.analysis.story.nodes import members_of
@@ -58,7 +59,7 @@ def incidents(observed: Observed) -> list[Incident]:
 def _by_time(observed: Observed) -> list[Incident]:
     """Return the incidents as the times of the lines show them."""
     clocks = clocks_of(observed)
-    account = account_by_clocks(observed, clocks)
+    account = with_lasting(account_by_clocks(observed, clocks), clocks)
     observed, stories, charged = account.observed, account.stories, account.charged
     members = members_of(observed)
     found = [absence_by_one_clock(each, clocks) for each in account.found]
@@ -113,8 +114,8 @@ def _is_doubled(incident: Incident, spans: Iterable[tuple[datetime, datetime]]) 
     return any(begin <= edge <= end for begin, end in spans for edge in edges)
 
 
-def _rank(incident: Incident) -> tuple[int, timedelta, timedelta, int]:
-    """Order lost records before writes that were impossible, and these before everything else.
+def _rank(incident: Incident) -> tuple[int, bool, timedelta, timedelta, int]:
+    """Order lost records before writes that are, or were, impossible, and these before everything else.
 
     Writes that the brokers' setting refused, unless the topic has its own one, come next.
     """
@@ -126,7 +127,8 @@ def _rank(incident: Incident) -> tuple[int, timedelta, timedelta, int]:
         IncidentKind.UNSEEN: 5, IncidentKind.OTHER_CLUSTER: 4, IncidentKind.SECOND_PROCESS: 4,
         IncidentKind.NO_CONTROLLER: 1,
     }.get(incident.kind, 0 if unplanned else 2)  # fmt: skip
-    return -len(incident.unclean), -incident.proven, -incident.refusing, weight
+    is_over = all(cost.lasting is None for cost in incident.costs)
+    return -len(incident.unclean), is_over, -incident.proven, -incident.refusing, weight
 
 
 def leaderless(free: Sequence[Outage], observed: Observed) -> list[Incident]:
@@ -153,7 +155,7 @@ def leaderless(free: Sequence[Outage], observed: Observed) -> list[Incident]:
         made.append(
             Incident(
                 IncidentKind.NO_LEADER, group[0][0], until,
-                costs=tuple(sorted(costs, key=lambda cost: (-least(cost.duration), cost.partitions))),
+                costs=tuple(sorted(costs, key=worst_first)),
                 failures=tuple(each for each in shown if each.kind != BrokerKind.BOUNCED_UNSEEN),
                 bounces=tuple(each for each in shown if each.kind == BrokerKind.BOUNCED_UNSEEN),
                 refusals=tuple(each for each in by_reason if isinstance(each, Refusal)),

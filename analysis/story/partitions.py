@@ -63,6 +63,7 @@ class Outage:
         created: The line which shows that the partition was created without a leader, as none of its replicas
             was alive; None if it had a leader before, or no line says so.
         span: How long it lasted by groups of clocks that agree, if other clocks differ; None otherwise.
+        lasting: When the logs end, if as far as they show there is no leader then; None otherwise.
     """
 
     life: Life
@@ -83,6 +84,7 @@ class Outage:
     is_mixed: bool = False
     created: Mark | None = None
     span: Duration | None = None
+    lasting: datetime | None = None
 
 
 class Gap(NamedTuple):

@@ -65,8 +65,9 @@ def _hides(gap: Gap, true: Leaderless) -> bool:
 def _whole_cost(cost: Cost, true: Sequence[Leaderless]) -> Iterator[str]:
     """Judge what is said of all partitions of a cost together, by the times without a leader that fit."""
     first = min(each.begin.low for each in true)
-    # Only this ending is printed with its begin.
-    if cost.ending is Ending.NOT_SHOWN and cost.begin is not None and cost.begin < first - ROUNDING:
+    # Only these endings are printed with their begin.
+    is_open = cost.ending in (Ending.NOT_SHOWN, Ending.LASTING)
+    if is_open and cost.begin is not None and cost.begin < first - ROUNDING:
         yield f"no leader is claimed at {cost.begin}; truly from {first} on"
     names = ", ".join(cost.partitions)
     if cost.ending is Ending.MOVED:

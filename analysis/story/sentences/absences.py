@@ -80,6 +80,10 @@ def _cut(absence: Absence) -> str:
 def returned(absence: Absence, day: date | None) -> str:
     """Tell when a broker was back, or that no line shows it: a start may fail."""
     match absence.returned:
+        case Unknown() if absence.lasting is not None:
+            return (
+                f" and is still gone when the logs end ({clock(absence.lasting, day)}), as far as they show"
+            )
         case Unknown():
             return ", and no line shows a return"
         case Bound(at_least=started, at_most=None) if started is not None and started == absence.started:

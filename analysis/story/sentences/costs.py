@@ -31,6 +31,9 @@ def suffered(cost: Cost, day: date | None, *, is_named: bool = False) -> str:
         case Ending.DELETED:
             return f"{had}, until the topic was deleted"
     begin = "" if cost.begin is None else f" at {clock(cost.begin, day)}"
+    if cost.ending is Ending.LASTING and cost.lasting is not None:
+        still = f"still {'has' if number == 1 else 'have'} none when the logs end"
+        return f"{who} had no leader{begin} and {still} ({clock(cost.lasting, day)}), as far as they show"
     return f"{who} had no leader{begin}, and no line shows who led next"
 
 

@@ -38,9 +38,10 @@ def seconds(number: float) -> timedelta:
         (outage(0, Fact(at(0)), NEVER, leader=1), Ending.ELECTED_AGAIN),
         (outage(0, Fact(at(0)), Fact(at(5)), deleted=True), Ending.DELETED),
         (outage(0, Fact(at(0)), NEVER, leader=None), Ending.NOT_SHOWN),
+        (outage(0, Fact(at(0)), NEVER, leader=None, lasting=at(90)), Ending.LASTING),
     ],
 )
-def test_an_outage_ends_in_one_of_six_ways(one: Outage, ending: Ending) -> None:
+def test_an_outage_ends_in_one_of_seven_ways(one: Outage, ending: Ending) -> None:
     assert cost(one).ending is ending
 
 
@@ -65,6 +66,19 @@ def test_a_duration_holds_for_each_partition(ends: tuple[Instant, Instant], expe
 def test_clocks_that_differ_are_named_where_the_end_is_known() -> None:
     found = cost(*(outage(number, Fact(at(0)), Fact(at(5)), is_mixed=True) for number in range(2)))
     assert found.duration == Unknown("the clocks of brokers differ")
+
+
+def test_what_lasts_at_the_end_of_the_logs_comes_first() -> None:
+    found = costs_of(
+        [
+            (1, outage(0, Fact(at(0)), Fact(at(5)))),
+            (1, outage(1, Fact(at(0)), NEVER, leader=None, lasting=at(90))),
+            (1, outage(2, Fact(at(0)), NEVER, leader=None)),
+        ]
+    )
+    assert [(each.partitions, each.lasting) for each in found] == [
+        (("t-1",), at(90)), (("t-0",), None), (("t-2",), None),
+    ]  # fmt: skip
 
 
 def test_the_longest_come_first() -> None:

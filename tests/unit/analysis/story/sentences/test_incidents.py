@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -77,6 +78,21 @@ def test_a_controller_that_is_elected_after_all_were_gone_is_a_later_line(second
 def test_a_cost_says_how_it_ended(ending: Ending, said: str) -> None:
     assert told(IncidentKind.NO_LEADER, costs=(cost("t-0", ending=ending),)) == (
         f"At 10:00:00.000 or before a partition lost its leader; no line shows why; {said}."
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "still"), [(("t-0",), "t-0 ~ has"), (("t-0", "t-1"), "2 partitions ~ have")]
+)
+def test_a_partition_that_has_no_leader_at_the_end_of_the_logs_still_has_none(
+    names: tuple[str, ...], still: str
+) -> None:
+    lasting = replace(cost(*names, ending=Ending.LASTING), lasting=at(90))
+    who, has = still.split(" ~ ")
+    text = told(IncidentKind.NO_LEADER, costs=(lasting,))
+    assert text.endswith(
+        f"{who} had no leader at 10:00:00.000 and still {has} none when the logs end (10:01:30.000), as far "
+        "as they show."
     )
 
 
