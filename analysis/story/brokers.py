@@ -191,7 +191,8 @@ def _absence(
     gone, proof = when_gone(broker, run, first, observed, present=present, is_alive=alive)
     cause, reason, causal = why_gone(broker, run, start, first, observed, present=present, is_alive=alive)
     stopped = stopped_later(broker, run, observed) if alive is not None else None
-    stop = next(iter(run.kinds(*STOP)), None) if stopped is None else None
+    # A start that fails stops, too.
+    stop = next(iter(run.left().kinds(*STOP)), None) if stopped is None else None
     is_cut = cut_short(run)
     cut = () if is_cut is None else (is_cut,)
     expired = next(iter(run.kinds(BrokerKind.SESSION_EXPIRED)), None)
