@@ -34,7 +34,9 @@ def with_new_controllers(made: Sequence[Incident], observed: Observed) -> list[I
     for number, incident in enumerate(made):
         for each in incident.absences:
             begin = begin_of(each)
-            span = (begin, known_end(each) or begin, (number, each))
+            # That the controller was gone may first show when its successor has long been elected.
+            since = earliest(each.gone) if each.was_controller else None
+            span = (since or begin, known_end(each) or begin, (number, each))
             spans.setdefault(each.broker, []).append(span)
     absent = {broker: Intervals(each) for broker, each in spans.items()}
     for before, change in changes_of(observed):
