@@ -123,14 +123,15 @@ def several(incident: Incident, names: str, day: date | None) -> str:
     """Return what happened if some brokers were gone, or one several times."""
     absences, until = incident.absences, incident.until
     end = _missing(incident) if until is None else f"; all had returned by {clock(until, day)}"
-    how, first = _how(absences, incident.only_controllers), at(first_departure(absences), day)
+    how, ruled = _how(absences, incident.only_controllers), _as_controller(incident)
+    first = f"{ruled}the first {at(first_departure(absences), day)}"
     if are_overlapping(absences):
         shown = "" if are_overlapping(absences, by_silence=False) else ", as far as the logs show"
         if all(each.cause is Cause.LOST_SESSION for each in absences):
             given_up = f"{names} were given up by the cluster at overlapping times{shown}"
-            return f"{given_up}, although their processes lived on, the first {first}{end}"
+            return f"{given_up}, although their processes lived on, {first}{end}"
         if all(each.cause is Cause.FENCED for each in absences):
-            return f"{names} were fenced at overlapping times{shown}, the first {first}{end}"
+            return f"{names} were fenced at overlapping times{shown}, {first}{end}"
         lived = sorted({each.broker for each in absences if each.cause is Cause.LOST_SESSION})
         others = {each.cause for each in absences} - {Cause.LOST_SESSION}
         if lived and others <= {Cause.UNKNOWN, Cause.FENCED}:
@@ -138,11 +139,21 @@ def several(incident: Incident, names: str, day: date | None) -> str:
             on = f"the process{'' if len(lived) == 1 else 'es'} of {whose} lived on"
             fenced = " or fenced" if Cause.FENCED in others else ""
             given_up = f"{names} were given up by the cluster{fenced} at overlapping times{shown}"
-            return f"{given_up} ({on}), the first {first}{end}"
-        return f"{names} were gone at overlapping times{shown} ({how}), the first {first}{end}"
+            return f"{given_up} ({on}), {first}{end}"
+        return f"{names} were gone at overlapping times{shown} ({how}), {first}{end}"
     times, brokers = len(absences), {each.broker for each in absences}
     how_often = ", each once" if times == len(brokers) else f" {times} times in total"
-    return f"{names} left{how_often} ({how}), the first {first}{end}"
+    return f"{names} left{how_often} ({how}), {first}{end}"
+
+
+def _as_controller(incident: Incident) -> str:
+    """Return which of several brokers left as the controller, with a comma; nothing if none did."""
+    ruled = sorted({each.broker for each in incident.absences if each.was_controller})
+    if not ruled:
+        return ""
+    role = "the active controller" if set(ruled) <= incident.only_controllers else "the controller"
+    each = "each " if len(ruled) > 1 else ""
+    return f"{nodes(ruled, incident.only_controllers)} {each}as {role}, "
 
 
 def _how(absences: Sequence[Absence], only: Collection[int]) -> str:

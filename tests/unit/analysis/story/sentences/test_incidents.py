@@ -65,6 +65,25 @@ def test_a_controller_that_is_elected_after_all_were_gone_is_a_later_line(second
 
 
 @pytest.mark.parametrize(
+    ("only", "said"),
+    [
+        (frozenset[int](), "brokers 1 and 2 each as the controller"),
+        (frozenset({1, 2}), "controllers 1 and 2 each as the active controller"),
+    ],
+)
+def test_of_several_brokers_each_that_was_the_controller_is_named(only: frozenset[int], said: str) -> None:
+    lost = tuple(
+        Absence(
+            broker, Fact(at(broker * 60)), Cause.DIED, None, has_own_log=True, noticed=Unknown("no line"),
+            started=None, returned=Fact(at(broker * 60 + 9)), was_controller=broker < 3,
+        )
+        for broker in (1, 2, 3)
+    )  # fmt: skip
+    text = told(IncidentKind.SEVERAL, absences=lost, only_controllers=only)
+    assert f" left, each once (all died), {said}, the first at 10:01:00.000" in text
+
+
+@pytest.mark.parametrize(
     ("ending", "said"),
     [
         (Ending.MOVED, "t-0 had no leader for 4.0 s, until broker 2 led it"),
