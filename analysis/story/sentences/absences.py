@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection
 from datetime import date
 
-from barnabas.analysis.story.absence import Absence
+from barnabas.analysis.reading.events.broker_kinds import BrokerKind
+from barnabas.analysis.story.absence import Absence, begin_of
 from barnabas.analysis.story.causes import Cause
-from barnabas.analysis.story.certainty import Bound, Unknown
+from barnabas.analysis.story.certainty import Bound, Unknown, latest
+from barnabas.analysis.story.incident import Incident
 from barnabas.analysis.story.rows import BrokerLine
 from barnabas.analysis.story.runs import ENDS
+from barnabas.analysis.story.troubles import Trouble
 from barnabas.analysis.story.words import at, clock, node
 
 
@@ -77,15 +80,40 @@ def _cut(absence: Absence) -> str:
     return ", but its process ended before the shutdown was complete, as its next start found"
 
 
-def returned(absence: Absence, day: date | None) -> str:
-    """Tell when a broker was back, or that no line shows it: a start may fail."""
+def failed_start(incident: Incident, absence: Absence) -> Trouble | None:
+    """Return the starts of a broker that failed in an absence; None if no line shows any."""
+    begin, back = begin_of(absence), latest(absence.returned)
+    own = (
+        each
+        for each in incident.troubles
+        if each.first.kind == BrokerKind.START_FAILED
+        and each.broker == absence.broker
+        and begin <= each.first.time
+        and (back is None or each.first.time <= back)
+    )
+    return next(own, None)
+
+
+def failed_to_start(failed: Trouble, day: date | None) -> str:
+    """Tell how often a broker failed to start, when first, and why."""
+    first, times = failed.first, failed.times
+    how_often = "" if times == 1 else f" {times} times, the first"
+    # An error that is a sentence has a full stop of its own.
+    why = f" ({first.error.rstrip('.')})" if first.error else ""
+    return f"failed to start{how_often} at {clock(first.time, day)}{why}"
+
+
+def returned(incident: Incident, absence: Absence, day: date | None) -> str:
+    """Tell when a broker was back, and which starts failed before; or that no line shows a return."""
+    failed = failed_start(incident, absence)
+    tried = "" if failed is None else f", {failed_to_start(failed, day)}"
     match absence.returned:
         case Unknown() if absence.lasting is not None:
-            return (
-                f" and is still gone when the logs end ({clock(absence.lasting, day)}), as far as they show"
-            )
+            still = f"is still gone when the logs end ({clock(absence.lasting, day)}), as far as they show"
+            return f"{tried} and {still}"
         case Unknown():
-            return ", and no line shows a return"
+            return f"{tried}, and no line shows a return"
         case Bound(at_least=started, at_most=None) if started is not None and started == absence.started:
-            return f", and started again at {clock(started, day)}, but no line shows that it was back"
-    return f" and was back {at(absence.returned, day)}"
+            again = f"started again at {clock(started, day)}"
+            return f"{tried}, and {again}, but no line shows that it was back"
+    return f"{tried} and was back {at(absence.returned, day)}"

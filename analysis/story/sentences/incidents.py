@@ -15,7 +15,7 @@ from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.observed import CLOCKS
 from barnabas.analysis.story.rows import Mark, Refusal
-from barnabas.analysis.story.sentences.absences import left, returned
+from barnabas.analysis.story.sentences.absences import failed_start, left, returned
 from barnabas.analysis.story.sentences.clocks import clocks_differ
 from barnabas.analysis.story.sentences.controllers import elected, vacant
 from barnabas.analysis.story.sentences.costs import failed_elections, suffered
@@ -83,7 +83,7 @@ def details(incident: Incident, day: date | None = None) -> list[Sentence]:
     only = incident.only_controllers
     if len(incident.absences) > 1:
         found.extend(
-            Sentence(f"{left(each, day, only)}{returned(each, day)}.", each.lines)
+            Sentence(f"{left(each, day, only)}{returned(incident, each, day)}.", _of_absence(incident, each))
             for each in incident.absences
         )
     found.extend(
@@ -91,7 +91,11 @@ def details(incident: Incident, day: date | None = None) -> list[Sentence]:
         for each in incident.absences
         if not isinstance(each.noticed, Unknown) and not is_before_its_end(each)
     )
-    found.extend(Sentence(f"{_trouble(each, day, only)}.", (each.first.line,)) for each in incident.troubles)
+    found.extend(
+        Sentence(f"{_trouble(each, day, only)}.", (each.first.line,))
+        for each in incident.troubles
+        if each.first.kind != BrokerKind.START_FAILED
+    )
     if incident.absences:
         found.extend(
             Sentence(f"{elected(change, day, only)}.", change.new.lines) for change in incident.changes
@@ -127,13 +131,8 @@ def _trouble(trouble: Trouble, day: date | None, only: Collection[int]) -> str:
     how_often = "" if trouble.times == 1 else f", the first of {trouble.times} times"
     # An error that is a sentence has a full stop of its own.
     why = f": {first.error.rstrip('.')}" if first.error else ""
-    match first.kind:
-        case BrokerKind.THREAD_DIED:
-            return (
-                f"A thread of {who.lower()} had died {when}{how_often}{why}; whether that is why is unknown"
-            )
-        case BrokerKind.START_FAILED:
-            return f"A start of {who.lower()} failed {when}{how_often}{why}"
+    if first.kind == BrokerKind.THREAD_DIED:
+        return f"A thread of {who.lower()} had died {when}{how_often}{why}; whether that is why is unknown"
     return f"{who} could not register {when}{how_often}{why}"
 
 
@@ -155,13 +154,18 @@ def is_before_its_end(absence: Absence) -> bool:
 
 
 def _lines(incident: Incident) -> Lines:
-    absent = (line for each in incident.absences for line in each.lines)
+    absent = (line for each in incident.absences for line in _of_absence(incident, each))
     cost = (line for each in incident.costs for line in each.lines)
     unclean = (line for each in incident.unclean for line in each.lines)
     isr = () if incident.shortage is None else _of_shortage(incident.shortage)
     fetching = (*incident.fetchers, *incident.lost_leaders)
     isr = (*(each.line for each in fetching), *isr, *(each.line for each in incident.alone))
     return tuple(dict.fromkeys((*incident.lines, *unclean, *absent, *cost, *isr)))
+
+
+def _of_absence(incident: Incident, absence: Absence) -> Lines:
+    failed = failed_start(incident, absence)
+    return absence.lines if failed is None else (*absence.lines, failed.first.line)
 
 
 def _of_shortage(shortage: Shortage) -> Lines:
@@ -175,7 +179,8 @@ def _happened(incident: Incident, day: date | None) -> str:
     since = clock(incident.since, day)
     match incident.kind:
         case IncidentKind.DEPARTURE:
-            return f"{left(incident.absences[0], day, only)}{returned(incident.absences[0], day)}"
+            first = incident.absences[0]
+            return f"{left(first, day, only)}{returned(incident, first, day)}"
         case IncidentKind.ROLLING_RESTART:
             return one_by_one(incident, names, day)
         case IncidentKind.WHOLE_CLUSTER:

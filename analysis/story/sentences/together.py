@@ -11,6 +11,7 @@ from barnabas.analysis.story.causes import ORDERLY, Cause
 from barnabas.analysis.story.certainty import Fact, latest
 from barnabas.analysis.story.departures import all_gone, are_overlapping, first_departure
 from barnabas.analysis.story.incident import Incident
+from barnabas.analysis.story.sentences.absences import failed_start, failed_to_start
 from barnabas.analysis.story.words import at, clock, nodes
 
 _NAMED = 3
@@ -67,7 +68,7 @@ def shown_cause(absence: Absence) -> Cause:
 def whole_cluster(incident: Incident, names: str, day: date | None) -> str:
     """Return what happened if all brokers were gone."""
     absences, until = incident.absences, incident.until
-    end = _no_return(incident) if until is None else f"the last of them returned by {clock(until, day)}"
+    end = _no_return(incident, day) if until is None else f"the last of them returned by {clock(until, day)}"
     first = at(first_departure(absences), day)
     if len(absences) == 1:
         return f"The whole cluster (the only {names}) {_HOW[shown_cause(absences[0])].did} {first}; {end}"
@@ -79,21 +80,24 @@ def whole_cluster(incident: Incident, names: str, day: date | None) -> str:
     return f"{who} {stopped}, the first broker {first}{gone}; {end}"
 
 
-def _no_return(incident: Incident) -> str:
-    """Return which of several brokers no line shows to have returned."""
+def _no_return(incident: Incident, day: date | None) -> str:
+    """Return which of several brokers no line shows to have returned, and why the only one did not."""
     away = _away(incident)
-    return f"the logs show no return{f' of {nodes(away, incident.only_controllers)}' if away else ''}"
+    failed = failed_start(incident, away[0]) if len(away) == 1 else None
+    why = "" if failed is None else f", which {failed_to_start(failed, day)}"
+    who = nodes([each.broker for each in away], incident.only_controllers)
+    return f"the logs show no return{f' of {who}' if away else ''}{why}"
 
 
-def _missing(incident: Incident) -> str:
+def _missing(incident: Incident, day: date | None) -> str:
     """Return which of several brokers did not return, as far as the logs show, if others did."""
-    return f"; {_no_return(incident)}" if _away(incident) else ""
+    return f"; {_no_return(incident, day)}" if _away(incident) else ""
 
 
-def _away(incident: Incident) -> list[int]:
-    """Return the brokers that no line shows to have returned; none if that is so of all."""
+def _away(incident: Incident) -> list[Absence]:
+    """Return the absences, by broker, of which no line shows the end; none if that is so of all."""
     lasts = {each.broker: each for each in sorted(incident.absences, key=begin_of)}
-    away = sorted(broker for broker, each in lasts.items() if latest(each.returned) is None)
+    away = [each for _, each in sorted(lasts.items()) if latest(each.returned) is None]
     return away if len(away) < len(lasts) else []
 
 
@@ -122,7 +126,7 @@ def one_by_one(incident: Incident, names: str, day: date | None) -> str:
 def several(incident: Incident, names: str, day: date | None) -> str:
     """Return what happened if some brokers were gone, or one several times."""
     absences, until = incident.absences, incident.until
-    end = _missing(incident) if until is None else f"; all had returned by {clock(until, day)}"
+    end = _missing(incident, day) if until is None else f"; all had returned by {clock(until, day)}"
     how, ruled = _how(absences, incident.only_controllers), _as_controller(incident)
     first = f"{ruled}the first {at(first_departure(absences), day)}"
     if are_overlapping(absences):

@@ -127,8 +127,16 @@ def test_a_log_directory_that_failed_is_the_reason_for_lost_leaders() -> None:
 def test_an_error_that_is_a_sentence_ends_with_one_full_stop() -> None:
     error = "Failed to acquire lock on file .lock in /data. A Kafka instance may use this directory."
     failed = Trouble(1, broker_line(1, BrokerKind.START_FAILED, error=error), 1)
-    (told,) = details(Incident(IncidentKind.DEPARTURE, at(0), None, troubles=(failed,)), DAY)
-    assert told.text == f"A start of broker 1 failed at 10:00:01.000: {error}"
+    gone = Absence(
+        1, Fact(at(0)), Cause.DIED, None, has_own_log=True, noticed=Unknown("no line"), started=None,
+        returned=Unknown("no line"),
+    )  # fmt: skip
+    incident = Incident(IncidentKind.DEPARTURE, at(0), None, absences=(gone,), troubles=(failed,))
+    text = headline(incident, DAY).text
+    assert f", failed to start at 10:00:01.000 ({error[:-1]}), and no line shows a return;" in text
+    refused = failed._replace(first=broker_line(1, BrokerKind.REGISTRATION_REFUSED, error=error))
+    (more,) = details(replace(incident, troubles=(refused,)), DAY)
+    assert more.text == f"Broker 1 could not register at 10:00:01.000: {error}"
 
 
 @pytest.mark.parametrize("has_resigned", [True, False])
