@@ -84,15 +84,17 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         read = pool.map(lambda frame: _first(frame()), frames.values())
         found = dict(zip(frames, read, strict=True))
     decisions, marks, own, lines = (found[name] for name in ("decisions", "marks", "own", "lines"))
-    states, controllers = found["states"], found["controllers"]
+    states, controllers, changed = found["states"], found["controllers"], found["changed"]
     deleted = _rows(found["deleted"])
     back = _first(steps_with_texts(events)) if found["back"].num_rows else found["back"]
     whole, untold = _whole(states, troubled)
-    again = _led_again(without_copies(_of(_rows(own), whole)))
+    again = _led_again(without_copies(_of(_rows(own), whole), own))
     moments = partial(moments_of, lines, (states, decisions, marks, own))
     voices = spoken_near(found["spoken"], events, moments, _ROWS)
     elected = [_controller(row) for row in _rows(controllers)]
-    known = without_echoes([line for row in without_copies(_rows(lines)) for line in broker_lines(row)])
+    known = without_echoes(
+        [line for row in without_copies(_rows(lines), lines) for line in broker_lines(row)]
+    )
     about, refused = without_second_processes(known, voices.served)
     apart = contradictions(about, elected)
     return Observed(
@@ -101,7 +103,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
             (state(row) for each in (states, decisions) for row in _of(_rows(each), whole)),
             ActiveControllers(known, elected),
         ),
-        marks=[_mark(row) for row in without_copies(_of(_rows(marks), whole))],
+        marks=[_mark(row) for row in without_copies(_of(_rows(marks), whole), marks)],
         led=[each for each in again if isinstance(each, LedAgain)],
         refusals=[each for each in again if isinstance(each, Refusal)],
         controllers=elected,
@@ -116,7 +118,7 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         delays=[*(_delay(row) for row in _rows(found["delays"])), *apart],
         joined=voices.joined,
         refused=refused,
-        isr_lines=[leader_isr(row) for row in without_copies(_of(_rows(found["changed"]), whole))],
+        isr_lines=[leader_isr(row) for row in without_copies(_of(_rows(changed), whole), changed)],
         set_backs=set_backs_of(_step(row) for row in _rows(back)),
         alone=[alone_of(row) for row in _rows(_first(alone(tables["states"])))] if _has_fence(lines) else (),
     )

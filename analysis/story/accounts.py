@@ -86,10 +86,7 @@ def account_of(observed: Observed, clocks: Clocks) -> Account:
     free: list[Outage] = []
     for story in stories:
         jumps = {gap.until for gap in story.gaps}
-        named = [
-            each if each.shown in jumps else replace(each, leader_before=unnamed.leader_before(each))
-            for each in story.outages
-        ]
+        named = [each if each.shown in jumps else unnamed.named(each) for each in story.outages]
         indexes = [charging.charged_to(outage) for outage in named]
         bounded = [
             outage if index is None else as_named(refined(outage, found[index]), shown)

@@ -45,7 +45,12 @@ class UnnamedLeaders:
         failed = observed.of_kind(BrokerKind.DIRECTORY_FAILED)
         self._others = sorted(line.time for lines in (changed, failed) for line in lines)
 
-    def leader_before(self, outage: Outage) -> int | None:
+    def named(self, outage: Outage) -> Outage:
+        """Return an outage with the leader before it, if that is the only broker that was lost then."""
+        leader = self._leader_before(outage)
+        return outage if leader == outage.leader_before else replace(outage, leader_before=leader)
+
+    def _leader_before(self, outage: Outage) -> int | None:
         """Return the broker that led before an outage; None if it is not the only one that was lost then.
 
         A broker that is added may be the first that can lead a partition which has long been offline. What a
