@@ -16,7 +16,6 @@ from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.absence import Absence, begin_of
 from barnabas.analysis.story.causes import (
     Cause,
-    cut_short,
     lives_on,
     outlived,
     stopped_later,
@@ -31,6 +30,7 @@ from barnabas.analysis.story.certainty import (
     latest,
     moment,
 )  # fmt: skip
+from barnabas.analysis.story.closings import cut_short
 from barnabas.analysis.story.clusters import beginnings
 from barnabas.analysis.story.comebacks import (
     has_failed,

@@ -11,11 +11,12 @@ from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
-from itertools import dropwhile, takewhile
+from itertools import dropwhile
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind, Contact
 from barnabas.analysis.reading.metadata.registrations import MAY_HAVE_STOPPED
 from barnabas.analysis.story.certainty import Fact, Instant, Line, Lines, latest, moment
+from barnabas.analysis.story.closings import found_by_first, found_by_next
 from barnabas.analysis.story.contacts import (
     CONTACT_WINDOW,
     is_early,
@@ -86,6 +87,9 @@ ORDERLY = (Cause.PLANNED, Cause.STOPPED, Cause.NOT_GRANTED)
 MOVED = "its leaders were moved as a controlled shutdown moves them"
 """The reason of a stop that only shows in how a controller moved leaders."""
 
+UNCLEAN = "the next start found no clean shutdown"
+"""The reason of a death before all lines of its broker."""
+
 _WITH_EPOCH = (BrokerKind.REGISTERED, BrokerKind.BROKER_REGISTERED, BrokerKind.BROKER_UNFENCED)
 
 _NO_EPOCH = -1
@@ -95,8 +99,6 @@ _FENCED = "Fenced broker"
 
 _AT_ONCE = timedelta(seconds=5)
 """The longest time from a notice to the next start for which the notice still dates the death."""
-
-PREVIOUS = (BrokerKind.PREVIOUS_STOP_CLEAN, BrokerKind.PREVIOUS_STOP_UNCLEAN)
 
 STARTUP = timedelta(seconds=1)
 """Lines that a broker writes this soon before its start is logged may be of the same start."""
@@ -379,7 +381,9 @@ def why_gone(
     if clean:
         return Cause.STOPPED, "the next start found a clean shutdown", (clean[0].line,)
     if found:
-        return Cause.DIED, None, (found[0].line,)
+        last = last_of_process(broker, start, first, observed)
+        is_only = found_by_first(run) is not None and last is None
+        return Cause.DIED, UNCLEAN if is_only else None, (found[0].line,)
     renewed = [line for line in run.kinds(BrokerKind.BROKER_REGISTERED)[:1] if line.error is not None]
     if renewed:
         return Cause.DIED, renewed[0].error, (renewed[0].line,)
@@ -443,30 +447,3 @@ def _has_logged_life(broker: int, until: datetime, observed: Observed) -> bool:
     return any(
         line.broker == broker for kind in kinds for line in observed.about_within(broker, kind, None, until)
     )
-
-
-def cut_short(run: Run) -> Line | None:
-    """Return the line of the next start which proves that a logged shutdown did not run to its end.
-
-    A supervisor kills a process that takes too long to stop.
-    """
-    left, found = run.left(), found_by_next(run)
-    is_whole = any(line.kind == BrokerKind.PREVIOUS_STOP_CLEAN for line in found)
-    if not found or is_whole or left.kinds(*ENDS) or not left.kinds(*STOP, *HANDOVER, *ASKED):
-        return None
-    return found[0].line
-
-
-def found_by_next(run: Run) -> list[BrokerLine]:
-    """Return the lines of the next process which say whether it found clean shutdown files, by time.
-
-    A process that starts after that one says it of that one. An empty disk, perhaps of another host, has no
-    such file, however the process before ended.
-    """
-    lines = dropwhile(
-        lambda line: line.kind not in PREVIOUS, run.kinds(*PREVIOUS, BrokerKind.LOGS_NEW, *STARTS)
-    )
-    own = list(takewhile(lambda line: line.kind not in STARTS, lines))
-    is_new = any(line.kind == BrokerKind.LOGS_NEW for line in own)
-    known = (BrokerKind.PREVIOUS_STOP_CLEAN,) if is_new else PREVIOUS
-    return [line for line in own if line.kind in known]

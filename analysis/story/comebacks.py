@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
-from barnabas.analysis.story.causes import STARTUP, found_by_next
+from barnabas.analysis.story.causes import STARTUP
 from barnabas.analysis.story.certainty import Fact, Instant, Lines, moment
+from barnabas.analysis.story.closings import found_by_next
 from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.rows import BrokerLine
 from barnabas.analysis.story.runs import (

@@ -7,7 +7,8 @@ from datetime import datetime
 from itertools import pairwise
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
-from barnabas.analysis.story.causes import PREVIOUS, STARTUP, last_of_process
+from barnabas.analysis.story.causes import STARTUP, last_of_process
+from barnabas.analysis.story.closings import PREVIOUS, found_by_first
 from barnabas.analysis.story.contacts import CONTACT_WINDOW
 from barnabas.analysis.story.directories import failed_directory
 from barnabas.analysis.story.observed import CLOCKS, Observed
@@ -67,10 +68,13 @@ def is_first_start(
 ) -> bool:
     """Return whether a broker's absence is only its time before its first start in a cluster.
 
-    A line before the start may be of the same start, but not if another line proves an earlier process.
+    A line before the start may be of the same start, but not if another line proves an earlier process. Logs
+    that are recovered were not closed by an earlier one.
     """
     first = run.marks[0][1]
     if first.kind == BrokerKind.BROKER_REGISTERED and first.error is not None:
+        return False
+    if found_by_first(run) is not None:
         return False
     is_earliest = run.marks[0] == lines[0]
     is_next = any(_NEW_INCARNATION in line.line.text for line in run.kinds(BrokerKind.BROKER_REGISTERED))
