@@ -84,7 +84,8 @@ def severity(incident: Incident) -> str:
     )
     if incident.unclean or (incident.costs and (unplanned or at_once or not incident.absences)):
         return "critical"
-    return "warning" if incident.costs or incident.shortage is not None or unplanned else "info"
+    is_short = incident.shortage is not None or incident.unreached is not None
+    return "warning" if incident.costs or is_short or unplanned else "info"
 
 
 def _brokers(incident: Incident) -> list[int]:
@@ -95,7 +96,8 @@ def _brokers(incident: Incident) -> list[int]:
     begun = (each.broker for each in incident.begun)
     started = (each.broker for each in incident.refused)
     left = (each.broker for each in incident.absences)
-    return sorted({*left, *incident.offline, *led, *ruled, *elected, *begun, *started})
+    unreached = () if incident.unreached is None else (incident.unreached.broker,)
+    return sorted({*left, *unreached, *incident.offline, *led, *ruled, *elected, *begun, *started})
 
 
 def _topics(incident: Incident) -> list[str]:

@@ -43,7 +43,7 @@ def lost_contacts(
     lost = [
         line
         for line in observed.about_within(broker, BrokerKind.CONTACT_LOST, since, first)
-        if line.broker != broker and since < line.time and not _is_between_lives(line, observed)
+        if line.broker != broker and since < line.time and not is_between_lives(line, observed)
     ]
     answers = observed.about_within(broker, BrokerKind.CONTACT_MADE, since, first)
     witnessed = _without_cut_off(lost, answers, observed)
@@ -100,7 +100,7 @@ def _not_recovered(lost: list[BrokerLine], first: datetime) -> list[BrokerLine]:
     return lost
 
 
-def _is_between_lives(contact: BrokerLine, observed: Observed) -> bool:
+def is_between_lives(contact: BrokerLine, observed: Observed) -> bool:
     """Return whether the writer of a line was stopping or starting, so that it lost its contacts itself."""
     if contact.broker is None:
         return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import NamedTuple
 
 from barnabas.analysis.story.absence import Absence
 from barnabas.analysis.story.certainty import Lines
@@ -35,7 +36,24 @@ class IncidentKind(StrEnum):
     UNSEEN = "unseen changes"
     UNCLEAN = "unclean elections"
     OTHER_CLUSTER = "another cluster"
+    OUT_OF_CONTACT = "a broker out of contact"
     SECOND_PROCESS = "a second process of a broker"
+
+
+class Unreached(NamedTuple):
+    """A broker with which others lost contact, and that they could not reach again.
+
+    Attributes:
+        broker: The broker.
+        first: The first line of each of the others that it lost contact, by time.
+        tried: The last line about an attempt to connect that failed.
+        spoke: The time of the broker's own last line; None if it has none.
+    """
+
+    broker: int
+    first: tuple[BrokerLine, ...]
+    tried: BrokerLine
+    spoke: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +91,9 @@ class Incident:
         fetchers: The deaths of the threads that had fetched what fell out of sync, if all of these had died.
         lost_leaders: The lines of the brokers whose replicas fell out of sync that they lost contact with the
             leaders, if all of them did.
+        lost_followers: The first line of each broker that lost contact with those whose replicas fell out of
+            sync, if others lost contact with each of these.
+        unreached: The broker that others could not reach any more, if no line shows whether it was lost.
         alone: The partitions that brokers led alone in sync which have not returned as far as the lines show,
             and of which no line shows a later state.
     """
@@ -103,6 +124,8 @@ class Incident:
     is_doubled: bool = False
     fetchers: tuple[BrokerLine, ...] = ()
     lost_leaders: tuple[BrokerLine, ...] = ()
+    lost_followers: tuple[BrokerLine, ...] = ()
+    unreached: Unreached | None = None
     alone: tuple[Alone, ...] = ()
 
     @property

@@ -43,6 +43,7 @@ from barnabas.analysis.story.partitions import Gap, History, Outage
 from barnabas.analysis.story.record_times import as_recorded, by_offsets, tenures_of
 from barnabas.analysis.story.rows import BrokerLine, Mark, Refusal, RefusedProcess
 from barnabas.analysis.story.troubles import troubles_of
+from barnabas.analysis.story.unreached import with_lost_followers, with_unreached
 
 _MOVED = timedelta(seconds=5)
 """The longest time from a controller's line that a broker bounced to that about a leader that it moved."""
@@ -76,6 +77,7 @@ def _by_time(observed: Observed) -> list[Incident]:
     made = with_vacancies(made, vacancies(observed.brokers, found))
     made = with_shortages(made, stories, minimums_of(observed))
     made = list(with_lost_leaders(with_dead_fetchers(made, observed), observed))
+    made = with_unreached(list(with_lost_followers(made, observed)), observed)
     made = with_alone(made, stories, observed.alone)
     made = with_unclean(made, _unclean(observed, stories))
     made.extend(_unseen(stories))
@@ -123,7 +125,7 @@ def _rank(incident: Incident) -> tuple[int, bool, timedelta, timedelta, int]:
     weight = {
         IncidentKind.NO_LEADER: 1, IncidentKind.UNDER_REPLICATED: 0 if unplanned else 3,
         IncidentKind.CONTROLLER: 4,
-        IncidentKind.OFFLINE_REPLICAS: 3,
+        IncidentKind.OFFLINE_REPLICAS: 3, IncidentKind.OUT_OF_CONTACT: 3,
         IncidentKind.UNSEEN: 5, IncidentKind.OTHER_CLUSTER: 4, IncidentKind.SECOND_PROCESS: 4,
         IncidentKind.NO_CONTROLLER: 1,
     }.get(incident.kind, 0 if unplanned else 2)  # fmt: skip

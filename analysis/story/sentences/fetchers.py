@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date
 
 from barnabas.analysis.story.fetchers import leader_of
+from barnabas.analysis.story.incident import Unreached
 from barnabas.analysis.story.rows import BrokerLine
-from barnabas.analysis.story.words import brokers_of, clock
+from barnabas.analysis.story.words import brokers_of, clock, node, nodes
 
 
 def dead_fetchers(deaths: Sequence[BrokerLine], day: date | None) -> str:
@@ -38,3 +39,27 @@ def lost_leaders(contacts: Sequence[BrokerLine]) -> str:
             leaders.setdefault(each.broker, []).append(each.subject)
     pairs = ", ".join(f"broker {broker} with {brokers_of(lost)}" for broker, lost in sorted(leaders.items()))
     return f"; their brokers lost contact with the leaders ({pairs})"
+
+
+def lost_followers(contacts: Sequence[BrokerLine], followers: Sequence[int], day: date | None) -> str:
+    """Tell in a clause who lost contact with the brokers whose replicas fell out of sync, and by when."""
+    if not contacts:
+        return ""
+    writers = sorted({each.broker for each in contacts if each.broker is not None})
+    whom = "it" if len(followers) == 1 else brokers_of(followers)
+    when = clock(min(each.time for each in contacts), day)
+    return f"; {brokers_of(writers)} had lost contact with {whom} by {when}, and no line shows why"
+
+
+def out_of_contact(unreached: Unreached, only: Collection[int], day: date | None) -> str:
+    """Tell who could not reach a broker any more, and what is unknown of it."""
+    writers = sorted({each.broker for each in unreached.first if each.broker is not None})
+    who, whom = nodes(writers, only), node(unreached.broker, only).lower()
+    unknown = "without its server.log"
+    if unreached.spoke is not None:
+        unknown = f"(its own lines end at {clock(unreached.spoke, day)})"
+    return (
+        f"{who} had lost contact with {whom} by {clock(unreached.first[0].time, day)}, and could not "
+        f"connect again at {clock(unreached.tried.time, day)}; whether it was lost or only cut off is "
+        f"unknown {unknown}"
+    )

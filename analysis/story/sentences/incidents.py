@@ -19,7 +19,12 @@ from barnabas.analysis.story.sentences.absences import failed_start, left, retur
 from barnabas.analysis.story.sentences.clocks import clocks_differ
 from barnabas.analysis.story.sentences.controllers import elected, vacant
 from barnabas.analysis.story.sentences.costs import failed_elections, suffered
-from barnabas.analysis.story.sentences.fetchers import dead_fetchers, lost_leaders
+from barnabas.analysis.story.sentences.fetchers import (
+    dead_fetchers,
+    lost_followers,
+    lost_leaders,
+    out_of_contact,
+)
 from barnabas.analysis.story.sentences.reasons import (
     OFFLINE_DIRECTORY,
     failed_directories,
@@ -158,7 +163,7 @@ def _lines(incident: Incident) -> Lines:
     cost = (line for each in incident.costs for line in each.lines)
     unclean = (line for each in incident.unclean for line in each.lines)
     isr = () if incident.shortage is None else _of_shortage(incident.shortage)
-    fetching = (*incident.fetchers, *incident.lost_leaders)
+    fetching = (*incident.fetchers, *incident.lost_leaders, *incident.lost_followers)
     isr = (*(each.line for each in fetching), *isr, *(each.line for each in incident.alone))
     return tuple(dict.fromkeys((*incident.lines, *unclean, *absent, *cost, *isr)))
 
@@ -192,12 +197,7 @@ def _happened(incident: Incident, day: date | None) -> str:
         case IncidentKind.FAILED_DIRECTORY:
             return failed_directories(incident.failures, day)
         case IncidentKind.UNDER_REPLICATED:
-            is_begun = incident.shortage is None or incident.shortage.is_begun
-            may_be_removed = incident.shortage is not None and incident.shortage.removable
-            removed = " or were removed (by a reassignment)" if may_be_removed else ""
-            when = f"at {since}{'' if is_begun else ' or before'}"
-            why = f"{dead_fetchers(incident.fetchers, day)}{lost_leaders(incident.lost_leaders)}"
-            return f"Replicas fell out of sync{removed} {when}{why}"
+            return _out_of_sync(incident, day)
         case IncidentKind.OFFLINE_REPLICAS:
             who, they = nodes(incident.offline, only), "it" if len(incident.offline) == 1 else "they"
             return (
@@ -208,9 +208,23 @@ def _happened(incident: Incident, day: date | None) -> str:
             return "Leaders were elected that were not in sync"
         case IncidentKind.CONTROLLER | IncidentKind.NO_CONTROLLER:
             return _about_controllers(incident, day)
-        case IncidentKind.SECOND_PROCESS:
-            return _second_process(incident, day)
+        case IncidentKind.SECOND_PROCESS | IncidentKind.OUT_OF_CONTACT:
+            return _of_one_broker(incident, day)
     return _unseen(incident, day)
+
+
+def _out_of_sync(incident: Incident, day: date | None) -> str:
+    """Tell when replicas fell out of sync, and what lines show of the cause."""
+    since = clock(incident.since, day)
+    is_begun = incident.shortage is None or incident.shortage.is_begun
+    may_be_removed = incident.shortage is not None and incident.shortage.removable
+    removed = " or were removed (by a reassignment)" if may_be_removed else ""
+    when = f"at {since}{'' if is_begun else ' or before'}"
+    why = f"{dead_fetchers(incident.fetchers, day)}{lost_leaders(incident.lost_leaders)}"
+    followers = sorted({each.subject for each in incident.lost_followers if each.subject is not None})
+    whose = f" of {brokers_of(followers)}" if followers else ""
+    why += lost_followers(incident.lost_followers, followers, day)
+    return f"Replicas{whose} fell out of sync{removed} {when}{why}"
 
 
 def _unseen(incident: Incident, day: date | None) -> str:
@@ -257,7 +271,10 @@ def _about_controllers(incident: Incident, day: date | None) -> str:
     return f"{elected(change, day, incident.only_controllers)}; {why}"
 
 
-def _second_process(incident: Incident, day: date | None) -> str:
+def _of_one_broker(incident: Incident, day: date | None) -> str:
+    """Tell of a broker that others could not reach, or of processes that were refused in its name."""
+    if incident.unreached is not None:
+        return out_of_contact(incident.unreached, incident.only_controllers, day)
     first, last, number = incident.refused[0], incident.refused[-1], len(incident.refused)
     who = f"A process that was started as broker {first.broker} gave up at"
     if number > 1:
