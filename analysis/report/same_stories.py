@@ -20,7 +20,7 @@ from barnabas.analysis.report.same_facts import REFUSED, STAYED, cause
 from barnabas.analysis.report.slow_elections import as_one
 from barnabas.analysis.story.absence import Absence, begin_of, known_end
 from barnabas.analysis.story.causes import ORDERLY, Cause
-from barnabas.analysis.story.certainty import Fact, Unknown, earliest, latest
+from barnabas.analysis.story.certainty import Unknown, earliest, latest
 from barnabas.analysis.story.costs import Period, greatest, least
 from barnabas.analysis.story.incident import Incident
 from barnabas.analysis.story.intervals import Intervals
@@ -115,7 +115,7 @@ def _noticed(absence: Absence, noticed: datetime, unled: Iterable[Period]) -> da
         noticed: The first line about the partitions, which may be that of a late election.
         unled: Their times without a leader.
     """
-    first = absence.noticed.value if isinstance(absence.noticed, Fact) else noticed
+    first = latest(absence.noticed) or noticed
     if noticed - CLOCKS <= first <= noticed:
         return first
     begins = [each.begin for each in unled]
