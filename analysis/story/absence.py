@@ -43,6 +43,7 @@ class Absence:
         is_by_others: Whether all of its times are from lines of brokers whose clocks differ from its own.
         may_be_stop: Whether all that shows it is that a controller took some of the broker's replicas
             offline, as it does, too, when the broker asks to stop and goes on for a while.
+        is_only_unled: Whether all that shows it is that partitions which it led had no leader.
         has_spoken: Whether any line of its own is among the logs.
         lasting: When the logs end, if as far as they show it is gone then; None otherwise.
     """
@@ -67,6 +68,7 @@ class Absence:
     wrote_until: datetime | None = None
     is_by_others: bool = False
     may_be_stop: bool = False
+    is_only_unled: bool = False
     has_spoken: bool = False
     lasting: datetime | None = None
 

@@ -25,7 +25,7 @@ from barnabas.analysis.story.incident import TOGETHER
 from barnabas.analysis.story.later_lists import with_later_lists
 from barnabas.analysis.story.led_on import with_led_on
 from barnabas.analysis.story.observed import Observed
-from barnabas.analysis.story.offline import lost_or_stopped
+from barnabas.analysis.story.offline import is_only_unled, lost_or_stopped
 from barnabas.analysis.story.partitions import History, Life, Outage, histories
 from barnabas.analysis.story.proven_returns import with_proven_returns
 from barnabas.analysis.story.restarts import departed, with_restarts, without_dead_leaders
@@ -123,11 +123,14 @@ def _absences(stories: Iterable[History], observed: Observed) -> tuple[list[Abse
         found = sorted((*kept, *again), key=lambda each: (begin_of(each), each.broker))
     found = with_later_lists(found, observed)
     bounded = with_elections(bounded_notices(found, lost), observed.states)
+    late = {line for outage in lost if outage.is_late for line in outage.begin.lines}
     for each in with_registrations(bounded, observed):
         begin = begin_of(each)
         has_led = any(abs(time - begin) <= TOGETHER for time in led.get(each.broker, ()))
         if each.is_only_offline and not has_led:
             offline.append(each)
+        elif is_only_unled(each, late):
+            proven.append(replace(lost_or_stopped(each), is_only_unled=True))
         else:
             proven.append(lost_or_stopped(each) if each.may_be_stop and not has_led else each)
     return proven, offline

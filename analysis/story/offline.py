@@ -3,12 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from barnabas.analysis.story.absence import Absence, begin_of
 from barnabas.analysis.story.causes import Cause
-from barnabas.analysis.story.certainty import earliest, moment
+from barnabas.analysis.story.certainty import Bound, Line, earliest, moment
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
+
+
+def is_only_unled(absence: Absence, late: AbstractSet[Line]) -> bool:
+    """Return whether all that shows an absence is that partitions of the broker had no leader.
+
+    A broker that stops gives its leaders up before it ends, so these lines do not bound its end from above.
+
+    Args:
+        absence: The absence.
+        late: The lines by which brokers, and no controller, show partitions without a leader.
+    """
+    if absence.cause is not Cause.UNKNOWN or absence.has_own_log or not isinstance(absence.gone, Bound):
+        return False
+    return all(line in late for line in absence.gone.lines)
 
 
 def lost_or_stopped(absence: Absence) -> Absence:

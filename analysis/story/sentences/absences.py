@@ -41,7 +41,10 @@ def left(absence: Absence, day: date | None, only: Collection[int]) -> str:
             return f"{who} was unregistered {when}"
         case Cause.LOST_OR_STOPPED:
             since = "" if isinstance(absence.gone, Unknown) else f" {when}"
-            offline = f"a controller took its replicas offline {at(absence.noticed, day)}"
+            noticed = at(absence.noticed, day)
+            offline = f"a controller took its replicas offline {noticed}"
+            if absence.is_only_unled:
+                offline = f"it led no more {noticed}"
             return (
                 f"{who} was lost or stopped{since} ({offline}; {_not_shown(absence, 'when and why it left')})"
             )

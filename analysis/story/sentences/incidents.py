@@ -145,8 +145,10 @@ def _noticed(absence: Absence, day: date | None, only: Collection[int]) -> str:
     """Tell when a controller acted on a loss, perhaps only when the broker was back."""
     who, when = node(absence.broker, only).lower(), at(absence.noticed, day)
     back, noticed = latest(absence.returned), absence.noticed
-    if back is not None and isinstance(noticed, Fact) and back + CLOCKS < noticed.value:
-        return f"The cluster dealt with the loss of {who} {when}, after its return"
+    if back is not None and isinstance(noticed, Fact) and back < noticed.value:
+        # The clocks of two brokers differ by less than CLOCKS: only beyond that is the order certain.
+        after = ", after its return" if back + CLOCKS < noticed.value else ""
+        return f"The cluster dealt with the loss of {who} {when}{after}"
     return f"The cluster noticed the loss of {who} {when}"
 
 
