@@ -33,6 +33,7 @@ from barnabas.analysis.story.elections import UncleanElection, unclean_choices, 
 from barnabas.analysis.story.fetchers import with_dead_fetchers
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
 from barnabas.analysis.story.lasting import with_lasting
+from barnabas.analysis.story.leaders_isr import written_states
 from barnabas.analysis.story.lost_leaders import with_lost_leaders
 from barnabas.analysis.story.minimums import minimums_of
 from barnabas.analysis.story.nodes import members_of
@@ -101,7 +102,8 @@ def _by_time(observed: Observed) -> list[Incident]:
 
 def _unclean(observed: Observed, stories: Iterable[History]) -> list[UncleanElection]:
     """Return the unclean elections that states or lines of controllers show."""
-    known = list(unclean_elections(observed.states))
+    written = () if observed.is_kraft else written_states(observed.isr_lines, observed.states)
+    known = list(unclean_elections((*observed.states, *written)))
     chosen = (line for line in observed.brokers if line.kind == BrokerKind.UNCLEAN_CHOICE)
     return [*known, *unclean_choices(chosen, known, stories)]
 

@@ -58,6 +58,46 @@ def _versioned(lines: Sequence[LeaderIsr]) -> list[State]:
     return found
 
 
+def written_states(lines: Iterable[LeaderIsr], states: Iterable[State]) -> Iterator[State]:
+    """Yield the states of partitions that only their leaders can have written, as versions show.
+
+    Each write of a controller raises the leader epoch. So if one state is missing between two, of which the
+    next one's leader epoch is the next one, the leader wrote it: the ISR that it had announced.
+
+    Args:
+        lines: The lines of leaders about ISRs.
+        states: The states of all partitions that are known otherwise.
+    """
+    asked: dict[tuple[str, int, int], list[LeaderIsr]] = {}
+    for line in lines:
+        asked.setdefault((line.topic, line.partition, line.life), []).append(line)
+    if not asked:
+        return
+    known: dict[tuple[str, int, int], dict[int, State]] = {}
+    for state in states:
+        life = (state.topic, state.partition, state.life)
+        if life in asked and state.version is not None and state.isr is not None:
+            best = known.setdefault(life, {}).setdefault(state.version, state)
+            known[life][state.version] = min(best, state, key=lambda each: each.first_logged)
+    for life, by_version in known.items():
+        for version, before in by_version.items():
+            after = by_version.get(version + 2)
+            if after is not None and version + 1 not in by_version:
+                yield from _written(before, after, asked[life])
+
+
+def _written(before: State, after: State, lines: Iterable[LeaderIsr]) -> Iterator[State]:
+    """Yield the state between two, if its leader announced one change of the ISR between them."""
+    epoch, until = before.leader_epoch, after.first_logged
+    is_next = epoch is not None and after.leader_epoch == epoch + 1
+    between = [each for each in lines if before.first_logged <= each.time <= until]
+    if not is_next or len(between) != 1 or between[0].broker != before.leader:
+        return
+    (line,) = between
+    if line.isr is not None and line.version is None and set(line.before) == set(before.isr or ()):
+        yield _state(line, line.isr, epoch)._replace(version=(before.version or 0) + 1, changed=line.time)
+
+
 class _Epochs:
     """The leader epochs of a partition by the time of the first line about each."""
 
