@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind, Contact
-from barnabas.analysis.story.absence import begin_of
+from barnabas.analysis.story.absence import Absence, begin_of
 from barnabas.analysis.story.certainty import latest
 from barnabas.analysis.story.contacts import (
     CONTACT_WINDOW,
@@ -62,7 +62,11 @@ def _first_lost(broker: int, since: datetime, observed: Observed) -> tuple[Broke
 
 def with_unreached(made: Sequence[Incident], observed: Observed) -> list[Incident]:
     """Add an incident for each broker that others could not reach any more, if no incident is about it."""
-    known = [each for broker in _subjects(observed) if (each := _unreached(broker, made, observed))]
+    gone: dict[int, list[Absence]] = {}
+    for incident in made:
+        for each in incident.absences:
+            gone.setdefault(each.broker, []).append(each)
+    known = [one for broker in _subjects(observed) if (one := _unreached(broker, made, gone, observed))]
     return [
         *made,
         *(
@@ -80,24 +84,36 @@ def _subjects(observed: Observed) -> list[int]:
     return sorted({line.subject for line in lost if line.subject is not None})
 
 
-def _unreached(broker: int, made: Sequence[Incident], observed: Observed) -> Unreached | None:
+def _unreached(
+    broker: int, made: Sequence[Incident], gone: Mapping[int, Sequence[Absence]], observed: Observed
+) -> Unreached | None:
     """Return how others lost contact with a broker for good; None if it may have been there after that."""
-    lines = [
-        line
-        for line in observed.about(broker, BrokerKind.CONTACT_LOST)
-        if line.broker not in (None, broker) and not is_between_lives(line, observed)
-        and not _is_away(line.broker, line.time, made)
-    ]  # fmt: skip
-    if not lines:
+
+    def counts(line: BrokerLine) -> bool:
+        return (
+            line.broker is not None
+            and line.broker != broker
+            and not is_between_lives(line, observed)
+            and not _is_away(line.time, gone.get(line.broker, ()))
+        )
+
+    lost = observed.about(broker, BrokerKind.CONTACT_LOST)
+    tried = next((line for line in reversed(lost) if counts(line)), None)
+    if tried is None or tried.contact not in _ATTEMPTS:
         return None
-    tried, begin = lines[-1], lines[-1].time - CONTACT_WINDOW
-    own = [line for line in lines if begin <= line.time]
+    begin = tried.time - CONTACT_WINDOW
+    within = observed.about_within(broker, BrokerKind.CONTACT_LOST, begin, tried.time)
+    own = [line for line in within if counts(line)]
     first: dict[int | None, BrokerLine] = {}
     for line in own:
         if not may_be_idle(line, observed):
             first.setdefault(line.broker, line)
     since = min((line.time for line in first.values()), default=tried.time)
-    if tried.contact not in _ATTEMPTS or tried.time <= since or _is_known(broker, since, made, observed):
+    if (
+        tried.time <= since
+        or _is_away(since, gone.get(broker, ()))
+        or _is_known(broker, since, made, observed)
+    ):
         return None
     spoke = observed.last_spoken(broker, since + CLOCKS)
     # A node that nobody has seen yet may not have started.
@@ -106,12 +122,12 @@ def _unreached(broker: int, made: Sequence[Incident], observed: Observed) -> Unr
     return Unreached(broker, tuple(first.values()), tried, spoke)
 
 
-def _is_away(broker: int | None, time: datetime, made: Iterable[Incident]) -> bool:
-    """Return whether a broker was itself gone at a moment, or may have been, so that it lost its contacts."""
+def _is_away(time: datetime, absences: Iterable[Absence]) -> bool:
+    """Return whether a broker with some absences was gone at a moment, or may have been."""
     return any(
         begin_of(each) - CONTACT_WINDOW <= time and ((back := latest(each.returned)) is None or time <= back)
-        for incident in made for each in incident.absences if each.broker == broker
-    )  # fmt: skip
+        for each in absences
+    )
 
 
 def _is_known(broker: int, since: datetime, made: Iterable[Incident], observed: Observed) -> bool:
@@ -123,7 +139,4 @@ def _is_known(broker: int, since: datetime, made: Iterable[Incident], observed: 
         return True
     if any(observed.about_within(broker, kind, since + CLOCKS, None) for kind in _PRESENT):
         return True
-    return any(
-        _is_away(broker, since, (incident,)) or broker in incident.offline or broker in _fallen(incident)
-        for incident in made
-    )
+    return any(broker in incident.offline or broker in _fallen(incident) for incident in made)
