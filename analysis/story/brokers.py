@@ -23,7 +23,6 @@ from barnabas.analysis.story.causes import (
     why_gone,
 )
 from barnabas.analysis.story.certainty import (
-    Bound,
     Fact,
     Unknown,
     earliest,
@@ -42,7 +41,7 @@ from barnabas.analysis.story.comebacks import (
     writes_on,
 )
 from barnabas.analysis.story.fences import may_have_stopped
-from barnabas.analysis.story.notices import first_notice, may_be_earlier, moved_from, noticed_at
+from barnabas.analysis.story.notices import first_notice, moved_from, noticed_at
 from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.own_files import OwnFiles
 from barnabas.analysis.story.presences import (
@@ -216,9 +215,7 @@ def _absence(
         has_own_log=has_own_log,
         noticed=gone
         if cause is Cause.FENCED
-        else noticed_at(run, noticed, earliest(gone) or present, changes.moved, observed.controllers)
-        if noticed is None or not may_be_earlier(noticed, present, observed)
-        else Bound(None, noticed.time, (noticed.line,)),
+        else noticed_at(run, noticed, observed, gone=earliest(gone), present=present, moved=changes.moved),
         started=None if next_start is None else next_start.time,
         returned=returned,
         stopping=None if stop is None else stop.time,

@@ -57,28 +57,41 @@ def first_notice(broker: int, run: Run) -> BrokerLine | None:
 def noticed_at(
     run: Run,
     line: BrokerLine | None,
-    alive: datetime | None,
+    observed: Observed,
+    *,
+    gone: datetime | None,
+    present: datetime | None,
     moved: Sequence[State],
-    controllers: Sequence[Controller],
 ) -> Instant:
     """Return when a controller first treated a broker as gone; its line ``line`` is the first about that.
 
     Each new controller takes the replicas of all absent brokers offline again. So that line bounds the time
-    only from above if a leadership of a broker that did not stop had been moved before, after ``alive``, its
-    last sign of life; or if the controller was just elected after another one than the lost broker.
+    only from above if a leadership of a broker that did not stop had been moved before, after its last sign
+    of life; or if the controller was just elected after another one than the lost broker.
+
+    Args:
+        run: The lines of the absence.
+        line: The first line by which others took the broker for gone; None if none does.
+        observed: Everything in the lines.
+        gone: When the broker left, at the earliest; None if no line bounds it.
+        present: When a line last showed it before the absence; None if none does.
+        moved: The states that moved a leadership away from it, by time.
     """
     if line is None:
         return Unknown("no controller's line shows it")
+    if _may_be_earlier(line, present, observed):
+        return Bound(None, line.time, (line.line,))
+    alive = gone or present
     if line.kind in OFFLINE and not run.kinds(*STOP, *HANDOVER, *ASKED):
         last = bisect_left(moved, line.time - CLOCKS, key=lambda state: state.first_logged)
         if last and (alive is None or moved[last - 1].first_logged > alive):
             return Bound(None, line.time, (line.line, moved[last - 1].line))
-        if _may_repeat(line, controllers):
+        if _may_repeat(line, observed.controllers):
             return Bound(None, line.time, (line.line,))
     return Fact(line.time, (line.line,))
 
 
-def may_be_earlier(notice: BrokerLine, present: datetime | None, observed: Observed) -> bool:
+def _may_be_earlier(notice: BrokerLine, present: datetime | None, observed: Observed) -> bool:
     """Return whether a broker may have been lost before a record that shows it, of which one may be missing.
 
     A snapshot shows only who was fenced when it was made.

@@ -267,7 +267,10 @@ BACK_AGAIN = at(80, born(1, 80, SECOND)) + at(85, registration_change(1, 80, **U
         ),
         (
             change(t1=number(-1)),
-            "a-b-0 had no leader at 1970-01-01 00:00:50.000, and no line shows who led next.",
+            (
+                "a-b-0 had no leader at 1970-01-01 00:00:50.000 and still has none when the logs end "
+                "(1970-01-01 00:01:25.000), as far as they show."
+            ),
         ),
     ],
     ids=["another-leads", "nobody-leads"],
@@ -322,9 +325,10 @@ def fenced_at_once(*after: bytes) -> bytes:
 
 def test_a_controller_that_fences_itself_and_one_that_is_elected_at_once_may_be_stopping(log: Log) -> None:
     """The records are those of a cluster of which all nodes are stopped at once, as brokers first."""
-    first = "Brokers 1, 2 and 3 were fenced at overlapping times, as far as the logs show, the first at "
+    first = "Brokers 1, 2 and 3 were fenced at overlapping times, as far as the logs show, broker 1 as the "
+    when = "controller, the first at 1970-01-01 00:00:50.000"
     assert told(log(fenced_at_once(elected(2, 8, 50_449))))[:4] == [
-        f"{first}1970-01-01 00:00:50.000; no line shows a partition without a leader.",
+        f"{first}{when}; no line shows a partition without a leader.",
         f"Broker 1, the controller, was fenced at 1970-01-01 00:00:50.000 {WHY}, and no line shows a return.",
         f"Broker 2 was fenced at 1970-01-01 00:00:50.001 {WHY}, and no line shows a return.",
         f"Broker 3 was fenced at 1970-01-01 00:00:50.002 {WHY}, and no line shows a return.",
