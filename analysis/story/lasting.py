@@ -6,7 +6,7 @@ the return, an operator must read first that it does not: this is a bound, as fa
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
@@ -78,15 +78,16 @@ class _Logs:
 
     def __init__(self, observed: Observed, found: Sequence[Absence]) -> None:
         self._observed = observed
-        self._gone: Mapping[int, list[datetime]] = {
-            broker: [begin_of(each) for each in found if each.broker == broker and _is_away(each)]
-            for broker in {each.broker for each in found}
-        }
+        self._gone: dict[int, list[datetime]] = {}
+        for each in found:
+            if _is_away(each):
+                self._gone.setdefault(each.broker, []).append(begin_of(each))
         # Of logs that are too large the last lines may not be known.
         spoken = {} if observed.spoken_until is not None else observed.spoken
         self._lasts = {broker: times[-1] for broker, times in spoken.items() if len(times)}
         self._end = max(self._lasts.values(), default=None)
         self._missing = [each.time for each in observed.about(None, BrokerKind.RECORDS_MISSING)]
+        self._last_record = _last_record(observed)
 
     def end_after(self, outage: Outage) -> datetime | None:
         """Return when the logs end, if they cover a time without a leader to there; None if not."""
@@ -94,7 +95,7 @@ class _Logs:
         if begin is None or not outage.lines:
             return None
         if outage.lines[0].text.startswith(RECORD):
-            end = None if any(time >= begin for time in self._missing) else self._last_record()
+            end = None if any(time >= begin for time in self._missing) else self._last_record
             return end if end is not None and end > begin else None
         later = _after(self._observed.controllers, begin)
         if later is None or any(each.broker not in self._lasts for each in later):
@@ -125,11 +126,12 @@ class _Logs:
         """Return whether no line shows that a broker left after a moment and did not return."""
         return broker is not None and all(gone <= since - CLOCKS for gone in self._gone.get(broker, ()))
 
-    def _last_record(self) -> datetime | None:
-        seen = self._observed
-        times = [each.time for each in seen.brokers if each.line.text.startswith(RECORD)]
-        times.extend(each.first_logged for each in seen.states if each.line.text.startswith(RECORD))
-        return max(times, default=None)
+
+def _last_record(observed: Observed) -> datetime | None:
+    """Return the time of the last record of a metadata log; None if there is none."""
+    times = [each.time for each in observed.brokers if each.line.text.startswith(RECORD)]
+    times.extend(each.first_logged for each in observed.states if each.line.text.startswith(RECORD))
+    return max(times, default=None)
 
 
 def _is_away(absence: Absence) -> bool:
