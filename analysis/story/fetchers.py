@@ -7,9 +7,10 @@ broker leads (``AbstractFetcherManager.addFetcherForPartitions`` takes the threa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.incident import Incident, IncidentKind
@@ -17,8 +18,8 @@ from barnabas.analysis.story.observed import CLOCKS, Observed
 from barnabas.analysis.story.rows import BrokerLine
 from barnabas.analysis.story.runs import STARTS
 
-_BEFORE = timedelta(minutes=1)
-"""The longest time from a thread's death to the ISR without its replicas by default settings.
+LAG = timedelta(minutes=1)
+"""The longest time from the end of a replica's fetches to the ISR without it by default settings.
 
 ``replica.lag.time.max.ms`` is at most 30 s, and a leader looks for replicas that lag every half of that.
 """
@@ -29,13 +30,25 @@ _LEADER = re.compile(r"\[ReplicaFetcher replicaId=\d+, leaderId=(\d+),|\[Replica
 def with_dead_fetchers(made: Iterable[Incident], observed: Observed) -> Iterator[Incident]:
     """Add to replicas that fell out of sync the deaths of the threads that fetched them, if all had died."""
     for incident in made:
-        shortage = incident.shortage
-        if incident.kind is not IncidentKind.UNDER_REPLICATED or shortage is None:
-            yield incident
-            continue
-        deaths = [_death(*each, incident, observed) for each in sorted(shortage.fallen)]
-        found = tuple(each for each in deaths if each is not None)
-        yield replace(incident, fetchers=found) if found and len(found) == len(deaths) else incident
+        found = lines_of_all(incident, partial(_death, incident, observed))
+        yield replace(incident, fetchers=found) if found else incident
+
+
+def lines_of_all(
+    incident: Incident, line_of: Callable[[int, int], BrokerLine | None]
+) -> tuple[BrokerLine, ...]:
+    """Return a line about each broker whose replicas fell out of sync; none if one of them has no line.
+
+    Args:
+        incident: The incident.
+        line_of: Returns the line about a broker and the leader from which it fetched; None if there is none.
+    """
+    shortage = incident.shortage
+    if incident.kind is not IncidentKind.UNDER_REPLICATED or shortage is None:
+        return ()
+    lines = [line_of(broker, leader) for broker, leader in sorted(shortage.fallen)]
+    found = tuple(each for each in lines if each is not None)
+    return found if len(found) == len(lines) else ()
 
 
 def leader_of(line: BrokerLine) -> int | None:
@@ -44,9 +57,9 @@ def leader_of(line: BrokerLine) -> int | None:
     return None if found is None else int(found[1] or found[2])
 
 
-def _death(broker: int, leader: int, incident: Incident, observed: Observed) -> BrokerLine | None:
+def _death(incident: Incident, observed: Observed, broker: int, leader: int) -> BrokerLine | None:
     """Return the line by which a thread of a broker died that fetched from a leader, if no start followed."""
-    since, until = incident.since - _BEFORE, incident.since + CLOCKS
+    since, until = incident.since - LAG, incident.since + CLOCKS
     died = observed.about_within(broker, BrokerKind.THREAD_DIED, since, until)
     found = next((line for line in died if leader_of(line) == leader), None)
     if found is None:

@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.contacts import may_be_idle
-from barnabas.analysis.story.incident import Incident, IncidentKind
+from barnabas.analysis.story.fetchers import LAG, lines_of_all
+from barnabas.analysis.story.incident import Incident
 from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.rows import BrokerLine
-
-_BEFORE = timedelta(minutes=1)
-"""The longest time from a lost contact to an ISR without the replica.
-
-``replica.lag.time.max.ms`` is at most 30 s by default, and a leader looks every half of that.
-"""
 
 _AFTER = timedelta(seconds=30)
 """The time after which a request without an answer is given up (``replica.socket.timeout.ms``).
@@ -31,19 +27,14 @@ def with_lost_leaders(made: Iterable[Incident], observed: Observed) -> Iterator[
     Nothing is added where one of the brokers says nothing of that: the cause may be another one.
     """
     for incident in made:
-        shortage = incident.shortage
-        if incident.kind is not IncidentKind.UNDER_REPLICATED or shortage is None or shortage.causes:
-            yield incident
-            continue
-        contacts = [_contact(*each, incident, observed) for each in sorted(shortage.fallen)]
-        found = tuple(each for each in contacts if each is not None)
-        is_whole = bool(found) and len(found) == len(contacts)
-        yield replace(incident, lost_leaders=found) if is_whole else incident
+        has_cause = incident.shortage is not None and incident.shortage.causes
+        found = () if has_cause else lines_of_all(incident, partial(_contact, incident, observed))
+        yield replace(incident, lost_leaders=found) if found else incident
 
 
-def _contact(broker: int, leader: int, incident: Incident, observed: Observed) -> BrokerLine | None:
+def _contact(incident: Incident, observed: Observed, broker: int, leader: int) -> BrokerLine | None:
     """Return a broker's first line that it lost contact with a leader at about the time of an incident."""
-    since, until = incident.since - _BEFORE, incident.since + _AFTER
+    since, until = incident.since - LAG, incident.since + _AFTER
     lost = observed.about_within(leader, BrokerKind.CONTACT_LOST, since, until)
     own = (line for line in lost if line.broker == broker and not may_be_idle(line, observed))
     return next(own, None)
