@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -15,7 +16,7 @@ from typing import NamedTuple
 
 from barnabas.analysis.story.absence import Absence, known_end
 from barnabas.analysis.story.causes import ORDERLY, Cause
-from barnabas.analysis.story.certainty import Instant, by, earliest, latest, moment
+from barnabas.analysis.story.certainty import Instant, Line, by, earliest, latest, moment
 from barnabas.analysis.story.intervals import Intervals
 from barnabas.analysis.story.leaderships import Leadership, is_of_another_cluster, led
 from barnabas.analysis.story.observed import CLOCKS
@@ -28,6 +29,9 @@ _ELECTION = timedelta(seconds=30)
 
 _LAUNCH = timedelta(milliseconds=100)
 """The shortest time between the end of a process and the next one's first line."""
+
+_SESSION = timedelta(seconds=2)
+"""The shortest session: a broker that is fenced because its session timed out sent no heartbeat so long."""
 
 
 class Departed(NamedTuple):
@@ -64,7 +68,9 @@ def departed(found: Iterable[Absence], fences: Iterable[BrokerLine] = ()) -> Dep
             fenced.setdefault(each.broker, []).append(each)
     away = {
         broker: Intervals(
-            (_ended(each), back, each) for each in own if (back := earliest(each.returned)) is not None
+            (_ended(each, by_fence), back, each)
+            for each in own
+            if (back := earliest(each.returned)) is not None
         )
         for broker, own in ended.items()
     }
@@ -75,22 +81,23 @@ def _gone(absence: Absence) -> datetime:
     return by(absence.gone)
 
 
-def _ended(absence: Absence) -> datetime:
-    """Return the latest moment at which a process ended; the next one needs a while until its first line."""
-    gone = _gone(absence)
-    return gone if absence.started is None else min(gone, absence.started - _LAUNCH)
+def _ended(absence: Absence, fences: AbstractSet[Line]) -> datetime:
+    """Return the latest moment at which a process ended: the next one needs a while until its first line.
+
+    Nor did it live when a session began that timed out before its fence.
+    """
+    ends = [_gone(absence)]
+    if absence.started is not None:
+        ends.append(absence.started - _LAUNCH)
+    noticed = latest(absence.noticed)
+    if absence.cause is Cause.DIED and noticed is not None and not fences.isdisjoint(absence.noticed.lines):
+        ends.append(noticed - _SESSION)
+    return min(ends)
 
 
 def with_restarts(story: History, found: Departed) -> History:
     """Add the outages of a partition that the ends of its leaders prove, and that no line shows."""
-    hidden = [
-        outage
-        for before, after in pairwise(story.leaderships)
-        if before.epoch is not None and after.epoch == before.epoch + 1
-        and before.leader != NO_LEADER != after.leader and not after.was_offline
-        and not is_of_another_cluster(before.controller_epoch, after.controller_epoch)
-        for outage in (*_outage(story, before, after, found), *_fenced(story, before, after, found))
-    ]  # fmt: skip
+    hidden = _hidden(story, found)
     alone = [
         (gap, outage)
         for before, after in pairwise(story.leaderships)
@@ -107,6 +114,81 @@ def with_restarts(story: History, found: Departed) -> History:
         outages=(*story.outages, *hidden, *(outage for _, outage in alone)),
         gaps=[gap for gap in story.gaps if gap not in known],
     )
+
+
+def _hidden(story: History, found: Departed) -> list[Outage]:
+    """Return the outages between leaderships of consecutive leader epochs."""
+    hidden: list[Outage] = []
+    chain: list[Leadership] = []
+    to_last: list[Outage] = []
+    for before, after in pairwise(story.leaderships):
+        chain.append(before)
+        if not _is_next(before, after):
+            chain, to_last = [], []
+            continue
+        outages = [*_outage(story, before, after, found), *_fenced(story, before, after, found)]
+        if not outages and (outage := _elected_in_vain(story, chain, after, found)) is not None:
+            # What the election of a broker that was gone seemed to end goes on.
+            hidden = [each for each in hidden if each not in to_last]
+            outages = [outage]
+        hidden.extend(outages)
+        to_last = outages
+    return hidden
+
+
+def _is_next(before: Leadership, after: Leadership) -> bool:
+    """Return whether no change of the leader lies between two, and no line shows a time without one there."""
+    return (
+        before.epoch is not None and after.epoch == before.epoch + 1
+        and before.leader != NO_LEADER != after.leader and not after.was_offline
+        and not is_of_another_cluster(before.controller_epoch, after.controller_epoch)
+    )  # fmt: skip
+
+
+def _elected_in_vain(
+    story: History, chain: Sequence[Leadership], after: Leadership, found: Departed
+) -> Outage | None:
+    """Return the time without a leader in which only brokers were elected whose processes had ended.
+
+    From the last of their ends on, and that of the leader before them, nobody can have led.
+
+    Args:
+        story: The partition's history.
+        chain: Leaderships of consecutive epochs, the last one just before ``after``.
+        after: The next one.
+        found: All absences.
+    """
+    gone: list[Absence] = []
+    for before in reversed(chain):
+        ended = _ended_between(before, after, found)
+        own = ended or _away(before, after, found)
+        if not own or _is_back(own[-1], after) or _end(own[-1], after) is None:
+            return None
+        gone.append(own[-1])
+        if ended:
+            break
+    else:
+        return None
+    last = max(gone, key=_gone)
+    begin = moment(None, _gone(last), last.gone.lines, "")
+    # Until its own end a broker that was elected may have led.
+    return Outage(
+        story.life, begin, led(after), before.leader, after.leader, after.since,
+        lines=(after.line, before.line), unseen=before.since,
+    )  # fmt: skip
+
+
+def _is_back(absence: Absence, after: Leadership) -> bool:
+    return absence.started is not None and absence.started <= after.since
+
+
+def _away(before: Leadership, after: Leadership, found: Departed) -> list[Absence]:
+    """Return the absences of a broker that was elected after its process had ended, and led nothing."""
+    away = found.away.get(before.leader)
+    if away is None or before.led_at is not None:
+        return []
+    later = away.near(after.since)
+    return [each for each in away.near(before.since) if each in later]
 
 
 def without_dead_leaders(story: History, found: Departed) -> History:

@@ -308,6 +308,38 @@ def test_a_broker_that_was_unregistered_after_its_loss_was_lost(log: Log) -> Non
     )
 
 
+@pytest.mark.parametrize(
+    ("second_fence_ms", "cost"),
+    [
+        # Each record of these batches is 1 ms later than the one before.
+        (49_900, "a-b-0 had no leader for at least 401 ms, until broker 3 was elected."),
+        # Broker 2 may have led meanwhile.
+        (
+            60_000,
+            "a-b-0 had no leader 2 times, each for at least 1 ms, until brokers 2 and 3 were elected.",
+        ),
+    ],
+    ids=["whose-session-was-over", "whose-session-may-have-gone-on"],
+)
+def test_a_broker_that_is_elected_right_before_its_session_times_out_leads_nothing(
+    log: Log, second_fence_ms: int, cost: str
+) -> None:
+    fence_of_1, fence_of_2 = (registration_change(each, each - 1, **FENCE) for each in (1, 2))
+    segment = log(
+        in_order(
+            at(0, born(1, 0), born(2, 1), born(3, 2), TOPIC, partition(1, 1, 2, 3))
+            + at(3, *(registration_change(each, each - 1, **UNFENCE) for each in (1, 2, 3)))
+            + batch(0, fence_of_1, change(t0=int32s(2, 3), t1=number(2)), time_ms=49_500)
+            + batch(0, fence_of_2, change(t0=int32s(3), t1=number(3)), time_ms=second_fence_ms)
+            + at(80, born(1, 80, SECOND))
+            + at(85, registration_change(1, 80, **UNFENCE))
+            + at(86, born(2, 86, SECOND))
+            + at(91, registration_change(2, 86, **UNFENCE))
+        )
+    )
+    assert told(segment)[0].endswith(cost)
+
+
 def fenced_at_once(*after: bytes) -> bytes:
     """Controller 1, in epoch 7, fences all brokers, itself too, in one decision."""
     return in_order(
