@@ -26,7 +26,7 @@ from barnabas.analysis.report.detail import (
     story,
 )
 from barnabas.analysis.report.document import CELLS, Document, Row
-from barnabas.analysis.report.failovers import missing_steps
+from barnabas.analysis.report.failovers import Departures, missing_steps
 from barnabas.analysis.report.folding import quiet
 from barnabas.analysis.report.page_incidents import drawn, incident_files, listed
 from barnabas.analysis.report.page_tables import page_tables
@@ -78,9 +78,10 @@ class Page(NamedTuple):
 def page(document: Document) -> Page:
     """Return the page and its files."""
     strips = _strips(document)
-    data = _data(document, strips)
     topics = {what: [topic for topic in rows if topic != ALL] for what, rows in strips.items()}
-    content = details(document, topics)
+    steps = step_chunks(document, topics)
+    data = _data(document, strips, topics) | {"steps": [[each["from"], each["to"]] for each in steps]}
+    content = details(document, steps)
     # Files of another run of the same folder must not be taken for this page's.
     build = f"{zlib.crc32(json.dumps([data, content], default=str).encode()):08x}"
     parts = {
@@ -99,9 +100,12 @@ def _read(name: str) -> str:
     return (_PAGE / name).read_text(encoding="utf-8")
 
 
-def _data(document: Document, strips: Mapping[str, Mapping[str, Sequence[int]]]) -> dict[str, Any]:
-    answers = document.answers
-    topics = {what: [topic for topic in rows if topic != ALL] for what, rows in strips.items()}
+def _data(
+    document: Document,
+    strips: Mapping[str, Mapping[str, Sequence[int]]],
+    topics: Mapping[str, Sequence[str]],
+) -> dict[str, Any]:
+    answers, departures = document.answers, Departures(document.incidents)
     leaders: dict[str, set[int]] = {}
     for row in document.leaderships:
         leaders.setdefault(f"{row['topic']}-{row['partition']}", set()).add(row["leader"])
@@ -114,7 +118,6 @@ def _data(document: Document, strips: Mapping[str, Mapping[str, Sequence[int]]])
         "cells": CELLS,
         "strips": strips,
         "unended": _unended(document, topics),
-        "steps": [[each["from"], each["to"]] for each in step_chunks(document, topics)],
         "quiet": _quiet(document),
         "brokers": _rows(answers["brokers"], "broker", "lines", "first", "last"),
         "gone": sorted({each["broker"] for row in document.incidents for each in row["absences"]}),
@@ -130,7 +133,7 @@ def _data(document: Document, strips: Mapping[str, Mapping[str, Sequence[int]]])
         **listed(document.incidents, 0),
         "incidentFiles": list(incident_files(document.incidents)),
         "incidentsCount": document.incidents_count,
-        "stories": [story(row, document.incidents) for row in answers["failovers"][:STORIES]],
+        "stories": [story(row, departures) for row in answers["failovers"][:STORIES]],
         "storiesCount": len(answers["failovers"]),
         "missingSteps": missing_steps(answers["failovers"]),
         "checks": CHECKS,

@@ -15,7 +15,7 @@ from barnabas.analysis.reading.metadata.segments import FOLDER
 from barnabas.analysis.reading.times import repeated_times, zone_of
 from barnabas.analysis.report.document import Document, Row
 from barnabas.analysis.report.failovers import (
-    departure,
+    Departures,
     failover_headline,
     failover_steps,
     failover_total,
@@ -384,8 +384,9 @@ def _evidence(lines: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 def _failovers(document: Document) -> Iterator[str]:
+    departures = Departures(document.incidents)
     for row in document.answers["failovers"][:_TABLE_ROWS]:
-        total, left = failover_total(row), departure(row, document.incidents)
+        total, left = failover_total(row), departures.of(row)
         on = f"{row['noticed'].date()}  " if _is_of_days(document) else ""
         yield f"  {on}{failover_headline(row, left)}{f'; {total}' if total else ''}"
         if left is not None:

@@ -16,7 +16,7 @@ from barnabas.analysis.derived.lives import NO_LEADER
 from barnabas.analysis.derived.unavailability import NOBODY_IN_SYNC
 from barnabas.analysis.report.as_markdown import post_mortem
 from barnabas.analysis.report.document import Document, Row
-from barnabas.analysis.report.failovers import departure, failover_headline, failover_steps, failover_total
+from barnabas.analysis.report.failovers import Departures, failover_headline, failover_steps, failover_total
 from barnabas.analysis.report.page_incidents import incident_files
 from barnabas.analysis.report.same_stories import is_in_incident
 from barnabas.analysis.report.strips import Stretch, chunks, millis, ms
@@ -50,12 +50,12 @@ def script(name: str, build: str, content: Any) -> str:
     return f"barnabasDetail({','.join(values)});\n"
 
 
-def details(document: Document, topics: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def details(document: Document, steps: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the content of the files by name.
 
     Args:
         document: The report.
-        topics: For each trouble the topics whose strips are kept.
+        steps: What ``step_chunks`` returned.
     """
     made: dict[str, Any] = {}
     for number, incident in enumerate(document.incidents):
@@ -75,14 +75,20 @@ def details(document: Document, topics: Mapping[str, Sequence[str]]) -> dict[str
             "stalls": {name: stalls[name] for name in group if name in stalls},
         }
     if len(document.answers["failovers"]) > STORIES:
-        made["stories"] = [story(row, document.incidents) for row in document.answers["failovers"][STORIES:]]
-    for number, chunk in enumerate(step_chunks(document, topics)):
+        departures = Departures(document.incidents)
+        made["stories"] = [story(row, departures) for row in document.answers["failovers"][STORIES:]]
+    for number, chunk in enumerate(steps):
         made[f"steps-{number}"] = chunk
     return made
 
 
 def step_chunks(document: Document, topics: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
-    """Return the numbers of partitions in trouble in chunks; none if not all stretches are known."""
+    """Return the numbers of partitions in trouble in chunks; none if not all stretches are known.
+
+    Args:
+        document: The report.
+        topics: For each trouble the topics whose strips are kept.
+    """
     if document.start is None or document.end is None or not document.stretches:
         return []
     kept = {(what, topic) for what, names in topics.items() for topic in names}
@@ -95,9 +101,9 @@ def step_chunks(document: Document, topics: Mapping[str, Sequence[str]]) -> list
     return chunks(wanted, millis(document.start), millis(document.end))
 
 
-def story(row: Row, incidents: Sequence[Row]) -> dict[str, Any]:
+def story(row: Row, departures: Departures) -> dict[str, Any]:
     """Return a failover as the page tells it, with the number of the incident in which its broker left."""
-    left = departure(row, incidents)
+    left = departures.of(row)
     end = row["followed"] or row["led"] or row["elected"] or row["noticed"]
     return {
         "time": ms(min(row["last_logged"] or row["noticed"], row["noticed"])),

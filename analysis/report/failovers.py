@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -11,6 +11,7 @@ from barnabas.analysis.report.same_facts import BOUNCED, FAILED_DIRECTORY, REFUS
 from barnabas.analysis.report.words import UNBOUNDED, UNLED, Step, count, duration, listed, span
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound
+from barnabas.analysis.story.intervals import Intervals
 from barnabas.analysis.story.observed import CLOCKS
 from barnabas.analysis.story.words import lasted
 
@@ -64,31 +65,43 @@ def missing_steps(stories: Sequence[Row]) -> str:
     return "" if any(story["partitions"] for story in stories) else NO_STEPS
 
 
-def departure(story: Row, incidents: Sequence[Row]) -> Departure | None:
-    """Return the latest departure of a failover's broker within which the loss was noticed.
+class Departures:
+    """The departures of brokers, to find the one that a failover followed.
 
     Args:
-        story: A row of ``failovers``.
         incidents: The incidents as plain data (``analysis.report.incidents``).
-
-    Returns:
-        None if no incident has such a departure. The failure of a log directory moves leaders, too.
     """
-    found: list[tuple[datetime, Departure]] = []
-    for index, incident in enumerate(incidents):
-        for absence in incident["absences"]:
-            if absence["broker"] != story["broker"]:
-                continue
-            begin, end = _edges(absence)
-            if begin is None:
-                continue
-            if story.get("is_behind", False):
-                end = None  # By another clock it says nothing.
-            if begin - CLOCKS <= story["noticed"] and (end is None or story["noticed"] <= end + CLOCKS):
-                lines = absence["lines"] or incident["lines"]
-                left = Departure(index, lines, absence["cause"], absence["was_controller"])
-                found.append((begin, left))
-    return max(found, key=lambda each: each[0])[1] if found else None
+
+    def __init__(self, incidents: Iterable[Row]) -> None:
+        spans: dict[int, list[tuple[datetime, datetime | None, Departure]]] = {}
+        for index, incident in enumerate(incidents):
+            for absence in incident["absences"]:
+                begin, end = _edges(absence)
+                if begin is not None:
+                    lines = absence["lines"] or incident["lines"]
+                    left = Departure(index, lines, absence["cause"], absence["was_controller"])
+                    spans.setdefault(absence["broker"], []).append((begin, end, left))
+        self._by_broker = {broker: Intervals(each) for broker, each in spans.items()}
+        # By another clock the time of a return says nothing.
+        self._without_ends = {
+            broker: Intervals((begin, None, left) for begin, _, left in each)
+            for broker, each in spans.items()
+        }
+
+    def of(self, story: Row) -> Departure | None:
+        """Return the latest departure of a failover's broker within which the loss was noticed.
+
+        Args:
+            story: A row of ``failovers``.
+
+        Returns:
+            None if no incident has such a departure. The failure of a log directory moves leaders, too.
+        """
+        spans = self._without_ends if story.get("is_behind", False) else self._by_broker
+        if story["broker"] not in spans:
+            return None
+        found = spans[story["broker"]].near(story["noticed"], CLOCKS, CLOCKS)
+        return found[-1] if found else None
 
 
 def _edges(absence: Row) -> tuple[datetime | None, datetime | None]:

@@ -12,7 +12,7 @@ from barnabas.analysis.report.as_text import text
 from barnabas.analysis.report.document import Document
 from barnabas.analysis.report.failovers import (
     NO_STEPS,
-    departure,
+    Departures,
     failover_headline,
     failover_steps,
     failover_total,
@@ -47,7 +47,7 @@ def caused(incident: Row, cause: Cause, **more: Any) -> Row:
 def test_why_a_broker_left_is_what_the_incident_says(
     failover: Row, incident: Row, cause: Cause, said: str
 ) -> None:
-    left = departure(failover, [caused(incident, cause)])
+    left = Departures([caused(incident, cause)]).of(failover)
     assert (
         failover_headline(failover, left) == f"Broker 1, the controller, {said}; 2 partitions had no leader"
     )
@@ -65,27 +65,27 @@ def test_a_failover_is_of_the_latest_departure_before_its_notice(failover: Row, 
         noticed={"certainty": "unknown", "why": ""},
     )  # fmt: skip
     other = incident | {"absences": [absence | {"broker": 2}]}
-    left = departure(failover, [later, other, earlier, incident])
+    left = Departures([later, other, earlier, incident]).of(failover)
     assert left is not None
     assert (left.incident, left.cause) == (3, Cause.DIED.value)
-    left = departure(failover, [earlier])
+    left = Departures([earlier]).of(failover)
     assert (
         failover_headline(failover, left) == "Broker 1 stopped in an orderly way; 2 partitions had no leader"
     )
 
 
 def test_a_broker_that_became_the_controller_later_was_not_it_yet(failover: Row, incident: Row) -> None:
-    left = departure(failover, [incident])
+    left = Departures([incident]).of(failover)
     told = failover_headline(failover | {"was_controller": False}, left)
     assert told == "Broker 1 died; 2 partitions had no leader"
 
 
 def test_a_failover_cites_the_lines_of_its_own_broker(failover: Row, incident: Row) -> None:
     own = {"place": "broker-1/server.log:88", "raw": "Recovering"}
-    left = departure(failover, [caused(incident, Cause.DIED, lines=[own])])
+    left = Departures([caused(incident, Cause.DIED, lines=[own])]).of(failover)
     assert left is not None
     assert left.lines == [own]
-    left = departure(failover, [caused(incident, Cause.DIED, lines=[])])
+    left = Departures([caused(incident, Cause.DIED, lines=[])]).of(failover)
     assert left is not None
     assert left.lines == incident["lines"]
 
@@ -94,18 +94,18 @@ def test_a_broker_that_stops_loses_its_leaders_before_it_ends(failover: Row, inc
     end = {"certainty": "fact", "value": failover["noticed"] + timedelta(minutes=1)}
     unknown = {"certainty": "unknown", "why": ""}
     stopped = caused(incident, Cause.PLANNED, gone=end, noticed=unknown, stopping=failover["noticed"])
-    assert departure(failover, [stopped]) is not None
-    assert departure(failover, [caused(stopped, Cause.PLANNED, stopping=None)]) is None
+    assert Departures([stopped]).of(failover) is not None
+    assert Departures([caused(stopped, Cause.PLANNED, stopping=None)]).of(failover) is None
 
 
 def test_a_failover_after_the_return_is_not_of_that_departure(failover: Row, incident: Row) -> None:
     back = {"certainty": "fact", "value": failover["noticed"] - timedelta(seconds=3)}
     returned = caused(incident, Cause.DIED, returned=back)
-    assert departure(failover, [returned]) is None
+    assert Departures([returned]).of(failover) is None
 
 
 def test_without_an_incident_no_broker_is_said_to_have_left(failover: Row) -> None:
-    assert departure(failover, []) is None
+    assert Departures([]).of(failover) is None
     assert failover_headline(failover, None) == (
         "2 partitions lost broker 1 as leader; no incident of this report tells why"
     )
