@@ -113,8 +113,11 @@ def departure(
         known: The members of the cluster.
     """
     members = tuple(found[index] for index in group)
-    outages = [(found[index].broker, outage) for index in group for outage in charged.get(index, ())]
-    costs = costs_of(outages)
+    costs = costs_of(
+        (None if outage.among else found[index].broker, outage)
+        for index in group
+        for outage in charged.get(index, ())
+    )
     ends = [latest(each.returned) for each in members]
     dated = [end for end in ends if end is not None]
     kind, since = _kind(members, known), min(begin_of(each) for each in members)

@@ -44,6 +44,7 @@ from barnabas.analysis.story.partitions import Gap, History, Outage
 from barnabas.analysis.story.record_times import as_recorded, by_offsets, tenures_of
 from barnabas.analysis.story.rows import BrokerLine, Mark, Refusal, RefusedProcess
 from barnabas.analysis.story.troubles import troubles_of
+from barnabas.analysis.story.unnamed_leaders import with_lost_together
 from barnabas.analysis.story.unreached import with_lost_followers, with_unreached
 
 _MOVED = timedelta(seconds=5)
@@ -62,16 +63,17 @@ def _by_time(observed: Observed) -> list[Incident]:
     """Return the incidents as the times of the lines show them."""
     clocks = clocks_of(observed)
     account = with_lasting(account_by_clocks(observed, clocks), clocks)
-    observed, stories, charged = account.observed, account.stories, account.charged
+    observed, stories = account.observed, account.stories
     members = members_of(observed)
     found = [absence_by_one_clock(each, clocks) for each in account.found]
-    groups = (
+    groups = [
         part
         for group in groups_of(found, clocks, cluster_folders(observed.brokers))
         for part in parted(group, found, members)
-    )
+    ]
+    charged, free = with_lost_together(found, groups, account.charged, account.free)
     made = [departure(group, found, charged, members) for group in groups]
-    made.extend(leaderless(account.free, observed))
+    made.extend(leaderless(free, observed))
     made.extend(taken_offline(account.offline))
     made = with_failed_directories(made, observed)
     made = with_new_controllers(made, observed)

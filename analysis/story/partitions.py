@@ -64,6 +64,7 @@ class Outage:
             was alive; None if it had a leader before, or no line says so.
         span: How long it lasted by groups of clocks that agree, if other clocks differ; None otherwise.
         lasting: When the logs end, if as far as they show there is no leader then; None otherwise.
+        among: The brokers that were lost at once, one of which led before; none if no lines show that.
     """
 
     life: Life
@@ -85,6 +86,7 @@ class Outage:
     created: Mark | None = None
     span: Duration | None = None
     lasting: datetime | None = None
+    among: tuple[int, ...] = ()
 
 
 class Gap(NamedTuple):

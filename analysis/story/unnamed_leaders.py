@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.absence import Absence
 from barnabas.analysis.story.certainty import Fact, latest
+from barnabas.analysis.story.charges import Charging
 from barnabas.analysis.story.observed import Observed
-from barnabas.analysis.story.partitions import Outage
+from barnabas.analysis.story.partitions import Life, Outage
+from barnabas.analysis.story.rows import Mark
 
 _HANDLED = timedelta(seconds=10)
 """The longest time in which a controller handles the loss of a broker."""
@@ -44,34 +46,59 @@ class UnnamedLeaders:
         )
         failed = observed.of_kind(BrokerKind.DIRECTORY_FAILED)
         self._others = sorted(line.time for lines in (changed, failed) for line in lines)
+        self._offline: dict[Life, list[Mark]] = {}
+        for mark in observed.marks if self._noticed else ():
+            if mark.reason is None:
+                self._offline.setdefault((mark.topic, mark.partition, mark.life), []).append(mark)
+        for marks in self._offline.values():
+            marks.sort(key=_time)
 
     def named(self, outage: Outage) -> Outage:
-        """Return an outage with the leader before it, if that is the only broker that was lost then."""
-        leader = self._leader_before(outage)
-        return outage if leader == outage.leader_before else replace(outage, leader_before=leader)
+        """Return an outage with the leader before it, or the brokers of which one was, as far as known."""
+        lost = self._lost(outage)
+        if len(lost) == 1:
+            return replace(outage, leader_before=lost[0])
+        return replace(outage, among=lost) if lost else outage
 
-    def _leader_before(self, outage: Outage) -> int | None:
-        """Return the broker that led before an outage; None if it is not the only one that was lost then.
+    def _lost(self, outage: Outage) -> tuple[int, ...]:
+        """Return the brokers that were lost just before an outage without a known leader before it.
 
         A broker that is added may be the first that can lead a partition which has long been offline. What a
         broker says of a partition without a leader is from its controller.
         """
-        time = latest(outage.begin)
-        if outage.leader_before is not None or time is None or not outage.begin.lines:
-            return outage.leader_before
-        if outage.created is not None or outage.refusal is not None or outage.unseen is not None:
-            return None
-        writer = outage.begin.lines[0].broker
-        if outage.is_late and len(self._noticed) == 1:
-            writer = next(iter(self._noticed))
+        if outage.leader_before is not None or outage.created is not None or outage.refusal is not None:
+            return ()
+        time, writer = self._taken(outage)
+        if time is None:
+            return ()
         known = self._noticed.get(writer, [])
         before = known[bisect_left(known, (time - _HANDLED, 0)) : bisect_right(known, time, key=_when)]
         if not before:
-            return None
+            return ()
         last = before[-1][0]
         lost = {broker for when, broker in before if when >= last - _AT_ONCE}
         is_next = bisect_right(self._others, time) == bisect_left(self._others, last)
-        return lost.pop() if len(lost) == 1 and is_next else None
+        return tuple(sorted(lost)) if is_next else ()
+
+    def _taken(self, outage: Outage) -> tuple[datetime | None, int | None]:
+        """Return when a controller took a partition offline, at the latest, and which one did.
+
+        Where changes of the leader are missing, only the controller's own line shows that.
+        """
+        time = latest(outage.begin)
+        if time is None or not outage.begin.lines:
+            return None, None
+        if outage.unseen is not None:
+            lines = self._offline.get(outage.life, [])
+            own = [line for line in lines if outage.unseen < line.time <= time]
+            return (own[-1].time, own[-1].line.broker) if own else (None, None)
+        if outage.is_late and len(self._noticed) == 1:
+            return time, next(iter(self._noticed))
+        return time, outage.begin.lines[0].broker
+
+
+def _time(mark: Mark) -> datetime:
+    return mark.time
 
 
 def _when(loss: tuple[datetime, int]) -> datetime:
@@ -89,3 +116,28 @@ def as_named(refined: Outage, shown: Outage) -> Outage:
     """
     is_unnamed = shown.leader_before is None and refined.leader_before is not None
     return replace(refined, begin=shown.begin) if is_unnamed else refined
+
+
+def with_lost_together(
+    found: Sequence[Absence], groups: Sequence[Sequence[int]], charged: Mapping[int, Sequence[Outage]],
+    free: Iterable[Outage],
+) -> tuple[dict[int, list[Outage]], list[Outage]]:  # fmt: skip
+    """Charge outages because one of several brokers was lost, where one incident is about all of these.
+
+    Args:
+        found: The absences.
+        groups: Their indexes by incident.
+        charged: The outages by the index of the absence because of which they were.
+        free: The others.
+    """
+    charging = Charging(found)
+    own = {index: list(outages) for index, outages in charged.items()}
+    left: list[Outage] = []
+    for outage in free:
+        indexes = {charging.charged_to(replace(outage, leader_before=broker)) for broker in outage.among}
+        group = next((each for each in groups if indexes and indexes <= set(each)), None)
+        if group is None:
+            left.append(outage)
+        else:
+            own.setdefault(group[0], []).append(outage)
+    return own, left
