@@ -176,13 +176,16 @@ class Charging:
     def charged_to(self, outage: Outage) -> int | None:
         """Return the index of the absence of the lost leader; None if it was not gone, or refused to lead.
 
-        Of a partition that was created while no replica was alive, it is that of the first leader.
+        Of a partition that was created while no replica was alive, it is that of the first leader. Of one
+        whose leader before no line shows, it is that of the next leader, if only that one could lead.
         The lines of a controller may be a little earlier or later than the absence. Of several that may have
         begun by then, it is the one that was noticed closest to it; not one before a start after which the
         leader led.
         """
         time = latest(outage.begin)
-        lost = outage.leader_before if outage.created is None else outage.leader_after
+        is_unknown = outage.leader_before is None and not outage.among
+        is_of_next = outage.created is not None or (is_unknown and outage.is_awaited)
+        lost = outage.leader_after if is_of_next else outage.leader_before
         if lost not in self._spans or time is None or outage.refusal is not None:
             return None
         most = _LATE if outage.is_late else CLOCKS
@@ -217,9 +220,10 @@ def refined(outage: Outage, absence: Absence) -> Outage:
 
     Where another leader, or the same one again, led unseen after its end, that end is not the begin. Nor is
     it where the leader was elected after its end, because nobody had noticed: until then another one led.
-    Nor does a partition lose a leader that was created without one.
+    Nor does a partition lose a leader that was created without one, nor is it certain that it lost the one
+    that only its return shows.
     """
-    if outage.created is not None:
+    if outage.created is not None or outage.leader_before is None:
         return outage
     bounded = _bounded(_fenced(outage, absence), absence)
     low, most = earliest(bounded.begin), latest(bounded.begin)

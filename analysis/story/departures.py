@@ -113,11 +113,8 @@ def departure(
         known: The members of the cluster.
     """
     members = tuple(found[index] for index in group)
-    costs = costs_of(
-        (None if outage.among else found[index].broker, outage)
-        for index in group
-        for outage in charged.get(index, ())
-    )
+    outages = (outage for index in group for outage in charged.get(index, ()))
+    costs = costs_of((outage.leader_before, outage) for outage in outages)
     ends = [latest(each.returned) for each in members]
     dated = [end for end in ends if end is not None]
     kind, since = _kind(members, known), min(begin_of(each) for each in members)

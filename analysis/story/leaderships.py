@@ -15,6 +15,9 @@ _OFFLINE = ("OfflinePartition", "Offline")
 _ONLINE = ("OnlinePartition", "Online")
 _NEW = ("NewPartition", "New")
 
+_CLEAN = "leaderRecoveryState=RECOVERED"
+"""The words of a state whose leader was in sync before it was elected."""
+
 _SENT = timedelta(seconds=5)
 """The longest time from a controller's decision to its first request about it."""
 
@@ -34,6 +37,7 @@ class Leadership(NamedTuple):
         was_online: Whether the controller says that there was a leader just before.
         removed: The replica whose removal led to it.
         isr: The ISR at its begin.
+        replicas: The replicas; None if no line gives them.
         version: The lowest version (zkVersion or partition epoch) known of it.
         last_version: The highest version known of it.
         controller_epoch: The epoch of the controller that decided.
@@ -58,6 +62,18 @@ class Leadership(NamedTuple):
     was_online: bool = False
     refusal: Refusal | None = None
     was_new: bool = False
+    replicas: tuple[int, ...] | None = None
+
+    @property
+    def is_awaited(self) -> bool:
+        """Return whether nobody led before because the leader was not there.
+
+        It was in sync before its election, and nobody else in sync was there. It is the only replica, or the
+        controller says that it was in sync. Source: ``Election.leaderForOffline``, from 3.2 on.
+        """
+        if not self.epoch or not self.was_offline or self.isr != (self.leader,):
+            return False
+        return self.replicas == self.isr or _CLEAN in self.line.text
 
     @property
     def since(self) -> datetime:
@@ -156,6 +172,7 @@ def _leadership(state: State) -> Leadership:
         line=state.line,
         was_online=state.was in _ONLINE,
         was_new=state.was in _NEW,
+        replicas=state.replicas,
     )
 
 
@@ -176,6 +193,7 @@ def _merged(parts: Sequence[Leadership]) -> Leadership:
         was_new=any(each.was_new for each in parts),
         removed=next((each.removed for each in by_version if each.removed is not None), None),
         isr=by_version[0].isr,
+        replicas=next((each.replicas for each in by_version if each.replicas is not None), None),
         version=min(versions, default=None),
         last_version=max(versions, default=None),
     )

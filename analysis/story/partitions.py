@@ -64,6 +64,7 @@ class Outage:
             was alive; None if it had a leader before, or no line says so.
         span: How long it lasted by groups of clocks that agree, if other clocks differ; None otherwise.
         lasting: When the logs end, if as far as they show there is no leader then; None otherwise.
+        is_awaited: Whether the next leader alone could lead, and was not there.
         among: The brokers that were lost at once, one of which led before; none if no lines show that.
     """
 
@@ -86,6 +87,7 @@ class Outage:
     created: Mark | None = None
     span: Duration | None = None
     lasting: datetime | None = None
+    is_awaited: bool = False
     among: tuple[int, ...] = ()
 
 
@@ -298,6 +300,7 @@ def _ended(life: Life, found: Sequence[Leadership], index: int, marks: Sequence[
             lines=(after.line, *(mark.line for mark in noticed)),
             led_at=before.led_at if before is not None and jump == 1 else None,
             elected=_elected(found, index - 1) if jump == 1 else None,
+            is_awaited=after.is_awaited,
         )
     ]
 
