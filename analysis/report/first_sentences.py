@@ -16,7 +16,7 @@ SENTENCES = 5
 _FOLDED = (
     IncidentKind.DEPARTURE, IncidentKind.SEVERAL, IncidentKind.ROLLING_RESTART, IncidentKind.NO_LEADER,
     IncidentKind.UNDER_REPLICATED, IncidentKind.OFFLINE_REPLICAS, IncidentKind.CONTROLLER,
-    IncidentKind.OUT_OF_CONTACT,
+    IncidentKind.OUT_OF_CONTACT, IncidentKind.DEAD_FETCHER,
 )  # fmt: skip
 """The kinds of incidents that occur again and again with nothing new but their times."""
 

@@ -84,7 +84,7 @@ def severity(incident: Incident) -> str:
     )
     if incident.unclean or (incident.costs and (unplanned or at_once or not incident.absences)):
         return "critical"
-    is_short = incident.shortage is not None or incident.unreached is not None
+    is_short = incident.shortage is not None or incident.unreached is not None or bool(incident.fetchers)
     return "warning" if incident.costs or is_short or unplanned else "info"
 
 
@@ -97,7 +97,9 @@ def _brokers(incident: Incident) -> list[int]:
     started = (each.broker for each in incident.refused)
     left = (each.broker for each in incident.absences)
     unreached = () if incident.unreached is None else (incident.unreached.broker,)
-    return sorted({*left, *unreached, *incident.offline, *led, *ruled, *elected, *begun, *started})
+    fetched = (each.subject for each in incident.fetchers if each.subject is not None)
+    own = {*left, *unreached, *fetched, *incident.offline}
+    return sorted({*own, *led, *ruled, *elected, *begun, *started})
 
 
 def _topics(incident: Incident) -> list[str]:

@@ -7,16 +7,20 @@ broker leads (``AbstractFetcherManager.addFetcherForPartitions`` takes the threa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
-from barnabas.analysis.story.incident import Incident, IncidentKind
+from barnabas.analysis.story.absence import begin_of
+from barnabas.analysis.story.certainty import earliest, latest
+from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
+from barnabas.analysis.story.intervals import Intervals
 from barnabas.analysis.story.observed import CLOCKS, Observed
 from barnabas.analysis.story.rows import BrokerLine
 from barnabas.analysis.story.runs import STARTS
+from barnabas.analysis.story.troubles import BEFORE
 
 LAG = timedelta(minutes=1)
 """The longest time from the end of a replica's fetches to the ISR without it by default settings.
@@ -49,6 +53,42 @@ def lines_of_all(
     lines = [line_of(broker, leader) for broker, leader in sorted(shortage.fallen)]
     found = tuple(each for each in lines if each is not None)
     return found if len(found) == len(lines) else ()
+
+
+def with_other_deaths(made: Sequence[Incident], observed: Observed) -> list[Incident]:
+    """Add incidents for the threads that died and that no other incident is about."""
+    known = {line.line for incident in made for line in incident.fetchers}
+    away = _away(made)
+    groups: list[list[BrokerLine]] = []
+    for line in sorted(observed.of_kind(BrokerKind.THREAD_DIED), key=_time):
+        broker = line.subject
+        if broker is None or leader_of(line) is None or line.line in known:
+            continue
+        if broker in away and away[broker].near(line.time):
+            continue
+        if groups and line.time <= groups[-1][-1].time + TOGETHER:
+            groups[-1].append(line)
+        else:
+            groups.append([line])
+    found = (
+        Incident(IncidentKind.DEAD_FETCHER, group[0].time, None, fetchers=tuple(group)) for group in groups
+    )
+    return [*made, *found]
+
+
+def _away(made: Iterable[Incident]) -> dict[int, Intervals[None]]:
+    """Return when each broker was gone, or soon would be, so that a death of a thread is told with that."""
+    spans: dict[int, list[tuple[datetime, datetime | None, None]]] = {}
+    for incident in made:
+        for each in incident.absences:
+            begin = begin_of(each)
+            since = min(earliest(each.gone) or begin, begin)
+            spans.setdefault(each.broker, []).append((since - BEFORE, latest(each.returned), None))
+    return {broker: Intervals(own) for broker, own in spans.items()}
+
+
+def _time(line: BrokerLine) -> datetime:
+    return line.time
 
 
 def leader_of(line: BrokerLine) -> int | None:

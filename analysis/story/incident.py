@@ -37,6 +37,7 @@ class IncidentKind(StrEnum):
     UNCLEAN = "unclean elections"
     OTHER_CLUSTER = "another cluster"
     OUT_OF_CONTACT = "a broker out of contact"
+    DEAD_FETCHER = "a fetcher thread died"
     SECOND_PROCESS = "a second process of a broker"
 
 
@@ -88,7 +89,8 @@ class Incident:
         refused: The processes of one broker that were refused while another one of it was registered.
         set_backs: The clocks that were set back, if the incident has times that may depend on them.
         is_doubled: Whether it has times of an hour that occurred twice, each of which may be an hour off.
-        fetchers: The deaths of the threads that had fetched what fell out of sync, if all of these had died.
+        fetchers: The deaths of the threads that had fetched what fell out of sync, if all of these had died,
+            or that no other incident is about.
         lost_leaders: The lines of the brokers whose replicas fell out of sync that they lost contact with the
             leaders, if all of them did.
         lost_followers: The first line of each broker that lost contact with those whose replicas fell out of

@@ -30,7 +30,7 @@ from barnabas.analysis.story.costs import Reason, costs_of, worst_first
 from barnabas.analysis.story.departures import absence_by_one_clock, departure, groups_of, parted
 from barnabas.analysis.story.directories import failed_directory
 from barnabas.analysis.story.elections import UncleanElection, unclean_choices, unclean_elections
-from barnabas.analysis.story.fetchers import with_dead_fetchers
+from barnabas.analysis.story.fetchers import with_dead_fetchers, with_other_deaths
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
 from barnabas.analysis.story.lasting import with_lasting
 from barnabas.analysis.story.leaders_isr import written_states
@@ -81,6 +81,7 @@ def _by_time(observed: Observed) -> list[Incident]:
     made = with_shortages(made, stories, minimums_of(observed))
     made = list(with_lost_leaders(with_dead_fetchers(made, observed), observed))
     made = with_unreached(list(with_lost_followers(made, observed)), observed)
+    made = with_other_deaths(made, observed)
     made = with_alone(made, stories, observed.alone)
     made = with_unclean(made, _unclean(observed, stories))
     made.extend(_unseen(stories))
@@ -130,6 +131,7 @@ def _rank(incident: Incident) -> tuple[int, bool, timedelta, timedelta, int]:
         IncidentKind.NO_LEADER: 1, IncidentKind.UNDER_REPLICATED: 0 if unplanned else 3,
         IncidentKind.CONTROLLER: 4,
         IncidentKind.OFFLINE_REPLICAS: 3, IncidentKind.OUT_OF_CONTACT: 3,
+        IncidentKind.DEAD_FETCHER: 3,
         IncidentKind.UNSEEN: 5, IncidentKind.OTHER_CLUSTER: 4, IncidentKind.SECOND_PROCESS: 4,
         IncidentKind.NO_CONTROLLER: 1,
     }.get(incident.kind, 0 if unplanned else 2)  # fmt: skip

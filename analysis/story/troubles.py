@@ -12,7 +12,7 @@ from barnabas.analysis.story.certainty import earliest, latest
 from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.rows import BrokerLine
 
-_BEFORE = timedelta(minutes=1)
+BEFORE = timedelta(minutes=1)
 """The longest time from the death of a thread to the loss of its broker in which the two may be connected.
 
 It counts up to the first moment at which the broker may have been lost.
@@ -54,5 +54,5 @@ def _is_around(line: BrokerLine, absence: Absence) -> bool:
     begin, back = begin_of(absence), latest(absence.returned)
     if line.kind == BrokerKind.THREAD_DIED:
         since = min(earliest(absence.gone) or begin, begin)
-        return since - _BEFORE <= line.time <= begin
+        return since - BEFORE <= line.time <= begin
     return begin <= line.time and (back is None or line.time <= back)

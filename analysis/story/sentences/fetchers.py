@@ -16,17 +16,36 @@ def dead_fetchers(deaths: Sequence[BrokerLine], day: date | None) -> str:
     if not deaths:
         return ""
     first = min(deaths, key=lambda each: each.time)
-    why = f" ({first.error})" if first.error else ""
-    when = f"at {clock(first.time, day)}{why}"
+    if len(deaths) == 1:
+        return f", after the thread {_fetched(first)} had died {_died(first, day)}"
+    return (
+        f", after {len(deaths)} threads that fetched replicas had died, that {_fetched(first)} first, "
+        f"{_died(first, day)}"
+    )
+
+
+def died_alone(deaths: Sequence[BrokerLine], day: date | None) -> str:
+    """Tell which threads died, and what that means for the replicas that they fetched."""
+    first = deaths[0]
     if len(deaths) == 1:
         return (
-            f", after the thread with which broker {first.subject} fetched from broker {leader_of(first)} "
-            f"had died {when}"
+            f"The thread {_fetched(first)} died {_died(first, day)}; the replicas that it fetched fall "
+            f"behind until broker {first.subject} starts again or another broker leads"
         )
     return (
-        f", after {len(deaths)} threads that fetched replicas had died, that with which broker "
-        f"{first.subject} fetched from broker {leader_of(first)} first, {when}"
+        f"{len(deaths)} threads that fetched replicas died, that {_fetched(first)} first, "
+        f"{_died(first, day)}; what they fetched falls behind until their brokers start again or other "
+        "brokers lead"
     )
+
+
+def _fetched(death: BrokerLine) -> str:
+    return f"with which broker {death.subject} fetched from broker {leader_of(death)}"
+
+
+def _died(death: BrokerLine, day: date | None) -> str:
+    why = f" ({death.error})" if death.error else ""
+    return f"at {clock(death.time, day)}{why}"
 
 
 def lost_leaders(contacts: Sequence[BrokerLine]) -> str:

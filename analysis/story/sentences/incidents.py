@@ -21,6 +21,7 @@ from barnabas.analysis.story.sentences.controllers import elected, vacant
 from barnabas.analysis.story.sentences.costs import failed_elections, suffered
 from barnabas.analysis.story.sentences.fetchers import (
     dead_fetchers,
+    died_alone,
     lost_followers,
     lost_leaders,
     out_of_contact,
@@ -210,8 +211,8 @@ def _happened(incident: Incident, day: date | None) -> str:
             return "Leaders were elected that were not in sync"
         case IncidentKind.CONTROLLER | IncidentKind.NO_CONTROLLER:
             return _about_controllers(incident, day)
-        case IncidentKind.SECOND_PROCESS | IncidentKind.OUT_OF_CONTACT:
-            return _of_one_broker(incident, day)
+        case IncidentKind.SECOND_PROCESS | IncidentKind.OUT_OF_CONTACT | IncidentKind.DEAD_FETCHER:
+            return _about_brokers(incident, day)
     return _unseen(incident, day)
 
 
@@ -273,8 +274,10 @@ def _about_controllers(incident: Incident, day: date | None) -> str:
     return f"{elected(change, day, incident.only_controllers)}; {why}"
 
 
-def _of_one_broker(incident: Incident, day: date | None) -> str:
-    """Tell of a broker that others could not reach, or of processes that were refused in its name."""
+def _about_brokers(incident: Incident, day: date | None) -> str:
+    """Tell of threads that died, a broker that others could not reach, or processes that were refused."""
+    if incident.fetchers:
+        return died_alone(incident.fetchers, day)
     if incident.unreached is not None:
         return out_of_contact(incident.unreached, incident.only_controllers, day)
     first, last, number = incident.refused[0], incident.refused[-1], len(incident.refused)
