@@ -30,6 +30,9 @@ _ELECTION = timedelta(seconds=30)
 _LAUNCH = timedelta(milliseconds=100)
 """The shortest time between the end of a process and the next one's first line."""
 
+_ELECTED = timedelta(milliseconds=100)
+"""The shortest time from an election to the first write that the elected broker takes."""
+
 _SESSION = timedelta(seconds=2)
 """The shortest session: a broker that is fenced because its session timed out sent no heartbeat so long."""
 
@@ -217,7 +220,7 @@ def _is_elected_in_vain(before: Outage, after: Outage, story: History, found: De
         return False
     away = found.away[before.leader_after]
     then = away.near(begin)
-    return any(each in then for each in away.near(elected))
+    return any(each in then for each in away.near(elected, _ELECTED))
 
 
 def _joined(before: Outage, after: Outage) -> Outage:
