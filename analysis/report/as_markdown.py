@@ -8,7 +8,8 @@ from typing import Any
 
 from barnabas.analysis.report.document import Document, Row
 from barnabas.analysis.story.costs import Ending
-from barnabas.analysis.story.words import Rounding, clock, duration
+from barnabas.analysis.story.incident import IncidentKind
+from barnabas.analysis.story.words import Rounding, brokers_of, clock, duration
 
 _PARTITIONS = 20
 """The most partitions that a line names; it counts the rest."""
@@ -33,7 +34,7 @@ def post_mortem(incident: Row, zone: str) -> str:
 
 def _lines(incident: Row, zone: str) -> Iterator[str]:
     # The time is when it had begun at the latest, so the title must not state it as a fact.
-    yield f"# Post-mortem: {incident['kind']}, by {clock(incident['since'])}"
+    yield f"# Post-mortem: {_title(incident)}, by {clock(incident['since'])}"
     yield ""
     yield _plain(incident["text"])
     yield ""
@@ -83,6 +84,13 @@ def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) ->
     for cells in (columns, ["---"] * len(columns), *rows):
         yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
     yield ""
+
+
+def _title(incident: Row) -> str:
+    """Return what happened in a few words; which brokers left, if the kind does not say it."""
+    left = sorted({each["broker"] for each in incident["absences"]})
+    is_named = incident["kind"] in (IncidentKind.DEPARTURE, IncidentKind.SEVERAL) and left
+    return f"{brokers_of(left)} left" if is_named else incident["kind"]
 
 
 def _brokers(incident: Row) -> list[list[str]]:

@@ -153,13 +153,13 @@ def _stalls(
 def _surely(stall: Row, leaderships: Sequence[Row], absences: Sequence[Row]) -> int:
     """Return from when on a stall is proven, in milliseconds.
 
-    While all brokers stop, elections fail as nobody else may lead, and the leader leads until it ends, or a
-    controller removes it.
+    The end of its leader may prove it before a controller notices. While all brokers stop, elections fail as
+    nobody else may lead, and the leader leads until it ends, or a controller removes it.
     """
-    noticed = millis(stall["since"])
+    noticed, until = millis(stall["since"]), ms(stall["until"])
     if stall["cause"] != NOBODY_IN_SYNC:
-        return noticed
-    until = ms(stall["until"])
+        proven = stall.get("at_least_ms")
+        return noticed if proven is None or until is None else min(noticed, until - int(proven))
     stops = [
         ended
         for each in absences

@@ -87,6 +87,18 @@ def test_a_leader_that_stops_last_leads_until_it_ends(document: Document) -> Non
         assert f'"surely":{millis(surely)},' in stalls
 
 
+def test_a_time_without_a_leader_is_drawn_as_proven_from_the_end_of_its_leader_on(document: Document) -> None:
+    stall = next(each for each in document.stalls if each["what"] == OFFLINE)
+    until = millis(stall["until"])
+    noticed_at = until - millis(stall["since"])
+    for at_least_ms, proven in ((noticed_at + 3_100.5, noticed_at + 3_100), (100.0, noticed_at)):
+        stalls = [
+            stall | {"cause": "its leader went offline", "at_least_ms": at_least_ms, "at_most_ms": None}
+        ]
+        files = page_of(replace(document, stalls=stalls)).files
+        assert f'"surely":{until - proven},' in files["rows-0.js"]
+
+
 def test_what_nothing_bounds_is_unknown(document: Document) -> None:
     (row,) = document.answers["partitions_without_leader"]
     answers = {**document.answers, "partitions_without_leader": [row | {"at_most_ms": None}]}

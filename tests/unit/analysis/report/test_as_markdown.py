@@ -22,7 +22,7 @@ def test_the_worst_incident_as_a_post_mortem(document: Document) -> None:
         "failed_elections": 2,
     }  # fmt: skip
     told = markdown(replace(document, incidents=[incident | {"costs": [cost]}])).splitlines()
-    assert told[0] == "# Post-mortem: a broker left, by 2026-11-21 03:12:08.010"
+    assert told[0] == "# Post-mortem: broker 1 left, by 2026-11-21 03:12:08.010"
     assert "- Began at or before 2026-11-21 03:12:08.010." in told
     assert (
         "- All of its brokers were back at or before 2026-11-21 03:14:40.530; how long partitions had no "

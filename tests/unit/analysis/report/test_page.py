@@ -395,7 +395,7 @@ def test_the_post_mortem_is_downloaded(opened: Opened, tmp_path: Path) -> None:
     saved = tmp_path / "saved"
     download.value.save_as(saved)
     assert saved.read_text(encoding="utf-8").startswith(
-        "# Post-mortem: a broker left, by 2026-11-21 03:12:08.010\n"
+        "# Post-mortem: broker 1 left, by 2026-11-21 03:12:08.010\n"
     )
     with page.expect_download() as again:
         page.keyboard.press("m")
@@ -409,7 +409,7 @@ def test_the_post_mortem_has_the_times_of_the_chosen_zone(opened: Opened, tmp_pa
         page.keyboard.press("m")
     download.value.save_as(tmp_path / "saved")
     lines = (tmp_path / "saved").read_text(encoding="utf-8").splitlines()
-    assert lines[0] == "# Post-mortem: a broker left, by 2026-11-21 04:12:08.010"
+    assert lines[0] == "# Post-mortem: broker 1 left, by 2026-11-21 04:12:08.010"
     assert "- Times are in Europe/Berlin; the logs were read as UTC." in lines
     assert "- The cluster noticed the loss of broker 1 at 04:12:08.010." in lines
     assert any(
