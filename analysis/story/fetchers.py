@@ -77,7 +77,7 @@ def with_other_deaths(made: Sequence[Incident], observed: Observed) -> list[Inci
 
 
 def _away(made: Iterable[Incident]) -> dict[int, Intervals[None]]:
-    """Return when each broker was gone, or soon would be, so that a death of a thread is told with that."""
+    """Return when each broker was gone, or soon would be, so that a death of a thread is part of that."""
     spans: dict[int, list[tuple[datetime, datetime | None, None]]] = {}
     for incident in made:
         for each in incident.absences:

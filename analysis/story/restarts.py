@@ -30,11 +30,11 @@ _ELECTION = timedelta(seconds=30)
 _LAUNCH = timedelta(milliseconds=100)
 """The shortest time between the end of a process and the next one's first line."""
 
-_ELECTED = timedelta(milliseconds=100)
-"""The shortest time from an election to the first write that the elected broker takes."""
+_TO_FENCE = timedelta(seconds=1)
+"""The shortest time from the end of a process to the fence because its session timed out.
 
-_SESSION = timedelta(seconds=2)
-"""The shortest session: a broker that is fenced because its session timed out sent no heartbeat so long."""
+The time-out is seconds longer than the time between two heartbeats, 9 s and 2 s by default.
+"""
 
 
 class Departed(NamedTuple):
@@ -87,14 +87,14 @@ def _gone(absence: Absence) -> datetime:
 def _ended(absence: Absence, fences: AbstractSet[Line]) -> datetime:
     """Return the latest moment at which a process ended: the next one needs a while until its first line.
 
-    Nor did it live when a session began that timed out before its fence.
+    Nor did it live right before the fence because its session had timed out.
     """
     ends = [_gone(absence)]
     if absence.started is not None:
         ends.append(absence.started - _LAUNCH)
     noticed = latest(absence.noticed)
     if absence.cause is Cause.DIED and noticed is not None and not fences.isdisjoint(absence.noticed.lines):
-        ends.append(noticed - _SESSION)
+        ends.append(noticed - _TO_FENCE)
     return min(ends)
 
 
@@ -220,7 +220,7 @@ def _is_elected_in_vain(before: Outage, after: Outage, story: History, found: De
         return False
     away = found.away[before.leader_after]
     then = away.near(begin)
-    return any(each in then for each in away.near(elected, _ELECTED))
+    return any(each in then for each in away.near(elected))
 
 
 def _joined(before: Outage, after: Outage) -> Outage:

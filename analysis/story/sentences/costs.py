@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date
 
 from barnabas.analysis.story.costs import Cost, Ending
 from barnabas.analysis.story.words import brokers_of, clock, count, lasted
 
 
-def suffered(cost: Cost, day: date | None, *, is_named: bool = False) -> str:
-    """Return what partitions suffered; ``is_named`` says whether the words before name the return."""
+def all_suffered(costs: Sequence[Cost], day: date | None, *, is_named: bool = False) -> str:
+    """Return what groups of partitions suffered, and where a group is of those before it, that it is."""
+    before: list[Collection[str]] = [(), *(each.partitions for each in costs)]
+    return ", and ".join(
+        suffered(cost, day, is_named=is_named, among=known)
+        for cost, known in zip(costs, before, strict=False)
+    )
+
+
+def suffered(cost: Cost, day: date | None, *, is_named: bool = False, among: Collection[str] = ()) -> str:
+    """Return what partitions suffered.
+
+    Args:
+        cost: The partitions and their times without a leader.
+        day: The day of all times, if they are of one day.
+        is_named: Whether the words before name the return.
+        among: The partitions that the words before are about.
+    """
     number = len(cost.partitions)
-    who = cost.partitions[0] if number == 1 else count(number, "partition")
+    who = cost.partitions[0] if number == 1 else _some(cost.partitions, among)
     had = f"{who} had no leader {lasted(cost.duration)}"
     if cost.times > number:
         how_often = f"{cost.times} times{'' if number == 1 else ' in total'}"
@@ -35,6 +51,16 @@ def suffered(cost: Cost, day: date | None, *, is_named: bool = False) -> str:
         still = f"still {'has' if number == 1 else 'have'} none when the logs end"
         return f"{who} had no leader{begin} and {still} ({clock(cost.lasting, day)}), as far as they show"
     return f"{who} had no leader{begin}, and no line shows who led next"
+
+
+def _some(partitions: Sequence[str], among: Collection[str]) -> str:
+    """Count partitions; a reader would add up those that the words before are about."""
+    number = count(len(partitions), "partition")
+    if not set(partitions) <= set(among):
+        return number
+    return (
+        f"the same {number}" if len(partitions) == len(among) else f"{len(partitions):,} of these partitions"
+    )
 
 
 def _was(ids: Sequence[int]) -> str:

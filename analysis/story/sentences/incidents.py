@@ -18,7 +18,7 @@ from barnabas.analysis.story.rows import Mark, Refusal
 from barnabas.analysis.story.sentences.absences import failed_start, left, returned
 from barnabas.analysis.story.sentences.clocks import clocks_differ
 from barnabas.analysis.story.sentences.controllers import elected, vacant
-from barnabas.analysis.story.sentences.costs import failed_elections, suffered
+from barnabas.analysis.story.sentences.costs import all_suffered, failed_elections, suffered
 from barnabas.analysis.story.sentences.fetchers import (
     dead_fetchers,
     died_alone,
@@ -347,14 +347,15 @@ def _costs(incident: Incident, day: date | None, *, others_cost: bool) -> str:
     reasons = _reasons(incident)
     if len(reasons) > 1:
         per_reason = [
-            [suffered(each, day) for each in incident.costs if each.reason == reason] for reason in reasons
+            all_suffered([each for each in incident.costs if each.reason == reason], day)
+            for reason in reasons
         ]
-        clauses = zip(reasons, map(", and ".join, per_reason), strict=True)
+        clauses = zip(reasons, per_reason, strict=True)
         return "; ".join(with_reason(reason, text, day) for reason, text in clauses)
     if incident.costs:
         absences = incident.absences
         is_named = len(absences) == 1 and not isinstance(absences[0].returned, Unknown)
-        return ", and ".join(suffered(cost, day, is_named=is_named) for cost in incident.costs)
+        return all_suffered(incident.costs, day, is_named=is_named)
     match incident.kind:
         case IncidentKind.UNDER_REPLICATED if incident.shortage is not None:
             unless = "unless they were removed, " if incident.shortage.removable else ""
