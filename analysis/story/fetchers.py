@@ -13,14 +13,13 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
-from barnabas.analysis.story.absence import begin_of
-from barnabas.analysis.story.certainty import earliest, latest
+from barnabas.analysis.story.certainty import latest
 from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
 from barnabas.analysis.story.intervals import Intervals
 from barnabas.analysis.story.observed import CLOCKS, Observed
 from barnabas.analysis.story.rows import BrokerLine
 from barnabas.analysis.story.runs import STARTS
-from barnabas.analysis.story.troubles import BEFORE
+from barnabas.analysis.story.troubles import troubled_since
 
 LAG = timedelta(minutes=1)
 """The longest time from the end of a replica's fetches to the ISR without it by default settings.
@@ -81,9 +80,7 @@ def _away(made: Iterable[Incident]) -> dict[int, Intervals[None]]:
     spans: dict[int, list[tuple[datetime, datetime | None, None]]] = {}
     for incident in made:
         for each in incident.absences:
-            begin = begin_of(each)
-            since = min(earliest(each.gone) or begin, begin)
-            spans.setdefault(each.broker, []).append((since - BEFORE, latest(each.returned), None))
+            spans.setdefault(each.broker, []).append((troubled_since(each), latest(each.returned), None))
     return {broker: Intervals(own) for broker, own in spans.items()}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
@@ -12,7 +12,7 @@ from barnabas.analysis.story.certainty import earliest, latest
 from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.rows import BrokerLine
 
-BEFORE = timedelta(minutes=1)
+_BEFORE = timedelta(minutes=1)
 """The longest time from the death of a thread to the loss of its broker in which the two may be connected.
 
 It counts up to the first moment at which the broker may have been lost.
@@ -50,9 +50,14 @@ def troubles_of(absences: Sequence[Absence], observed: Observed) -> list[Trouble
     return found
 
 
+def troubled_since(absence: Absence) -> datetime:
+    """Return from when on the death of a thread of the broker may be connected with its absence."""
+    begin = begin_of(absence)
+    return min(earliest(absence.gone) or begin, begin) - _BEFORE
+
+
 def _is_around(line: BrokerLine, absence: Absence) -> bool:
     begin, back = begin_of(absence), latest(absence.returned)
     if line.kind == BrokerKind.THREAD_DIED:
-        since = min(earliest(absence.gone) or begin, begin)
-        return since - BEFORE <= line.time <= begin
+        return troubled_since(absence) <= line.time <= begin
     return begin <= line.time and (back is None or line.time <= back)

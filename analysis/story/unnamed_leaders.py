@@ -131,13 +131,14 @@ def with_lost_together(
         free: The others.
     """
     charging = Charging(found)
+    group_of: dict[int | None, Sequence[int]] = {index: group for group in groups for index in group}
     own = {index: list(outages) for index, outages in charged.items()}
     left: list[Outage] = []
     for outage in free:
         indexes = {charging.charged_to(replace(outage, leader_before=broker)) for broker in outage.among}
-        group = next((each for each in groups if indexes and indexes <= set(each)), None)
-        if group is None:
-            left.append(outage)
-        else:
+        group = group_of.get(next(iter(indexes), None), ())
+        if indexes and indexes <= set(group):
             own.setdefault(group[0], []).append(outage)
+        else:
+            left.append(outage)
     return own, left
