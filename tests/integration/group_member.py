@@ -45,7 +45,9 @@ STOPPING = threading.Event()
 
 
 def tell(event, *numbers):
-    print(event, *numbers, flush=True)
+    # In one write: unbuffered, `print` writes word by word, and a kill may come between two.
+    sys.stdout.write(" ".join([event, *map(str, numbers)]) + "\n")
+    sys.stdout.flush()
 
 
 def with_confluent_kafka(

@@ -3,7 +3,10 @@ brokers that are killed in turn."""
 
 from __future__ import annotations
 
+import os
 import signal
+import subprocess
+import sys
 import threading
 from collections import Counter
 
@@ -81,6 +84,18 @@ def check_end(cluster, admin, topic, members):
     assert committed(cluster, topic) == found
     assert admin.delete_consumer_groups([topic])[topic].result(PATIENCE_S) is None
     assert committed(cluster, topic) == {}
+
+
+def test_a_member_that_is_killed_leaves_no_part_of_a_line():
+    say = "from tests.integration.group_member import tell; tell('committed', 4, 20)"
+    here, there = os.pipe2(os.O_DIRECT)  # one read returns what one write wrote
+    with os.fdopen(here, "rb", buffering=0) as read:
+        try:
+            unbuffered = os.environ | {"PYTHONUNBUFFERED": "1"}
+            subprocess.run([sys.executable, "-c", say], stdout=there, env=unbuffered, check=True)
+        finally:
+            os.close(there)
+        assert read.read(4096) == b"committed 4 20\n"
 
 
 @pytest.mark.parametrize(
