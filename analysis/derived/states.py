@@ -102,7 +102,7 @@ def _epochless_only_as_decision() -> Column:
 
 def _deduplicated(lines: DataFrame) -> DataFrame:
     """Merge lines of equal content early, so that few rows remain however many brokers logged them."""
-    decision = is_kind(*DECISIONS)
+    decision = is_kind(*DECISIONS) & ~_is_said_again()
     # The best line about a state is the controller's decision, then the leader's own line.
     rank = (
         sf.when(decision | is_kind(CompanionKind.KRAFT_CHANGE), 0)
@@ -119,7 +119,8 @@ def _deduplicated(lines: DataFrame) -> DataFrame:
         *(sf.max(name).alias(name) for name in _SETS),
         sf.min_by("from", sf.when(is_kind(*_ELECTIONS), sf.col("time"))).alias("from"),
         sf.min_by(
-            "replica", sf.when(is_kind(*_REMOVALS) & sf.col("replica").isNotNull(), sf.col("time"))
+            "replica",
+            sf.when(is_kind(*_REMOVALS) & ~_is_said_again() & sf.col("replica").isNotNull(), sf.col("time")),
         ).alias("removed"),
         sf.max("election").alias("election"),
         # One minimum of whole rows; Spark keeps a copy of the order beside each value of min_by.
@@ -127,6 +128,15 @@ def _deduplicated(lines: DataFrame) -> DataFrame:
         sf.min(sf.when(is_kind(*_CHANGES), sf.col("time"))).alias("changed"),
     )
     return _with_best(merged, "rank", *PLACE)
+
+
+def _is_said_again() -> Column:
+    """Return whether a controller removed a replica that was not in the ISR, and so changed nothing.
+
+    Its line is then about a state that an earlier controller wrote, and shows neither when nor why.
+    """
+    is_earlier = sf.col("state_controller_epoch") < sf.col("controller_epoch")
+    return is_kind(Kind.ISR_REMOVAL) & sf.coalesce(is_earlier, sf.lit(col=False))
 
 
 def _given_epochs(lines: DataFrame) -> DataFrame:

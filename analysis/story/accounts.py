@@ -8,6 +8,7 @@ from datetime import datetime
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.absence import Absence, begin_of
+from barnabas.analysis.story.certainty import latest
 from barnabas.analysis.story.charges import (
     Charging,
     bounded_notices,
@@ -19,7 +20,7 @@ from barnabas.analysis.story.charges import (
 )
 from barnabas.analysis.story.clocks import Clocks, by_one_clock, mixed_lives, outage_by_one_clock
 from barnabas.analysis.story.controllers import with_unlisted
-from barnabas.analysis.story.directories import with_moves
+from barnabas.analysis.story.directories import failed_directory, with_moves
 from barnabas.analysis.story.handovers import handed_over
 from barnabas.analysis.story.incident import TOGETHER
 from barnabas.analysis.story.later_lists import with_later_lists
@@ -29,6 +30,7 @@ from barnabas.analysis.story.offline import is_only_unled, lost_or_stopped
 from barnabas.analysis.story.partitions import History, Life, Outage, histories
 from barnabas.analysis.story.proven_returns import with_proven_returns
 from barnabas.analysis.story.restarts import departed, with_restarts, without_dead_leaders
+from barnabas.analysis.story.rows import BrokerLine
 from barnabas.analysis.story.tenures import with_controllers
 from barnabas.analysis.story.unnamed_leaders import UnnamedLeaders, as_named
 from barnabas.analysis.story.witnesses import absences_by_clocks
@@ -65,8 +67,9 @@ def account_of(observed: Observed, clocks: Clocks) -> Account:
         clocks: The clocks that differ.
     """
     stories: Sequence[History] = histories(observed)
-    observed = with_moves(observed, (outage for story in stories for outage in story.outages))
-    shown, offline = _absences(stories, observed)
+    stops = handed_over(observed)
+    observed = with_moves(observed, (outage for story in stories for outage in story.outages), stops)
+    shown, offline = _absences(stories, observed, stops)
     found = with_controllers(shown, observed)
     gone = departed(found, observed.of_kind(BrokerKind.BROKER_FENCED))
     mixed = mixed_lives(observed, clocks)
@@ -87,7 +90,9 @@ def account_of(observed: Observed, clocks: Clocks) -> Account:
     for story in stories:
         jumps = {gap.until for gap in story.gaps}
         named = [each if each.shown in jumps else unnamed.named(each) for each in story.outages]
-        indexes = [charging.charged_to(outage) for outage in named]
+        indexes = [
+            None if _is_of_directory(outage, observed) else charging.charged_to(outage) for outage in named
+        ]
         bounded = [
             outage if index is None else as_named(refined(outage, found[index]), shown)
             for index, outage, shown in zip(indexes, named, story.outages, strict=True)
@@ -101,15 +106,31 @@ def account_of(observed: Observed, clocks: Clocks) -> Account:
     return Account(observed, stories, back, offline, charged, free, frozenset(mixed))
 
 
-def _absences(stories: Iterable[History], observed: Observed) -> tuple[list[Absence], list[Absence]]:
+def _is_of_directory(outage: Outage, observed: Observed) -> bool:
+    """Return whether a partition had no leader because a log directory of that one had failed."""
+    begin = latest(outage.begin)
+    return (
+        outage.leader_before is not None and begin is not None
+        and failed_directory(outage.leader_before, begin, observed) is not None
+    )  # fmt: skip
+
+
+def _absences(
+    stories: Iterable[History], observed: Observed, stops: Iterable[BrokerLine]
+) -> tuple[list[Absence], list[Absence]]:
     """Return the absences of brokers that their lines and the times without a leader show.
+
+    Args:
+        stories: The partitions' histories.
+        observed: Everything in the lines.
+        stops: Stops that no line states.
 
     Returns:
         Those that are proven, and those of which only replicas that were taken offline are shown.
     """
     lost = [outage for story in stories for outage in story.outages]
     shown = [line for outage in lost for line in shown_by(outage, observed)]
-    seen = replace(observed, brokers=(*observed.brokers, *shown, *handed_over(observed)))
+    seen = replace(observed, brokers=(*observed.brokers, *shown, *stops))
     led: dict[int | None, list[datetime]] = {}
     for line in shown:
         led.setdefault(line.subject, []).append(line.time)

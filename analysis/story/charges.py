@@ -326,6 +326,8 @@ def _bounded(outage: Outage, absence: Absence) -> Outage:
         # One that registered again, perhaps after its session alone had ended, led until it was given up.
         may_live = absence.cause is Cause.UNKNOWN and absence.started is None and _is_back_unnoticed(absence)
         most = known if is_unseen or may_live else min(most, known)
+    if outage.may_be_older:
+        since = None if outage.unseen == datetime.min else outage.unseen  # noqa: DTZ901
     if since is not None and most is not None and since > most:
         since = None
     return replace(outage, begin=moment(since, most, (*outage.begin.lines, *absence.gone.lines), ""))

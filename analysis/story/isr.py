@@ -83,8 +83,12 @@ def _is_dated(state: State, before: State | None) -> bool:
     since = _since(state)
     if since != state.decided:
         return since == state.changed
-    is_said_again = state.removed is not None and state.was is None and before is not None
-    return not is_said_again or before is None or (before.leader_epoch or 0) < (state.leader_epoch or 0)
+    if state.removed is None or state.was is not None:
+        return True
+    # A controller says the ISR again if it takes a replica offline that is not in it.
+    if state.led_at is not None and state.led_at < since:
+        return False
+    return before is None or (before.leader_epoch or 0) < (state.leader_epoch or 0)
 
 
 def _is_own(state: State) -> bool:

@@ -53,6 +53,7 @@ class Outage:
         is_late: Whether only lines of brokers show it; of KRaft a broker logs what it reads much later.
         lines: The lines that prove it.
         unseen: The last state before it, after which changes of the leader are missing; None if none are.
+            If all are that may have been before it, the least time.
         refusal: The line of ``leader_before`` that it does not lead, if the outage began when its leader was
             moved there, or when it should have led on; None otherwise.
         led_at: When the lost leader logged that it leads in its last leader epoch; None if no line shows it.
@@ -66,6 +67,7 @@ class Outage:
         lasting: When the logs end, if as far as they show there is no leader then; None otherwise.
         is_awaited: Whether the next leader alone could lead, and was not there.
         among: The brokers that were lost at once, one of which led before; none if no lines show that.
+        may_be_older: Whether it may have begun in a state before it that no line shows.
     """
 
     life: Life
@@ -89,6 +91,7 @@ class Outage:
     lasting: datetime | None = None
     is_awaited: bool = False
     among: tuple[int, ...] = ()
+    may_be_older: bool = False
 
 
 class Gap(NamedTuple):
@@ -348,9 +351,13 @@ def _without(
     while index and found[index - 1].leader == NO_LEADER and _jump(found[index - 1], found[index]) == 1:
         index -= 1
     none, before = found[index], found[index - 1] if index else None
-    lost = none.removed
-    if lost is None and before is not None and _jump(before, none) == 1:
+    is_next = before is not None and _jump(before, none) == 1
+    # Unless the state before is known, the leader may have been lost before this replica was removed.
+    lost = none.removed if is_next or none.removed in (none.isr or ()) else None
+    if lost is None and before is not None and is_next:
         lost = before.leader
+    if before is None and none.refusal is not None:
+        lost = none.refusal.broker
     failed = [mark for mark in _within(marks, none.since - CLOCKS, shown) if mark.reason]
     lines = (none.line, *(mark.line for mark in failed[:1]))
     begin = moment(None, none.since, (none.line,), "")
@@ -369,12 +376,15 @@ def _without(
     refusals = [each.refusal for each in found[index : last + 1]]
     is_late = none.decided is None
     unseen = before.since if before is not None and (_jump(before, none) or 0) > 1 else None
+    if before is None and lost is None and none.removed is not None:
+        unseen = datetime.min  # noqa: DTZ901
     return Outage(
         life, begin, end, lost, leader_after, shown, len(failed), is_late=is_late,
         lines=(*lines, *end.lines), unseen=unseen, refusal=refusal,
         led_at=before.led_at if before is not None and before.leader == lost and unseen is None else None,
         elected=_elected(found, index - 1) if index and found[index - 1].leader == lost else None,
         refusals=tuple(each for each in refusals if each is not None and each is not refusal),
+        may_be_older=unseen is not None,
     )  # fmt: skip
 
 
@@ -389,14 +399,13 @@ def _is_moved(before: Leadership | None, after: Leadership) -> bool:
 
 
 def _is_same(before: Leadership | None, none: Leadership) -> bool:
-    """Return whether the leader before refused to lead on in the next leader epoch."""
-    refusal = none.refusal
-    return (
-        refusal is not None
-        and before is not None
-        and before.leader == refusal.broker
-        and _jump(before, none) == 1
-    )
+    """Return whether a leader refused to lead on, in its leader epoch or the next one.
+
+    Where the lines begin after its election, it may have led until then.
+    """
+    if none.refusal is None or before is None:
+        return none.refusal is not None
+    return before.leader == none.refusal.broker and _jump(before, none) == 1
 
 
 def _elected(found: Sequence[Leadership], index: int) -> datetime | None:

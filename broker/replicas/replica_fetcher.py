@@ -66,7 +66,7 @@ class ReplicaFetcher:
         self._sending = asyncio.Lock()
         self.fetch_state = FetchState(hosted, broker_epoch, self._fetch_now)
         self._unanswered = 0
-        self._answered = False
+        self._is_lost = False
         self._last_answer_s = 0.0
 
     def _fetch_now(self) -> None:
@@ -75,21 +75,20 @@ class ReplicaFetcher:
 
     async def run(self) -> None:
         """Fetch until cancelled; if the leader is unreachable, try every ``replica.fetch.backoff.ms``."""
-        is_logged = False
         try:
             while True:
                 try:
                     await self._fetch_over_one_stream()
                 except (grpc.aio.AioRpcError, StreamLostError, FailpointError) as error:
-                    if self._answered or not is_logged:
+                    # Logged once, and again if the stream has worked in between.
+                    if not self._is_lost:
                         _log.warning(
                             "replication stream lost; trying again",
                             leader=self.leader,
                             endpoint=str(self.endpoint),
                             error=_describe(error),
                         )
-                    # Logged once, and again if the stream has worked in between.
-                    is_logged = True
+                    self._is_lost = True
                 await asyncio.sleep(self._settings.fetch_backoff_ms / 1000)
         finally:
             self.fetch_state.close()
@@ -97,7 +96,6 @@ class ReplicaFetcher:
     async def _fetch_over_one_stream(self) -> None:
         """Fetch over one stream, which is one session, until it ends."""
         self._unanswered = 0
-        self._answered = False
         self._last_answer_s = asyncio.get_running_loop().time()
         self.fetch_state.begin_session()
         self._fetch_now()
@@ -140,8 +138,11 @@ class ReplicaFetcher:
                     f"the leader refused the session: {ErrorCode.from_code(response.error_code).name}"
                 )
             self._last_answer_s = loop.time()
-            self._answered = True
             self._unanswered -= 1
+            if self._is_lost:
+                # Without this line, the loss would look like the begin of the leader's absence.
+                _log.info("replication stream works again", leader=self.leader, endpoint=str(self.endpoint))
+                self._is_lost = False
             if FOLLOWER_FETCH.armed:
                 await FOLLOWER_FETCH.hit()
             for data in response.partitions:

@@ -108,6 +108,11 @@ _CONTACTS = (
         is_own=False, read=_how,
     ),
     rule(
+        BrokerKind.CONTACT_MADE,
+        r"replication stream works again leader=(?P<subject>\d+) endpoint=\S+",
+        is_own=False,
+    ),
+    rule(
         _LOST, r"Connection to node (?P<subject>\d+)(?: \(.*?\))? could not be established\. .*",
         is_own=False, read=lambda *_: _by(Contact.UNKNOWN),
     ),

@@ -8,6 +8,7 @@ import selectors
 from itertools import pairwise
 
 import pytest
+from structlog.testing import capture_logs
 
 from barnabas.broker.replicas import replica_fetcher
 from barnabas.broker.replicas.replica_fetcher import ReplicaFetcher, StreamLostError
@@ -66,6 +67,12 @@ class Leader:
         self._unanswered = asyncio.Queue()
         self.dialled = []
         self.requests = []
+
+    def leave(self):
+        self._away = True
+
+    def come_back(self):
+        self._away = False
 
     def open_channel(self, *_):
         return self
@@ -160,6 +167,20 @@ def test_a_silent_leader_is_reconnected_and_a_slow_one_is_not(room, loop, monkey
     slow = Leader(loop, silent_s=settings.socket_timeout_ms / 1000 - 1)
     fetch_for_a_minute(room, loop, monkeypatch, slow)
     assert len(slow.dialled) == 1
+
+
+def test_a_loss_is_logged_once_and_so_is_that_the_stream_works_again(room, loop, monkeypatch):
+    leader = Leader(loop, away=True)
+    loop.call_at(MINUTE_S / 4, leader.come_back)
+    loop.call_at(MINUTE_S / 2, leader.leave)
+    with capture_logs() as lines:
+        fetch_for_a_minute(room, loop, monkeypatch, leader)
+    told = [line["event"] for line in lines if line["event"].startswith("replication stream")]
+    lost, again = "replication stream lost; trying again", "replication stream works again"
+    assert told == [lost, again, lost]
+    assert {(line["leader"], line["endpoint"]) for line in lines if line["event"] == again} == {
+        (2, "GRPC://127.0.0.1:1")
+    }
 
 
 async def test_what_becomes_due_while_a_request_is_sent_goes_with_the_next_one(room):
