@@ -229,6 +229,8 @@ def refined(outage: Outage, absence: Absence) -> Outage:
     low, most = earliest(bounded.begin), latest(bounded.begin)
     first = max((each for each in (outage.unseen, outage.elected) if each is not None), default=None)
     known = latest(outage.begin)
+    if outage.unseen == datetime.min:  # noqa: DTZ901
+        return replace(bounded, begin=moment(None, known, bounded.begin.lines, ""))
     is_led_before = outage.led_at is not None and known is not None and outage.led_at <= known
     if first is None and is_led_before and _is_led_later(outage, most, CLOCKS):
         # It was back, though no other line shows that.
@@ -327,7 +329,7 @@ def _bounded(outage: Outage, absence: Absence) -> Outage:
         may_live = absence.cause is Cause.UNKNOWN and absence.started is None and _is_back_unnoticed(absence)
         most = known if is_unseen or may_live else min(most, known)
     if outage.may_be_older:
-        since = None if outage.unseen == datetime.min else outage.unseen  # noqa: DTZ901
+        since = outage.unseen
     if since is not None and most is not None and since > most:
         since = None
     return replace(outage, begin=moment(since, most, (*outage.begin.lines, *absence.gone.lines), ""))

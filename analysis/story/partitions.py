@@ -7,7 +7,7 @@ therefore have nothing between them; where epochs jump, what happened is unknown
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise, zip_longest
@@ -27,6 +27,7 @@ from barnabas.analysis.story.isr import IsrStep, isr_steps
 from barnabas.analysis.story.leaders_isr import own_states
 from barnabas.analysis.story.leaderships import Leadership, is_of_another_cluster, leaderships, led
 from barnabas.analysis.story.observed import CLOCKS, Observed
+from barnabas.analysis.story.refusals import without_refused
 from barnabas.analysis.story.rows import NO_LEADER, RECORD, LeaderIsr, LedAgain, Mark, Refusal, State
 
 M = TypeVar("M", Mark, LedAgain)
@@ -53,7 +54,7 @@ class Outage:
         is_late: Whether only lines of brokers show it; of KRaft a broker logs what it reads much later.
         lines: The lines that prove it.
         unseen: The last state before it, after which changes of the leader are missing; None if none are.
-            If all are that may have been before it, the least time.
+            Where it had no leader then, or no state before it is known, the least time.
         refusal: The line of ``leader_before`` that it does not lead, if the outage began when its leader was
             moved there, or when it should have led on; None otherwise.
         led_at: When the lost leader logged that it leads in its last leader epoch; None if no line shows it.
@@ -155,7 +156,7 @@ def histories(observed: Observed) -> list[History]:
     found = [
         _history(
             life,
-            _without_refused(leaderships(by_life.get(life, [])), refused.get(life, [])),
+            without_refused(leaderships(by_life.get(life, [])), refused.get(life, [])),
             [*by_life.get(life, []), *own.get(life, [])],
             sorted(marks_of.get(life, []), key=_time),
             sorted(led_of.get(life, []), key=_time),
@@ -210,30 +211,6 @@ def _history(
     outages.extend(returned)
     outages.extend(_lasting(life, found, [mark for mark in marks if over is None or mark.time > over]))
     return History(life, found, outages, gaps, isr_steps(states), led_again)
-
-
-def _without_refused(found: Sequence[Leadership], refusals: Sequence[Refusal]) -> list[Leadership]:
-    """Replace the leaders that said they did not lead, and never said that they did, by none."""
-    return [
-        before
-        if (refusal := _refusal(before, after, refusals)) is None
-        else before._replace(leader=NO_LEADER, removed=None, refusal=refusal)
-        for before, after in zip_longest(found, found[1:])
-        if before is not None
-    ]
-
-
-def _refusal(own: Leadership, after: Leadership | None, refusals: Iterable[Refusal]) -> Refusal | None:
-    """Return the first line of a leader that it does not lead; None if it led, or no line is of its time."""
-    own_lines = (
-        each
-        for each in refusals
-        if own.led_at is None
-        and each.broker == own.leader
-        and own.since - CLOCKS <= each.time
-        and (after is None or each.time <= after.since)
-    )
-    return min(own_lines, key=_time, default=None)
 
 
 def _with_own_line(leadership: Leadership, own: Mapping[tuple[int, int | None], datetime]) -> Leadership:
@@ -376,7 +353,11 @@ def _without(
     refusals = [each.refusal for each in found[index : last + 1]]
     is_late = none.decided is None
     unseen = before.since if before is not None and (_jump(before, none) or 0) > 1 else None
-    if before is None and lost is None and none.removed is not None:
+    if before is None:
+        is_older = lost is None and none.removed is not None
+    else:
+        is_older = before.leader == NO_LEADER and unseen is not None
+    if is_older:
         unseen = datetime.min  # noqa: DTZ901
     return Outage(
         life, begin, end, lost, leader_after, shown, len(failed), is_late=is_late,

@@ -112,9 +112,13 @@ def with_restarts(story: History, found: Departed) -> History:
     if not hidden and not alone:
         return story
     known = [gap for gap, _ in alone]
+    # The election may show the same outage, without its begin.
+    shown = {each.shown: each for each in story.outages if each.leader_before is None}
+    whole = [_joined(outage, shown[outage.shown]) if outage.shown in shown else outage for _, outage in alone]
+    again = [shown.get(outage.shown) for _, outage in alone]
     return replace(
         story,
-        outages=(*story.outages, *hidden, *(outage for _, outage in alone)),
+        outages=(*(each for each in story.outages if each not in again), *hidden, *whole),
         gaps=[gap for gap in story.gaps if gap not in known],
     )
 

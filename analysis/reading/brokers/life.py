@@ -165,6 +165,7 @@ _START = (
 
 _STOP = (
     rule(BrokerKind.STOP_SIGNALLED, r"Terminating process due to signal (?P<error>SIG\w+)"),
+    *(rule(BrokerKind.STOP_SIGNALLED, rf"{name} came; stopping") for name in ("SIGTERM", "SIGINT")),
     rule(BrokerKind.STOPPING, r"(?i:S)hutting down", *_SERVER),
     rule(BrokerKind.STOPPING, r"Transition from STARTED to SHUTTING_DOWN", *_BROKER),
     rule(BrokerKind.CONTROLLED_SHUTDOWN_STARTED, r"Starting controlled shutdown"),

@@ -56,6 +56,14 @@ def _answering_node(_: Speaker, said: re.Match[str], __: str) -> Row | None:
     return {"subject": int(found[1] or found[2] or found[3]), "broker": int(said["controller"])}
 
 
+def _how_of_call(_: Speaker, said: re.Match[str], __: str) -> Row | None:
+    """Read how a call of a controller failed; one that it cancelled itself says nothing."""
+    if said["_status"] == "CANCELLED":
+        return None
+    cause = f"{said['_status']}: {said['_details']}"
+    return {"contact": contact_of(cause).value, "error": cause}
+
+
 def _partition(said: re.Match[str]) -> Row:
     topic, _, partition = said["_tp"].strip("[]").replace(",", "-").rpartition("-")
     return {"topic": topic, "partition": int(partition)}
@@ -111,6 +119,17 @@ _CONTACTS = (
         BrokerKind.CONTACT_MADE,
         r"replication stream works again leader=(?P<subject>\d+) endpoint=\S+",
         is_own=False,
+    ),
+    rule(BrokerKind.CONTACT_MADE, r"follower opened a fetch session replica=(?P<subject>\d+)", is_own=False),
+    rule(
+        _LOST,
+        r"broker does not answer; sending again until it does or is gone broker=(?P<subject>\d+) "
+        r"request=\w+ status=(?P<_status>\w+) details=(?P<_details>.*)",
+        role="controller", is_own=False, read=_how_of_call,
+    ),
+    rule(
+        BrokerKind.CONTACT_MADE, r"broker answers again broker=(?P<subject>\d+) sendings=\d+",
+        role="controller", is_own=False,
     ),
     rule(
         _LOST, r"Connection to node (?P<subject>\d+)(?: \(.*?\))? could not be established\. .*",
@@ -206,8 +225,13 @@ _ZOOKEEPER = (
         rf"Broker change listener fired for path /brokers/ids with children (?P<live_brokers>{_IDS})",
     ),
     _controller_rule(BrokerKind.BROKER_STOP_ASKED, r"Shutting down broker (?P<subject>\d+)"),
+    _controller_rule(BrokerKind.BROKER_STOP_ASKED, r"broker (?P<subject>\d+) is about to stop: .*"),
     rule(
         BrokerKind.DIRECTORY_FAILED, rf"Handling log directory failure for brokers? (?P<_brokers>{_IDS})",
+        role="controller", is_own=False, read=_failing,
+    ),
+    rule(
+        BrokerKind.DIRECTORY_FAILED, rf"log directories failed on brokers: (?P<_brokers>{_IDS})",
         role="controller", is_own=False, read=_failing,
     ),
     _own_controller_rule(

@@ -46,6 +46,10 @@ def test_a_connection_that_the_writer_closed_itself_is_no_lost_contact() -> None
         "[Producer clientId=p] Node -1 disconnected.",
         "Controller 1 epoch 4 fails to send request X to broker nobody. Reconnecting to broker.",
         "Controller 1 connected to nobody for sending state change requests",
+        (
+            "broker does not answer; sending again until it does or is gone broker=3 "
+            "request=UpdateMetadataRequest status=CANCELLED details=CANCELLED"
+        ),
         f"{QUORUM}Replayed BrokerRegistrationChangeRecord modifying the registration for broker 2: X()",
         "[Controller 3000] Registered new broker: RegisterBrokerRecord(brokerId=1)",
         # Elected from the eligible leader replicas.
