@@ -158,7 +158,9 @@ def open_until(contact: BrokerLine, observed: Observed) -> datetime | None:
     """
     since, until = contact.time - _CONNECTION_DELAY, contact.time + _CONNECTION_DELAY
     made = observed.about_within(contact.subject, BrokerKind.CONTACT_MADE, since, until)
-    if any(line.broker == contact.broker and last_contact(line) >= since for line in made):
+    # A contact that was made later is one with a new process, unless the line is about the end of this one.
+    before = [line for line in made if line.duration_ms is not None or line.time <= contact.time]
+    if any(line.broker == contact.broker and last_contact(line) >= since for line in before):
         return since
     if contact.contact != Contact.DISCONNECTED:
         return None
