@@ -329,6 +329,7 @@ def _bounded(outage: Outage, absence: Absence) -> Outage:
         may_live = absence.cause is Cause.UNKNOWN and absence.started is None and _is_back_unnoticed(absence)
         most = known if is_unseen or may_live else min(most, known)
     if outage.may_be_older:
+        # In a state that no line shows it may have been without a leader already.
         since = outage.unseen
     if since is not None and most is not None and since > most:
         since = None

@@ -71,7 +71,8 @@ def _turns(
     """Return when each broker stopped, was lost or started again, by its own lines or a controller's."""
     turns = {broker: [line.time for line in observed.about(broker, *_OF_PROCESS)] for broker in brokers}
     for line in stops:
-        turns.get(line.subject or 0, []).append(line.time)
+        if line.subject is not None:
+            turns.get(line.subject, []).append(line.time)
     for line in observed.of_kind(BrokerKind.BROKERS_CHANGED):
         for broker in (*line.lost, *line.added, *line.bounced):
             turns.get(broker, []).append(line.time)
