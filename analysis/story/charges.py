@@ -229,7 +229,7 @@ def refined(outage: Outage, absence: Absence) -> Outage:
     low, most = earliest(bounded.begin), latest(bounded.begin)
     first = max((each for each in (outage.unseen, outage.elected) if each is not None), default=None)
     known = latest(outage.begin)
-    if outage.unseen == datetime.min:  # noqa: DTZ901
+    if outage.may_be_older and outage.unseen is None:
         return replace(bounded, begin=moment(None, known, bounded.begin.lines, ""))
     is_led_before = outage.led_at is not None and known is not None and outage.led_at <= known
     if first is None and is_led_before and _is_led_later(outage, most, CLOCKS):
@@ -283,7 +283,7 @@ def _fenced(outage: Outage, absence: Absence) -> Outage:
     begin, end = outage.begin, outage.end
     known, led = latest(begin), latest(end)
     is_led = outage.led_at is not None and absence.spoke is not None and outage.led_at <= absence.spoke
-    if not (is_led and outage.is_late and outage.unseen is None and isinstance(fence, Fact)):
+    if not (is_led and outage.is_late and not outage.is_after_gap and isinstance(fence, Fact)):
         return outage
     if known is not None and fence.value < known:
         begin = moment(earliest(begin), fence.value, (*begin.lines, *fence.lines), "")

@@ -235,7 +235,7 @@ def _proven(by_clock: Iterable[Account], epochs: Mapping[Line, int]) -> dict[_Ke
         for each in (*of_absences, *(_Proven(outage, None) for outage in account.free)):
             key, span = _key(each.outage, epochs), duration_of(each.outage)
             # Changes of the leader that no line shows have no time by these clocks.
-            if key is not None and each.outage.unseen is None and not isinstance(span, Unknown):
+            if key is not None and not each.outage.is_after_gap and not isinstance(span, Unknown):
                 own = each._replace(outage=replace(each.outage, span=span))
                 found[key] = _of_both(found[key], own) if key in found else own
     return found

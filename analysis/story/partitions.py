@@ -53,8 +53,8 @@ class Outage:
         deleted: Whether the topic was deleted meanwhile.
         is_late: Whether only lines of brokers show it; of KRaft a broker logs what it reads much later.
         lines: The lines that prove it.
-        unseen: The last state before it, after which changes of the leader are missing; None if none are.
-            Where it had no leader then, or no state before it is known, the least time.
+        unseen: The last state with a leader before it, after which changes of the leader are missing; None
+            if none are, or no such state is known.
         refusal: The line of ``leader_before`` that it does not lead, if the outage began when its leader was
             moved there, or when it should have led on; None otherwise.
         led_at: When the lost leader logged that it leads in its last leader epoch; None if no line shows it.
@@ -93,6 +93,11 @@ class Outage:
     is_awaited: bool = False
     among: tuple[int, ...] = ()
     may_be_older: bool = False
+
+    @property
+    def is_after_gap(self) -> bool:
+        """Return whether changes of the leader before it are missing."""
+        return self.unseen is not None or self.may_be_older
 
 
 class Gap(NamedTuple):
@@ -352,20 +357,18 @@ def _without(
         begin = moment(none.decided, max(next_at, none.since), (none.line,), "")
     refusals = [each.refusal for each in found[index : last + 1]]
     is_late = none.decided is None
-    unseen = before.since if before is not None and (_jump(before, none) or 0) > 1 else None
     if before is None:
-        is_older = lost is None and none.removed is not None
+        may_be_older = lost is None and none.removed is not None
     else:
-        is_older = before.leader == NO_LEADER and unseen is not None
-    if is_older:
-        unseen = datetime.min  # noqa: DTZ901
+        may_be_older = (_jump(before, none) or 0) > 1
+    unseen = before.since if before is not None and may_be_older and before.leader != NO_LEADER else None
     return Outage(
         life, begin, end, lost, leader_after, shown, len(failed), is_late=is_late,
         lines=(*lines, *end.lines), unseen=unseen, refusal=refusal,
-        led_at=before.led_at if before is not None and before.leader == lost and unseen is None else None,
+        led_at=before.led_at if before is not None and before.leader == lost and not may_be_older else None,
         elected=_elected(found, index - 1) if index and found[index - 1].leader == lost else None,
         refusals=tuple(each for each in refusals if each is not None and each is not refusal),
-        may_be_older=unseen is not None,
+        may_be_older=may_be_older,
     )  # fmt: skip
 
 

@@ -88,9 +88,10 @@ class UnnamedLeaders:
         time = latest(outage.begin)
         if time is None or not outage.begin.lines:
             return None, None
-        if outage.unseen is not None:
+        if outage.is_after_gap:
             lines = self._offline.get(outage.life, [])
-            own = [line for line in lines if outage.unseen < line.time <= time]
+            since = outage.unseen
+            own = [line for line in lines if (since is None or since < line.time) and line.time <= time]
             return (own[-1].time, own[-1].line.broker) if own else (None, None)
         if outage.is_late and len(self._noticed) == 1:
             return time, next(iter(self._noticed))

@@ -175,9 +175,9 @@ def test_a_loss_is_logged_once_and_so_is_that_the_stream_works_again(room, loop,
     loop.call_at(MINUTE_S / 2, leader.leave)
     with capture_logs() as lines:
         fetch_for_a_minute(room, loop, monkeypatch, leader)
-    told = [line["event"] for line in lines if line["event"].startswith("replication stream")]
+    logged = [line["event"] for line in lines if line["event"].startswith("replication stream")]
     lost, again = "replication stream lost; trying again", "replication stream works again"
-    assert told == [lost, again, lost]
+    assert logged == [lost, again, lost]
     assert {(line["leader"], line["endpoint"]) for line in lines if line["event"] == again} == {
         (2, "GRPC://127.0.0.1:1")
     }
