@@ -167,6 +167,7 @@ class BrokerProcess:
                 "-m",
                 "barnabas.broker",
                 str(self.properties),
+                "--override=zookeeper.connection.wait=true",  # it is ended with the process that starts it
                 *(f"--override={name}={value}" for name, value in self.overrides.items()),
             ]
             self._process = self._children.start(command, self.directory, self.console)

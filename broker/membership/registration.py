@@ -22,6 +22,7 @@ from barnabas.cluster.zk.errors import (
     NodeExists,
     NoNode,
     SessionExpired,
+    ZooKeeperAuthFailed,
     ZooKeeperTimeout,
     ZooKeeperUnavailable,
 )
@@ -63,12 +64,21 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class ZooKeeperAddress:
-    """ZooKeeper's connect string, the timeouts of sessions and connections, ms, and their security."""
+    """The place of ZooKeeper, and the terms of sessions.
+
+    Attributes:
+        connect: The connect string.
+        session_timeout_ms: The timeout of sessions.
+        connection_timeout_ms: The timeout of an attempt to open a session.
+        security: The login and TLS.
+        waits: Whether the first attempt is repeated until it succeeds (``zookeeper.connection.wait``).
+    """
 
     connect: str
     session_timeout_ms: int
     connection_timeout_ms: int
     security: ZooKeeperSecurity = UNSECURED
+    waits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,16 +145,20 @@ class Membership:
         """Open the first session.
 
         Raises:
-            StartError: No ZooKeeper answered within ``zookeeper.connection.timeout.ms``, or the connect
-                string is malformed.
+            StartError: No ZooKeeper answered within ``zookeeper.connection.timeout.ms`` and
+                ``zookeeper.connection.wait`` is false, the login was refused, or the connect string is
+                malformed.
         """
-        _log.info(f"Connecting to zookeeper on {self._address.connect}")
-        try:
-            return await self._connect()
-        except ZooKeeperUnavailable as error:
-            raise StartError(f"Cannot reach ZooKeeper of zookeeper.connect: {error}") from error
-        except ValueError as error:
-            raise StartError(f"Invalid configuration: zookeeper.connect: {error}") from error
+        while True:
+            _log.info(f"Connecting to zookeeper on {self._address.connect}")
+            try:
+                return await self._connect()
+            except ZooKeeperUnavailable as error:
+                if isinstance(error, ZooKeeperAuthFailed) or not self._address.waits:
+                    raise StartError(f"Cannot reach ZooKeeper of zookeeper.connect: {error}") from error
+                _log.warning(f"Waiting for ZooKeeper of zookeeper.connect: {error}")
+            except ValueError as error:
+                raise StartError(f"Invalid configuration: zookeeper.connect: {error}") from error
 
     async def join(self, registration: Registration, listeners: SessionListeners) -> BrokerEpoch:
         """Register for the first time, in a new session if the first one has expired meanwhile.

@@ -157,7 +157,8 @@ def _zookeeper(config: BrokerConfig) -> ZooKeeperAddress:
     except (ConfigError, ZooKeeperSecurityError) as error:
         raise StartError(str(error)) from error
     timeouts = (config.session_timeout_ms, config.connection_timeout_ms)
-    return ZooKeeperAddress(config.zookeeper_connect, *timeouts, security)
+    waits = config.flag("zookeeper.connection.wait")
+    return ZooKeeperAddress(config.zookeeper_connect, *timeouts, security, waits)
 
 
 async def _authorizer(config: BrokerConfig, membership: Membership) -> AclAuthorizer | None:

@@ -146,6 +146,13 @@ ZOOKEEPER_CONFIGS = (
         at_least(1),
     ),
     Config(
+        "zookeeper.connection.wait",
+        Type.BOOLEAN,
+        default=False,
+        doc="Whether the start tries again after that time, until ZooKeeper answers or the process is ended.",
+        ours=True,
+    ),
+    Config(
         "zookeeper.max.in.flight.requests",
         Type.INT,
         10,

@@ -4,6 +4,7 @@ from barnabas.cluster.model.properties import parse_properties
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.errors import ClusterError
 from barnabas.local.place import Place
+from barnabas.local.waiting import wait_until
 from barnabas.local.zookeeper_security import ServerSecurity
 
 
@@ -57,6 +58,18 @@ def test_waiting_may_be_given_up(tmp_path):
         cluster.wait_ready(0, given_up=lambda: True)
     finally:
         cluster.stop()
+
+
+def test_brokers_wait_for_a_late_zookeeper_until_they_are_ended(tmp_path):
+    overrides = {"zookeeper.connection.timeout.ms": "50"}
+    cluster = LocalCluster(tmp_path, brokers=1, zookeeper="127.0.0.1:1", overrides=overrides)
+    broker = cluster.brokers[1]
+    cluster.launch()
+    try:
+        wait_until(lambda: broker.said().count("Waiting for ZooKeeper") > 1, "a broker that tries again", 60)
+    finally:
+        assert cluster.stop() == []
+    assert broker.exit_status == 0
 
 
 def test_no_controller_in_time_is_an_error(tmp_path):

@@ -1,4 +1,5 @@
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +13,13 @@ from barnabas.broker.membership.registration import (
     ZooKeeperAddress,
 )
 from barnabas.cluster.model.brokers import Endpoint
-from barnabas.cluster.zk.errors import NodeExists, NoNode, SessionExpired, ZooKeeperUnavailable
+from barnabas.cluster.zk.errors import (
+    NodeExists,
+    NoNode,
+    SessionExpired,
+    ZooKeeperAuthFailed,
+    ZooKeeperUnavailable,
+)
 from barnabas.cluster.zk.operations import Change, SessionEvent, Stat, WatchEvent
 from barnabas.cluster.zk.security import Login, ZooKeeperSecurity
 
@@ -122,6 +129,20 @@ async def test_a_zookeeper_that_is_away_keeps_the_broker_from_starting(world):
         StartError, match=r"Cannot reach ZooKeeper of zookeeper\.connect: no ZooKeeper answered at zk:2181"
     ):
         await Membership(ADDRESS).open()
+
+
+async def test_a_broker_that_another_process_supervises_waits_for_a_late_zookeeper(world):
+    away = ZooKeeperUnavailable("no ZooKeeper answered at zk:2181")
+    world[0].extend([away, away, 7])
+    place = Membership(replace(ADDRESS, waits=True))
+    assert await place.open() is place.store
+    assert world[0] == []
+
+
+async def test_a_refused_login_is_not_waited_for(world):
+    world[0].append(ZooKeeperAuthFailed("user 'kafka' does not authenticate"))
+    with pytest.raises(StartError, match="user 'kafka' does not authenticate"):
+        await Membership(replace(ADDRESS, waits=True)).open()
 
 
 async def test_a_malformed_address_is_an_error_of_the_settings(world):
