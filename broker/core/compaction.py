@@ -1,12 +1,12 @@
 """The choice of the log to compact next, of its dirty section, and of the segments to merge.
 
 A log is a clean section that was compacted before, followed by a dirty section. The active segment of the
-dirty section is never compacted, nor are records that are younger than ``min.compaction.lag.ms`` or may
-belong to an open transaction.
+dirty section is never compacted, nor are records that are younger than ``min.compaction.lag.ms``, may belong
+to an open transaction, or are not committed: a truncation may drop them, after the former values have gone.
 
 Source: ``LogCleanerManager.scala`` (``grabFilthiestCompactedLog``, ``cleanableOffsets``,
 ``calculateCleanableBytes``, ``maxCompactionDelay``) and ``LogCleaner.scala`` (``groupSegmentsBySize``) of
-Kafka 2.8; KIP-58, KIP-354.
+Kafka 2.8; KIP-58, KIP-354. The last stable offset bounds a cleaning as in Kafka 3.0 (KAFKA-13194).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class CompactedLog:
         segments: All of its segments, the oldest first; the last one takes the appends.
         log_start_offset: The first offset that may be read.
         log_end_offset: The offset that the next record gets.
-        first_unstable_offset: The first offset of which a transaction may be open, or None.
+        last_stable_offset: The offset below which all is committed and no transaction is open.
         config: Its settings.
     """
 
@@ -65,7 +65,7 @@ class CompactedLog:
     segments: Sequence[SegmentAge]
     log_start_offset: Offset
     log_end_offset: Offset
-    first_unstable_offset: Offset | None
+    last_stable_offset: Offset
     config: LogConfig
 
 
@@ -187,9 +187,7 @@ def _from(sealed: Sequence[SegmentAge], offset: Offset, active: SegmentAge) -> S
 def _first_uncleanable(
     log: CompactedLog, dirty: Sequence[SegmentAge], active: SegmentAge, now_ms: int
 ) -> Offset:
-    bounds = [active.base_offset]
-    if log.first_unstable_offset is not None:
-        bounds.append(log.first_unstable_offset)
+    bounds = [active.base_offset, log.last_stable_offset]
     lag_ms = log.config.min_compaction_lag_ms
     if lag_ms > 0:
         young = (segment.base_offset for segment in dirty if segment.largest_timestamp > now_ms - lag_ms)

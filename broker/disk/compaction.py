@@ -86,7 +86,7 @@ class LogCompaction:
             tuple(files.segments),
             files.log_start_offset,
             files.log_end_offset,
-            files.producers.transactions.first_unstable_offset(high_watermark),
+            files.last_stable_offset(high_watermark),
             config,
         )
 

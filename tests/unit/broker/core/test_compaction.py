@@ -31,8 +31,8 @@ class Segment:
     first_timestamp: int = 10
 
 
-def log(*segments, config=CONFIG, start=0, end=50, unstable=None):
-    return CompactedLog("t-0", segments, start, end, unstable, config)
+def log(*segments, config=CONFIG, start=0, end=50, stable=50):
+    return CompactedLog("t-0", segments, start, end, stable, config)
 
 
 FIVE = tuple(Segment(base) for base in (0, 10, 20, 30, 40))
@@ -67,8 +67,8 @@ def test_a_checkpoint_that_cannot_be_right_is_reset():
         (log(*FIVE), 40, LogToClean(40, 40, 400, 0, 0)),
         (log(*FIVE), 45, LogToClean(45, 40, 500, 0, 0)),
         # The end is that of a whole segment.
-        (log(*FIVE, unstable=35), 0, LogToClean(0, 30, 0, 300, 0)),
-        (log(*FIVE, unstable=5), 20, LogToClean(20, 20, 200, 0, 0)),
+        (log(*FIVE, stable=35), 0, LogToClean(0, 30, 0, 300, 0)),
+        (log(*FIVE, stable=5), 20, LogToClean(20, 20, 200, 0, 0)),
         (log(Segment(40)), 40, LogToClean(40, 40, 0, 0, 0)),
         # The active segment is empty: the one before it has the last offset.
         (log(*FIVE[:4], Segment(40, size=0)), 0, LogToClean(0, 30, 0, 300, 0)),

@@ -59,6 +59,7 @@ def fill(partition, count=60):
     for index in range(count):
         records = [(b"k%d" % (index % 5), b"v%d" % index)]
         partition.log.append_as_leader(keyed_batch(records), partition.replica.leader_epoch)
+    partition.replica.high_watermark = partition.log.log_end_offset
 
 
 def values(partition):
@@ -109,6 +110,7 @@ async def test_a_cleaning_waits_until_the_last_swap_has_reached_the_disk(room, c
         for index in range(count):
             batch = keyed_batch([(b"%s%02d" % (prefix, index % keys), b"v%02d" % index)])
             partition.log.append_as_leader(batch, partition.replica.leader_epoch)
+        partition.replica.high_watermark = partition.log.log_end_offset
 
     monkeypatch.setattr(log_files, "finish_swap", rename_later)
     room.hosted.on_corrupt = lambda *_: pytest.fail("nothing is damaged")
@@ -125,6 +127,19 @@ async def test_a_cleaning_waits_until_the_last_swap_has_reached_the_disk(room, c
     may_rename.set()
     assert await again
     assert not room.hosted.offline
+    assert values(partition) == held
+
+
+async def test_a_committed_value_survives_the_truncation_of_uncommitted_ones(room, cleaner):
+    """KAFKA-13194: a leader that is cut off takes writes with acks=1, compacts, and truncates them later."""
+    partition = room.lead(isr=(1, 2))
+    fill(partition, 40)
+    held, committed = values(partition), partition.log.log_end_offset
+    fill(partition, 60)
+    partition.replica.high_watermark = committed
+    assert await cleaner.clean_filthiest(0, Inline())
+    assert room.logs.cleaner_offset(TP) <= committed
+    partition.log.truncate_to(committed)
     assert values(partition) == held
 
 
@@ -226,7 +241,6 @@ async def test_too_many_open_files_are_no_failure_of_a_disk(room, cleaner):
 async def test_segments_below_the_log_start_go_between_two_cleanings(room):
     partition = room.lead(isr=(1,))
     fill(partition)
-    partition.replica.high_watermark = partition.log.log_end_offset
     partition.log.raise_log_start(30)
     cleaner = LogCleaner(
         room.hosted, room.logs, LogRetention(room.hosted), lambda: replace(SETTINGS, backoff_ms=0), Inline
