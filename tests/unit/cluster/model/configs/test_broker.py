@@ -50,4 +50,5 @@ def test_only_what_kafka_lacks_is_marked_as_ours():
         "failpoints.over.http",
         "inter.broker.detours",
         "java.security.auth.login.config",
+        "zookeeper.connection.wait",
     }
