@@ -33,8 +33,8 @@ MIN_DEDUPE_BYTES = 1024 * 1024
 """Each cleaner thread needs more bytes than this for its map of keys (checked by ``LogCleaner``)."""
 
 
-_MAY_BE_EMPTY = "ssl.endpoint.identification.algorithm"
-"""The end of the names of settings to which an empty text means something: no check of host names."""
+_MAY_BE_EMPTY = ("log.cleanup.policy", "ssl.endpoint.identification.algorithm")
+"""The ends of the names of settings to which an empty text means something: keep all, check no names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,8 +127,7 @@ _NETWORK = (
         "connections.max.idle.ms",
         _LONG,
         600000,
-        "The idle time after which a connection is closed, ms; -1 for never.",
-        at_least(-1),
+        "The idle time after which a connection is closed, ms; negative for never.",
     ),
 )
 

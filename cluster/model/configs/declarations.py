@@ -158,11 +158,9 @@ def between(minimum: float, maximum: float) -> Rule:
     )
 
 
-def at_least_or_minus_one(minimum: int) -> Rule:
-    """Return the rule for numbers not below ``minimum``, or -1 for unlimited."""
-    return Rule(
-        lambda v: isinstance(v, int) and (v >= minimum or v == -1), f"at least {minimum}, or -1 for no limit"
-    )
+def not_zero() -> Rule:
+    """Return the rule for limits, of which a negative one means no limit."""
+    return Rule(lambda v: v != 0, "at least 1, or negative for no limit")
 
 
 def one_of(*names: str) -> Rule:
@@ -171,6 +169,11 @@ def one_of(*names: str) -> Rule:
         lambda v: set(v) <= set(names) and bool(v) if isinstance(v, tuple) else v in names,
         "one of " + ", ".join(names),
     )
+
+
+def list_of(*names: str) -> Rule:
+    """Return the rule for lists of these names, which may be empty (``ConfigDef.ValidList``)."""
+    return Rule(lambda v: isinstance(v, tuple) and set(v) <= set(names), "made of " + ", ".join(names))
 
 
 def not_empty() -> Rule:

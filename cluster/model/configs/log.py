@@ -11,9 +11,10 @@ from barnabas.cluster.model.configs.declarations import (
     Config,
     Type,
     at_least,
-    at_least_or_minus_one,
     between,
+    list_of,
     not_empty,
+    not_zero,
     one_of,
 )
 from barnabas.cluster.model.configs.unserved import release
@@ -181,7 +182,7 @@ _RETENTION = (
         _LONG,
         None,
         "How long records are kept, ms.",
-        at_least_or_minus_one(1),
+        not_zero(),
         topic="retention.ms",
     ),
     Config(
@@ -189,17 +190,14 @@ _RETENTION = (
         _INT,
         None,
         "The same in minutes, if log.retention.ms is not set.",
-        at_least_or_minus_one(1),
+        not_zero(),
     ),
-    Config(
-        "log.retention.hours", _INT, 168, "The same in hours, if neither is set.", at_least_or_minus_one(1)
-    ),
+    Config("log.retention.hours", _INT, 168, "The same in hours, if neither is set.", not_zero()),
     Config(
         "log.retention.bytes",
         _LONG,
         -1,
-        "The most bytes of a log that are kept; -1 for all.",
-        at_least(-1),
+        "The most bytes of a log that are kept; negative for all.",
         topic="retention.bytes",
     ),
     Config(
@@ -225,8 +223,8 @@ _RETENTION = (
         "log.cleanup.policy",
         _LIST,
         ("delete",),
-        "How old records go: delete, compact.",
-        one_of(*CLEANUP_POLICIES),
+        "How old records go: delete, compact, or both; they stay if it is empty.",
+        list_of(*CLEANUP_POLICIES),
         topic="cleanup.policy",
     ),
 )

@@ -61,13 +61,14 @@ def segment_jitter_ms(broker: Mapping[str, Value]) -> int:
 
 
 def retention_ms(broker: Mapping[str, Value]) -> int:
-    """Return the default of ``retention.ms``: log.retention.ms, else minutes, else hours; -1 is unlimited."""
-    return _first(
+    """Return the default of ``retention.ms``: log.retention.ms, else minutes, else hours; -1 if negative."""
+    given = _first(
         _number(broker["log.retention.ms"]),
         _times(broker["log.retention.minutes"], _MINUTE_MS),
         _times(broker["log.retention.hours"], _HOUR_MS),
         otherwise=-1,
     )
+    return max(given, -1)
 
 
 def flush_ms(broker: Mapping[str, Value]) -> int:

@@ -60,6 +60,10 @@ def test_an_empty_text_switches_the_check_of_zookeepers_name_off():
     assert read.text("broker.rack") is None
 
 
+def test_an_empty_cleanup_policy_keeps_all_records():
+    assert config(**{"log.cleanup.policy": ""}).topic_defaults.cleanup_policy == frozenset()
+
+
 def test_log_dirs_win_over_log_dir():
     assert config(**{"log.dir": "/a", "log.dirs": "/b,/c"}).log_dirs == (Path("/b"), Path("/c"))
     assert config(**{"log.dir": "/a"}).log_dirs == (Path("/a"),)

@@ -18,23 +18,6 @@ def test_every_setting_says_what_it_does(config):
     assert config.doc.endswith((".", "never."))
 
 
-@pytest.mark.parametrize(
-    ("name", "default"),
-    [
-        ("zookeeper.session.timeout.ms", 18000),
-        ("replica.lag.time.max.ms", 30000),
-        ("replica.fetch.wait.max.ms", 500),
-        ("min.insync.replicas", 1),
-        ("message.max.bytes", 1048588),
-        ("log.segment.bytes", 1073741824),
-        ("state.change.log.level", "INFO"),
-        ("auto.create.topics.enable", True),
-    ],
-)
-def test_defaults_are_those_of_kafka_2_8(name, default):
-    assert BROKER_CONFIGS[name].default == default
-
-
 def test_only_what_kafka_lacks_is_marked_as_ours():
     ours = {name for name, config in BROKER_CONFIGS.items() if config.ours}
     assert ours == {

@@ -181,6 +181,7 @@ def test_a_bad_value_names_the_resource():
 
 def test_what_may_be_set():
     check(TOPIC, {"min.insync.replicas": "2", "cleanup.policy": "compact,delete"})
+    check(TOPIC, alter({"retention.bytes": "-5"}, ("cleanup.policy", SUBTRACT, "delete")))
     check(BROKER, {"log.cleanup.policy": "compact"})
     check(BROKER, {"log.retention.ms": "5", "unclean.leader.election.enable": "true"})
     check(ALL_BROKERS, {"max.connections": "100", "a.plugins.own": "x"})
