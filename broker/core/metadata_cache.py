@@ -21,11 +21,18 @@ class MetadataChange:
 
     Attributes:
         cached: The partitions added or replaced, in the order of the request.
-        deleted: The partitions removed: their topic is being deleted, or a new controller does not know them.
+        deleted: The partitions removed because their topic is being deleted.
+        lost: The partitions removed because a new controller does not know them; their logs and commits stay.
     """
 
     cached: tuple[UpdateMetadataPartition, ...]
     deleted: tuple[TopicPartition, ...]
+    lost: tuple[TopicPartition, ...]
+
+    @property
+    def removed(self) -> tuple[TopicPartition, ...]:
+        """The partitions that the cache no longer has."""
+        return self.deleted + self.lost
 
 
 class MetadataCache:
@@ -58,6 +65,7 @@ class MetadataCache:
             self._unnamed = {topic: dict(partitions) for topic, partitions in self._topics.items()}
         cached: list[UpdateMetadataPartition] = []
         deleted: list[TopicPartition] = []
+        lost: list[TopicPartition] = []
         for partition in request.partitions:
             topic, number = partition.topic_partition
             self._unnamed.get(topic, {}).pop(number, None)
@@ -68,11 +76,11 @@ class MetadataCache:
                 self._topics.setdefault(topic, {})[number] = partition
                 cached.append(partition)
         if request.is_complete:
-            deleted += [TopicPartition(topic, each) for topic, left in self._unnamed.items() for each in left]
+            lost = [TopicPartition(topic, each) for topic, left in self._unnamed.items() for each in left]
             self._unnamed = {}
-            for topic_partition in deleted:
+            for topic_partition in lost:
                 self._forget(topic_partition)
-        return MetadataChange(tuple(cached), tuple(deleted))
+        return MetadataChange(tuple(cached), tuple(deleted), tuple(lost))
 
     def _forget(self, topic_partition: TopicPartition) -> None:
         partitions = self._topics.get(topic_partition.topic)

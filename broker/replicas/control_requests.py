@@ -379,9 +379,9 @@ class ControlRequests:
             # and notify nobody.
             self._on_metadata(change)
             await self._write_each(map(lines.cached_metadata, change.cached))
-            await self._write_each(map(lines.deleted_metadata, change.deleted))
+            await self._write_each(map(lines.deleted_metadata, change.removed))
             if request.partitions:
-                self._write(lines.updated_metadata(len(change.cached), len(change.deleted)))
+                self._write(lines.updated_metadata(len(change.cached), len(change.removed)))
             await self._followed.follow_live_leaders()
             return UpdateMetadataResponse(ErrorCode.NONE)
 

@@ -76,7 +76,7 @@ class MetadataPurgatories:
     def changed(self, change: MetadataChange) -> None:
         """Complete the operations that waited for this change of the metadata cache."""
         self.controller_changed()
-        partitions = (*(partition.topic_partition for partition in change.cached), *change.deleted)
+        partitions = (*(partition.topic_partition for partition in change.cached), *change.removed)
         for topic in {partition.topic for partition in partitions}:
             self.topics.check_and_complete(topic)
         for partition in partitions:

@@ -13,8 +13,11 @@ from barnabas.broker.coordinator.offsets import MOST_LISTED, PORTION
 from barnabas.broker.core.group.records import OffsetAndMetadata, encode_group_key, encode_offset_key
 from barnabas.broker.core.group.requests import LeavingMember, MemberCall
 from barnabas.broker.replicas.turn import Turn
+from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.ids import LEADER_DURING_DELETE, TopicPartition
+from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
+from barnabas.cluster.model.requests import UpdateMetadataPartition, UpdateMetadataRequest
 
 NONE = ErrorCode.NONE
 T = TopicPartition("t", 0)
@@ -208,6 +211,30 @@ async def test_a_deleted_topic_takes_its_offsets_along(scene):
     await scene.resign()
     await scene.lead(epoch=2)
     assert (await scene.fetch(), await scene.fetch("u")) == (None, 2)
+
+
+async def test_topics_that_zookeeper_has_lost_keep_their_offsets_and_deleted_ones_do_not(scene):
+    purgatories = MetadataPurgatories()
+    purgatories.on_deleted = scene.groups.partitions_deleted
+    await scene.lead()
+    await scene.commit(1)
+    await scene.commit(2, "u")
+    alive = PartitionState(LeaderAndIsr(1, 0, (1,)), 1)
+    dying = PartitionState(LeaderAndIsr(LEADER_DURING_DELETE, 0, (1,)), 1)
+
+    def update(epoch, *topics, state=alive):
+        named = (UpdateMetadataPartition(TopicPartition(topic, 0), state, (1,)) for topic in topics)
+        request = UpdateMetadataRequest(1, epoch, 1, tuple(named), (), is_complete=True)
+        purgatories.changed(scene.room.metadata.apply(request))
+
+    update(1, "t", "u")
+    update(2)
+    update(3, "u", state=dying)
+    await scene.room.until(lambda: "offsets-of-deleted-topics" not in scene.supervisor.names)
+    assert (await scene.fetch(), await scene.fetch("u")) == (1, None)
+    assert [key for key, record in scene.records() if record is None] == [
+        encode_offset_key("g", TopicPartition("u", 0))
+    ]
 
 
 async def test_old_offsets_expire_and_the_group_with_the_last(scene):

@@ -48,17 +48,17 @@ def test_what_a_new_controller_does_not_name_is_forgotten_when_its_list_is_compl
     cache = MetadataCache()
     cache.apply(request([partition("t", 0), partition("t", 1), partition("u", 0), partition("v", 0)]))
     begun = replace(request([partition("t", 0)]), controller_epoch=2)
-    assert cache.apply(begun).deleted == ()
-    assert cache.apply(replace(begun, partitions=(partition("w", 0),))).deleted == ()
+    assert cache.apply(begun).removed == ()
+    assert cache.apply(replace(begun, partitions=(partition("w", 0),))).removed == ()
     assert sorted(cache.topics) == ["t", "u", "v", "w"]
     gone = partition("v", 0, leader=LEADER_DURING_DELETE)
     change = cache.apply(replace(begun, partitions=(partition("u", 0), gone), is_complete=True))
-    assert change.deleted == (TopicPartition("v", 0), TopicPartition("t", 1))
+    assert (change.deleted, change.lost) == ((TopicPartition("v", 0),), (TopicPartition("t", 1),))
     assert sorted(cache.topics) == ["t", "u", "w"]
     assert list(cache.partitions("t")) == [0]
     # A list for other brokers, or one sent again, need not name what came since.
     cache.apply(replace(begun, partitions=(partition("x", 0),)))
-    assert cache.apply(replace(begun, partitions=(), is_complete=True)).deleted == ()
+    assert cache.apply(replace(begun, partitions=(), is_complete=True)).removed == ()
 
 
 def test_what_changes_without_a_new_leader_epoch_is_taken_over():

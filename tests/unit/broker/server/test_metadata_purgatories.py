@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from barnabas.broker.core.metadata_cache import MetadataChange
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories, await_metadata
 from barnabas.cluster.model.ids import TopicPartition
 
@@ -49,21 +50,18 @@ async def test_those_that_are_late_are_named(broker, purgatories):
 
 
 async def test_an_election_waits_for_its_partition_and_a_topic_for_its_deletion():
-    class Change:
-        cached = ()
-        deleted = (TopicPartition("t", 1),)
-
+    change = MetadataChange((), (TopicPartition("t", 1),), ())
     purgatories, gone = MetadataPurgatories(), []
     waits = [
         asyncio.ensure_future(await_metadata(purgatory, (key,), lambda _: bool(gone), 60_000))
         for purgatory, key in ((purgatories.elections, TopicPartition("t", 1)), (purgatories.topics, "t"))
     ]
     await asyncio.sleep(0)
-    purgatories.changed(Change)
+    purgatories.changed(change)
     await asyncio.sleep(0)
     assert not any(wait.done() for wait in waits)
     gone.append(True)
-    purgatories.changed(Change)
+    purgatories.changed(change)
     assert await asyncio.gather(*waits) == [(), ()]
 
 
