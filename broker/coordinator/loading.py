@@ -81,16 +81,16 @@ class PartitionLoader:
         metrics.watch(metrics.partition_load_time_avg, lambda: times.measure(monotonic_ms()).average)
 
     async def load(self, partition: CoordinatedPartition, epoch: LeaderEpoch) -> None:
-        """Load a partition that this broker leads in ``epoch``; after a failure, try again."""
+        """Load a partition that this broker leads in ``epoch``; if that fails, try again behind others."""
         name, queued = TopicPartition(OFFSETS_TOPIC, partition.number), time.monotonic()
         self._log_info(f"Scheduling loading of offsets and group metadata from {name} for epoch {epoch}")
-        async with self._loading:
-            began = time.monotonic()
-            while True:
+        while True:
+            async with self._loading:
+                began = time.monotonic()
                 with many_at_once():
                     if await self._try_to_load(partition, name):
                         break
-                await asyncio.sleep(RETRY_S)
+            await asyncio.sleep(RETRY_S)
         ended = time.monotonic()
         self._times.record(_ms(queued, ended), monotonic_ms())
         self._log_info(

@@ -241,6 +241,16 @@ async def test_damage_that_another_replica_may_repair_is_waited_for(scene, damag
     await scene.room.until(lambda: partition().is_loaded)
 
 
+async def test_a_damaged_partition_that_waits_for_its_repair_lets_others_load(scene, damaged):
+    scene.hosted.is_repairable = lambda *_: True
+    scene.room.lead(2, topic_partition=scene.tp())
+    await scene.room.until(damaged.log.damaged_spans)
+    other = next(f"h{n}" for n in range(99) if scene.tp(f"h{n}") != scene.tp())
+    await scene.lead(other)
+    assert await scene.commit(1, group=other) is NONE
+    assert not scene.groups.partitions.get(scene.tp().partition).is_loaded
+
+
 async def test_a_load_that_fails_is_repeated(scene, monkeypatch):
     await scene.lead()
     await scene.commit(1)
