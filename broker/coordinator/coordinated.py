@@ -22,6 +22,7 @@ class CoordinatedPartition:
         groups: The groups as state machines.
         offsets: The offsets of each of these groups that ever had any.
         timers: The groups' timers that run.
+        dying: Dead groups whose offsets still get tombstones; nobody finds them until that is done.
         deleted_meanwhile: Partitions whose topics were deleted while the log was being read.
         is_loaded: Whether the whole log has been read.
         is_unloaded: Whether this broker leads the partition no more; nobody finds it then.
@@ -30,6 +31,7 @@ class CoordinatedPartition:
     groups: PartitionGroups
     offsets: dict[str, GroupOffsets] = field(default_factory=dict)
     timers: dict[TimerKey, TimerTask] = field(default_factory=dict)
+    dying: set[str] = field(default_factory=set)
     deleted_meanwhile: set[TopicPartition] = field(default_factory=set)
     is_loaded: bool = False
     is_unloaded: bool = False
@@ -104,4 +106,7 @@ class CoordinatedPartitions:
         partition = self._partitions.get(self._topic.partition_of(group_id))
         if partition is None:
             return ErrorCode.NOT_COORDINATOR
-        return partition if partition.is_loaded else ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        if not partition.is_loaded:
+            return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        # In Kafka a dead group that is still known answers so.
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE if group_id in partition.dying else partition

@@ -33,7 +33,6 @@ from barnabas.broker.core.group.results import (
     LeftMember,
     SyncGroupResult,
 )
-from barnabas.broker.core.group.states import GroupState
 from barnabas.broker.core.group.sync import sync_group
 from barnabas.broker.core.purgatory import Timer
 from barnabas.broker.replicas.hosted import HostedPartitions
@@ -235,19 +234,17 @@ class GroupCoordinator:
         return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if is_loading else ErrorCode.NONE, found
 
     async def delete(self, group_id: str) -> ErrorCode:
-        """Delete a group without members, with its offsets."""
+        """Delete a group without members, with its offsets.
+
+        The group is dead before anything of it is deleted, and a client that goes away does not stop that.
+        """
         partition = self.partitions.find(group_id, may_be_empty=True)
         if isinstance(partition, ErrorCode):
             return partition
-        group, removed = partition.groups.by_id.get(group_id), 0
-        if group is not None and group.state is GroupState.EMPTY:
-            removed = await self.offsets.shrink(partition, group_id)
-            if partition.is_unloaded:
-                return ErrorCode.NOT_COORDINATOR
-        offsets = partition.offsets.get(group_id)
-        removed += 0 if offsets is None else len(offsets)
         error, effects = delete_group(partition.groups, group_id, wall_ms())
         self._effects.perform(partition, effects)
         if error is ErrorCode.NONE:
-            self.offsets.group_deleted(group_id, removed)
+            partition.dying.add(group_id)
+            removal = self.offsets.group_died(partition, group_id)
+            error = await asyncio.shield(self._supervisor.spawn("offsets-of-a-deleted-group", removal))
         return error

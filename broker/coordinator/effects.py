@@ -22,7 +22,7 @@ from barnabas.broker.core.group.effects import (
     Source,
     TimerKey,
 )
-from barnabas.broker.core.group.records import encode_group_key, encode_group_value, encode_offset_key
+from barnabas.broker.core.group.records import encode_group_key, encode_group_value
 from barnabas.broker.core.group.requests import Token
 from barnabas.broker.core.group.results import JoinGroupResult, SyncGroupResult
 from barnabas.broker.core.group.timeouts import timer_expired
@@ -165,13 +165,12 @@ class GroupEffects:
         self._log.append(partition.number, batch, written)
 
     def _remove(self, partition: CoordinatedPartition, removed: GroupRemoved) -> None:
-        """Delete a removed group from the log: its offsets, and its metadata if it ever had members."""
-        offsets = partition.offsets.pop(removed.group_id, None)
-        known = offsets.known if offsets is not None else ()
-        keys = [encode_offset_key(removed.group_id, each) for each in known]
+        """Delete the metadata of a removed group from the log if it ever had members.
+
+        Its offsets, which may be very many, are the caller's.
+        """
         if removed.generation > 0:
-            keys.append(encode_group_key(removed.group_id))
-        self.append_tombstones(partition, keys)
+            self.append_tombstones(partition, [encode_group_key(removed.group_id)])
 
     def append_tombstones(self, partition: CoordinatedPartition, keys: list[bytes]) -> None:
         """Append a null value for each key, in as many batches as it takes.

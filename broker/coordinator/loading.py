@@ -27,7 +27,7 @@ from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
 from barnabas.broker.disk.log import Log
 from barnabas.broker.disk.results import OffsetOutOfRange
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
-from barnabas.broker.replicas.turn import carried_out, paced
+from barnabas.broker.replicas.turn import carried_out, freed_in_turns, paced
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
@@ -204,7 +204,7 @@ class PartitionLoader:
             if group is not None:
                 alone = PartitionGroups(partition.number, {group_id: group})
                 self._effects.perform(partition, unload_groups(alone, wall_ms()))
-        partition.offsets.clear()
+        await freed_in_turns(partition.offsets)
         self._log_info(
             f"Finished unloading {name} for coordinator epoch {as_option(epoch)}. Removed {offsets} cached "
             f"offsets and {groups} cached groups."

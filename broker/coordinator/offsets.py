@@ -97,8 +97,10 @@ class CoordinatedOffsets:
         if isinstance(partition, ErrorCode):
             return dict.fromkeys(commits, partition)
         encoded = await self._encode(partition, call.group_id, commits)
-        if partition.is_unloaded:
-            return dict.fromkeys(commits, ErrorCode.NOT_COORDINATOR)
+        found = self._partitions.find(call.group_id, may_be_empty=True)
+        if isinstance(found, ErrorCode):
+            return dict.fromkeys(commits, found)
+        partition = found
         # Nothing else runs from here to the append, so the sender is still a member of this generation.
         error, effects = check_offset_commit(partition.groups, call, wall_ms())
         self._effects.perform(partition, effects)
@@ -178,20 +180,29 @@ class CoordinatedOffsets:
         partition = self._partitions.find(group_id)
         if isinstance(partition, ErrorCode):
             return partition
-        asked = tuple(wanted)
-        error, subscribed = check_offset_delete(partition.groups, group_id, {each.topic for each in asked})
+        error, _ = check_offset_delete(partition.groups, group_id, ())
         if error is not ErrorCode.NONE:
             return error
-        deleted = [each for each in asked if each.topic not in subscribed]
+        errors: dict[TopicPartition, ErrorCode] = {}
+
+        def allowed(portion: Sequence[TopicPartition]) -> Sequence[TopicPartition]:
+            # Members may have come since the portion before.
+            error, kept = check_offset_delete(partition.groups, group_id, {each.topic for each in portion})
+            for each in portion:
+                errors[each] = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if each.topic in kept else error
+            return [each for each in portion if errors[each] is ErrorCode.NONE]
+
+        removed = await self._remove(partition, group_id, wanted, still=allowed)
+        if partition.is_unloaded:
+            return ErrorCode.NOT_COORDINATOR
+        deleted = [each for each, error in errors.items() if error is ErrorCode.NONE]
         if deleted:
-            removed = await self._remove(partition, group_id, deleted)
             self._metrics.offset_deletions.inc(removed)
             self._log_info(
                 f"The following offsets of the group {group_id} were deleted: {_listed(deleted)}. "
                 f"A total of {removed} offsets were removed."
             )
-        subscribed_error = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
-        return {each: subscribed_error if each.topic in subscribed else ErrorCode.NONE for each in asked}
+        return errors
 
     async def topic_partitions_deleted(self, deleted: Iterable[TopicPartition]) -> None:
         """Delete the offsets of partitions whose topics were deleted, in all groups.
@@ -210,11 +221,14 @@ class CoordinatedOffsets:
 
     async def forget(self, partition: CoordinatedPartition, gone: Collection[TopicPartition]) -> int:
         """Delete the offsets of ``gone`` in the groups of one partition, and count them."""
+
+        def still(portion: Sequence[TopicPartition]) -> Sequence[TopicPartition]:
+            return [each for each in portion if each in gone]
+
         removed = 0
         async for group_id, offsets in paced(tuple(partition.offsets.items())):
-            mine = offsets.known.intersection(gone)
-            if mine:
-                removed += await self._remove(partition, group_id, mine)
+            fewer = gone if len(gone) < len(offsets) else offsets.known
+            removed += await self._remove(partition, group_id, fewer, still=still)
         return removed
 
     async def expire(self) -> int:
@@ -228,7 +242,7 @@ class CoordinatedOffsets:
         return expired
 
     async def _expire(self, partition: CoordinatedPartition, group_id: str) -> int:
-        def expired(among: Sequence[TopicPartition] | None = None) -> Sequence[TopicPartition]:
+        def expired(among: Sequence[TopicPartition]) -> Sequence[TopicPartition]:
             group, offsets = partition.groups.by_id.get(group_id), partition.offsets.get(group_id)
             if group is None or offsets is None:
                 return ()
@@ -244,26 +258,27 @@ class CoordinatedOffsets:
             return offsets.expired(rule, wall_ms(), self._settings.retention_ms, among)
 
         # A commit or a join between two portions may keep the remaining offsets.
-        count = await self._remove(partition, group_id, expired(), still=expired)
+        known = partition.offsets.get(group_id, GroupOffsets()).partitions
+        count = await self._remove(partition, group_id, known, still=expired)
         self._metrics.offset_expirations.inc(count)
         return count
 
-    async def shrink(self, partition: CoordinatedPartition, group_id: str) -> int:
-        """Delete most offsets of a group that is about to be deleted, so that deleting the rest is quick.
+    async def group_died(self, partition: CoordinatedPartition, group_id: str) -> ErrorCode:
+        """Delete all offsets of a deleted group, which is found again only then.
 
         Returns:
-            The number of deleted offsets.
+            NOT_COORDINATOR if another broker leads the partition before all of them have tombstones.
         """
-        offsets = partition.offsets.get(group_id)
-        if offsets is None or len(offsets) <= PORTION:
-            return 0
-        return await self._remove(partition, group_id, tuple(offsets.partitions)[PORTION:])
-
-    def group_deleted(self, group_id: str, removed: int) -> None:
-        """Log that a group was deleted, and how many offsets with it."""
+        offsets = partition.offsets.get(group_id, GroupOffsets())
+        removed = await self._remove(partition, group_id, offsets.known)
+        partition.offsets.pop(group_id, None)
+        partition.dying.remove(group_id)
+        if partition.is_unloaded:
+            return ErrorCode.NOT_COORDINATOR
         self._log_info(
             f"The following groups were deleted: {group_id}. A total of {removed} offsets were removed."
         )
+        return ErrorCode.NONE
 
     def _log_info(self, text: str) -> None:
         self._effects.log(Level.INFO, text, Source.COORDINATOR)
@@ -286,10 +301,9 @@ class CoordinatedOffsets:
         everything = tuple(topic_partitions)
         for begin in range(0, len(everything), PORTION):
             portion = everything[begin : begin + PORTION]
-            offsets = partition.offsets.get(group_id)
-            if offsets is None or partition.is_unloaded:
+            if partition.is_unloaded:
                 break
-            removed = offsets.remove(still(portion))
+            removed = partition.offsets.get(group_id, GroupOffsets()).remove(still(portion))
             count += len(removed)
             keys = [encode_offset_key(group_id, each) for each in removed]
             self._effects.append_tombstones(partition, keys)

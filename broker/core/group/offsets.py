@@ -95,9 +95,9 @@ class GroupOffsets:
         return self._committed.keys()
 
     @property
-    def known(self) -> set[TopicPartition]:
+    def known(self) -> tuple[TopicPartition, ...]:
         """The partitions with a record in the log: committed ones, and those with a pending commit."""
-        return self._committed.keys() | self._pending.keys()
+        return (*self._committed, *(each for each in self._pending if each not in self._committed))
 
     @property
     def has_any(self) -> bool:
@@ -165,16 +165,16 @@ class GroupOffsets:
         rule: Expiration,
         now_ms: int,
         retention_ms: int,
-        among: Iterable[TopicPartition] | None = None,
+        among: Iterable[TopicPartition],
     ) -> list[TopicPartition]:
-        """Return the partitions whose offsets have expired under ``rule``, all or those in ``among``.
+        """Return the partitions in ``among`` whose offsets have expired under ``rule``.
 
         An offset whose client set an expiration time expires then; else after ``retention_ms``. One with a
         pending commit does not expire.
         """
         return [
             topic_partition
-            for topic_partition in (self._committed if among is None else among)
+            for topic_partition in among
             if topic_partition.topic not in rule.kept_topics
             and topic_partition not in self._pending
             and (committed := self._committed.get(topic_partition)) is not None

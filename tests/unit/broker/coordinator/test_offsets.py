@@ -6,6 +6,7 @@ import asyncio
 import re
 from dataclasses import replace
 
+import pytest
 from structlog.testing import capture_logs
 
 from barnabas.broker.coordinator import offsets as offsets_module
@@ -294,6 +295,98 @@ async def test_a_group_with_very_many_offsets_is_deleted_whole(scene):
     deleted = {key for key, record in scene.records() if record is None}
     assert deleted == {encode_offset_key("g", each) for each in many}
     assert await scene.fetch() is None
+
+
+@pytest.fixture
+async def many(scene):
+    """A group with more commits than a turn deletes."""
+    await scene.lead()
+    partitions = [TopicPartition("t", number) for number in range(2 * PORTION + 3)]
+    await scene.groups.offsets.commit(simple(), {each: value(1) for each in partitions})
+    return partitions
+
+
+def between_portions(monkeypatch, act):
+    """Await ``act`` whenever deleting offsets may yield to others."""
+
+    class YieldsTo(Turn):
+        async def yield_if_long(self):
+            await act()
+
+    monkeypatch.setattr(offsets_module, "Turn", YieldsTo)
+
+
+async def test_nobody_gets_into_a_group_while_it_is_deleted(scene, many, monkeypatch):
+    answers = []
+
+    async def enter():
+        answers.append((await scene.join()).error)
+        answers.append(await scene.commit(7))
+
+    between_portions(monkeypatch, enter)
+    assert await scene.groups.delete("g") is NONE
+    assert set(answers) == {ErrorCode.COORDINATOR_NOT_AVAILABLE}
+    await scene.resign()
+    await scene.lead(epoch=2)
+    assert await scene.groups.offsets.fetch("g", None, require_stable=False) == {}
+    assert await scene.commit(8) is NONE
+    assert await scene.fetch() == 8
+
+
+async def test_a_commit_that_was_being_encoded_is_not_lost_with_its_group(scene, many, monkeypatch):
+    deleting = []
+
+    async def paced_with_a_deletion(items):
+        for item in items:
+            yield item
+        deleting.append(asyncio.ensure_future(scene.groups.delete("g")))
+        await asyncio.sleep(0)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(offsets_module, "paced", paced_with_a_deletion)
+        assert await scene.commit(7) is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert await deleting[0] is NONE
+
+
+async def test_a_group_is_deleted_to_the_end_although_its_client_goes_away(scene, many, monkeypatch):
+    deleting = asyncio.ensure_future(scene.groups.delete("g"))
+
+    async def go_away():
+        deleting.cancel()
+
+    between_portions(monkeypatch, go_away)
+    await asyncio.gather(deleting, return_exceptions=True)
+    assert deleting.cancelled()
+    await scene.room.until(lambda: not scene.supervisor.names)
+    await scene.resign()
+    await scene.lead(epoch=2)
+    assert scene.groups.count == 0
+
+
+@pytest.mark.parametrize("what", ["group", "offsets"])
+async def test_a_deletion_that_the_coordinator_cannot_end_is_not_acknowledged(scene, many, monkeypatch, what):
+    async def resign():
+        scene.room.follow(epoch=1, topic_partition=scene.tp())
+
+    between_portions(monkeypatch, resign)
+    groups = scene.groups
+    deletion = groups.delete("g") if what == "group" else groups.offsets.delete("g", many)
+    assert await deletion is ErrorCode.NOT_COORDINATOR
+
+
+async def test_offsets_of_a_topic_that_a_member_subscribes_to_meanwhile_stay(scene, many, monkeypatch):
+    async def subscribe():
+        if not scene.groups.describe("g").members:
+            joining = scene.join(topics=("t",))
+            await asyncio.sleep(0)
+            scene.timer.advance(1)
+            await joining
+
+    between_portions(monkeypatch, subscribe)
+    answer = await scene.groups.offsets.delete("g", many)
+    kept = await scene.groups.offsets.fetch("g", None, require_stable=False)
+    assert len(kept) == len(many) - PORTION
+    assert answer == {each: ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if each in kept else NONE for each in many}
 
 
 async def test_a_commit_on_its_way_does_not_bring_a_deleted_group_back(make_scene):

@@ -62,7 +62,7 @@ def test_of_two_commits_the_later_record_wins_whichever_is_acknowledged_first():
 def test_a_commit_of_a_deleted_topic_stays_away():
     offsets, value = GroupOffsets(), commit(5)
     offsets.prepare({A: value})
-    assert offsets.known == {A}
+    assert offsets.known == (A,)
     assert offsets.remove([A]) == [A], "its record is in the log already"
     offsets.complete({A: value}, 10)
     assert (offsets.get(A), offsets.has_any) == (None, False)
@@ -125,10 +125,10 @@ def test_which_offsets_of_a_group_expire(protocol_type, state, topics, rule):
 def test_what_has_expired(rule, now_ms, gone):
     """A was committed at 10 and B at 20, with a retention of 100; C expires at 500 whatever the retention."""
     offsets = committed(a=commit(1, 10), b=commit(1, 20), c=commit(1, 0, 500))
-    assert offsets.expired(rule, now_ms, 100) == gone
+    assert offsets.expired(rule, now_ms, 100, offsets.partitions) == gone
 
 
 def test_an_offset_with_a_pending_commit_does_not_expire():
     offsets = committed(a=commit(1, 10), b=commit(1, 10))
     offsets.prepare({A: commit(2, 500)})
-    assert offsets.expired(Expiration(), 500, 100) == [B]
+    assert offsets.expired(Expiration(), 500, 100, offsets.partitions) == [B]
