@@ -8,6 +8,7 @@ process ends at its next step.
 
 from __future__ import annotations
 
+import errno
 import json
 import sys
 from dataclasses import asdict
@@ -17,12 +18,12 @@ from typing import IO, Any
 from barnabas.broker.core.records import CorruptRecordsError
 from barnabas.broker.disk.cleaning import Cleaned, NewSegment, Progress, Step, clean
 from barnabas.broker.disk.cleaning_job import CleaningJob, CleaningStats
-from barnabas.broker.disk.errors import CorruptLogError
+from barnabas.broker.disk.errors import NO_DESCRIPTOR, CorruptLogError
 from barnabas.cluster.model.ids import Offset
 
 
 class CleaningFailedError(Exception):
-    """An error of a log that cannot be compacted, for any reason but the disk.
+    """An error of a log that cannot be compacted until it changes.
 
     Attributes:
         corrupt: The damaged batch, if that is the reason.
@@ -31,6 +32,17 @@ class CleaningFailedError(Exception):
     def __init__(self, message: str, corrupt: CorruptLogError | None = None) -> None:
         super().__init__(message)
         self.corrupt = corrupt
+
+
+class CleanerUnavailableError(Exception):
+    """An error of the process that compacts. The log and its disk are sound, and a later try may work.
+
+    It did not start, was killed, is silent, or lacks memory or descriptors.
+    """
+
+
+NO_RESOURCE = NO_DESCRIPTOR | {errno.ENOMEM, errno.EAGAIN}
+"""The error numbers of system calls that a process gets for want of descriptors or memory."""
 
 
 def encode(step: Step) -> bytes:
@@ -48,7 +60,8 @@ def decode(line: bytes) -> Step:
     """Return the step that a line reports.
 
     Raises:
-        CleaningFailedError: The line says that there are no more steps.
+        CleaningFailedError: The line says that the log cannot be compacted.
+        CleanerUnavailableError: The line says that the process has no resources for it.
         OSError: The line says that the disk refused.
     """
     match json.loads(line):
@@ -65,7 +78,9 @@ def decode(line: bytes) -> Step:
             raise CleaningFailedError(text, corrupt)
         case {"failed": text}:
             raise CleaningFailedError(text)
-    raise CleaningFailedError(f"{line!r} is no step of a cleaning")
+        case {"unavailable": text}:
+            raise CleanerUnavailableError(text)
+    raise CleanerUnavailableError(f"{line!r} is no step of a cleaning")
 
 
 def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
@@ -82,8 +97,14 @@ def serve(requests: IO[bytes], answers: IO[bytes]) -> None:
                 send(encode(step))
                 if not isinstance(step, Cleaned) and not requests.readline():
                     return
+        except MemoryError as error:
+            send(_line({"unavailable": str(error)}))
         except OSError as error:
-            send(_line({"errno": error.errno, "text": str(error)}))
+            # Only files of the log are touched here: what is no want of this process is an error of the disk.
+            is_want = error.errno in NO_RESOURCE
+            send(
+                _line({"unavailable": str(error)} if is_want else {"errno": error.errno, "text": str(error)})
+            )
         except CorruptLogError as error:
             where = {"path": str(error.path), "position": error.position, "next_offset": error.next_offset}
             send(_line({"failed": str(error), **where}))

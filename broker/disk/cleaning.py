@@ -85,6 +85,7 @@ def clean(job: CleaningJob) -> Iterator[Step]:
 
     Raises:
         CorruptLogError: A batch is damaged, or its records cannot be read.
+        MemoryError: There is none for the offset map.
         OSError: The disk refused, or a segment has gone meanwhile.
     """
     return _Cleaning(job).run()
@@ -98,6 +99,18 @@ def remove_cleaned(directory: Path) -> None:
     """
     for path in directory.glob(f"*{CLEANED_SUFFIX}"):
         remove(path)
+
+
+def _memory(size: int) -> mmap:
+    """Return ``size`` bytes of zeros, which take no memory before they are written.
+
+    Raises:
+        MemoryError: The system has too little; it is no error of a file.
+    """
+    try:
+        return mmap(-1, size)
+    except OSError as error:
+        raise MemoryError(f"no {size} bytes for the offset map: {error}") from error
 
 
 @dataclass(slots=True)
@@ -128,7 +141,7 @@ class _Cleaning:
     def run(self) -> Iterator[Step]:
         job, stats, started = self._job, self._stats, time.monotonic()
         remove_cleaned(self._directory)
-        with mmap(-1, job.map_bytes) as memory:
+        with _memory(job.map_bytes) as memory:
             offsets = OffsetMap(memory, job.load_factor)
             yield from self._build(offsets)
             stats.utilization = offsets.utilization

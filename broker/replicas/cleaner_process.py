@@ -1,22 +1,32 @@
-"""A process beside the broker that does the file work of compactions, one log at a time."""
+"""A process beside the broker that does the file work of compactions, one log at a time.
+
+The broker starts it by ``posix_spawn``: nothing of the broker runs between fork and exec, where a lock or a
+handler could hang with the listeners' descriptors, and every descriptor of the broker closes on exec.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import os
+import signal
+import socket
 import sys
-from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
 from dataclasses import asdict
 from typing import Protocol
 
 from barnabas.broker.disk import cleaner_worker
-from barnabas.broker.disk.cleaner_worker import CleaningFailedError
+from barnabas.broker.disk.cleaner_worker import CleanerUnavailableError
 from barnabas.broker.disk.cleaning import Cleaned, Step
 from barnabas.broker.disk.cleaning_job import CleaningJob
 
 MAX_LINE_BYTES = 64 * 1024 * 1024
 """The longest answer: it may name all segments of a log."""
+
+STEP_TIMEOUT_S = 300.0
+"""The time in seconds that the process has for a step, the longest of which is the flush of a segment."""
 
 _GO_ON = b"\n"
 
@@ -29,6 +39,7 @@ class Cleaner(Protocol):
 
         Raises:
             CleaningFailedError: The log cannot be compacted.
+            CleanerUnavailableError: The work cannot be done now, which is no fault of the log or the disk.
             OSError: The disk refused, or the log has gone meanwhile.
         """
         ...
@@ -43,40 +54,66 @@ class CleanerProcess:
 
     Unlike a thread, it does not take the interpreter from the event loop, and its memory returns to the
     system as soon as there is nothing to compact.
+
+    Attributes:
+        pid: The id of the process; None while it does not run.
     """
 
     def __init__(self) -> None:
-        self._process: Process | None = None
+        self.pid: int | None = None
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def steps(self, job: CleaningJob) -> AsyncIterator[Step]:
         """Do a job; see ``Cleaner.steps``."""
-        if self._process is None:
-            command = (sys.executable, "-P", "-m", cleaner_worker.__name__)
-            # A session of its own: an interrupt from the terminal is the broker's to handle.
-            self._process = await asyncio.create_subprocess_exec(
-                *command, stdin=PIPE, stdout=PIPE, limit=MAX_LINE_BYTES, start_new_session=True
-            )
-        requests, answers = self._process.stdin, self._process.stdout
-        assert requests is not None
-        assert answers is not None
         line = json.dumps(asdict(job)).encode() + b"\n"
         while True:
             try:
-                requests.write(line)
-                await requests.drain()
-                answer = await answers.readuntil()
-            except (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
-                raise CleaningFailedError("the process that compacts has ended") from error
+                async with asyncio.timeout(STEP_TIMEOUT_S):
+                    answer = await self._ask(line)
+            except TimeoutError as error:
+                raise CleanerUnavailableError(f"no answer in {STEP_TIMEOUT_S:g} s") from error
+            except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
+                raise CleanerUnavailableError(str(error)) from error
             step = cleaner_worker.decode(answer)
             yield step
             if isinstance(step, Cleaned):
                 return
             line = _GO_ON
 
+    async def _ask(self, line: bytes) -> bytes:
+        if self._streams is None:
+            ours, theirs = socket.socketpair()
+            with theirs:
+                self.pid = _spawn(theirs.fileno())
+            self._streams = await asyncio.open_unix_connection(sock=ours, limit=MAX_LINE_BYTES)
+        answers, requests = self._streams
+        requests.write(line)
+        await requests.drain()
+        return await answers.readuntil()
+
     async def close(self) -> None:
         """Kill the process if it runs; nothing that it knows is lost."""
-        process, self._process = self._process, None
-        if process is not None:
-            if process.returncode is None:
-                process.kill()
-            await process.wait()
+        pid, self.pid = self.pid, None
+        streams, self._streams = self._streams, None
+        if streams is not None:
+            streams[1].close()
+        if pid is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+            await asyncio.to_thread(_reap, pid)
+
+
+def _spawn(descriptor: int) -> int:
+    """Start the process with a descriptor for its standard input and output; return its id.
+
+    It has a session of its own: an interrupt from the terminal is the broker's to handle.
+    """
+    command = (sys.executable, "-P", "-m", cleaner_worker.__name__)
+    actions = [(os.POSIX_SPAWN_DUP2, descriptor, number) for number in (0, 1)]
+    return os.posix_spawn(sys.executable, command, os.environ, file_actions=actions, setsid=True)
+
+
+def _reap(pid: int) -> None:
+    """Wait for the end of a child; the system has done so already if the broker's parent ignores SIGCHLD."""
+    with contextlib.suppress(ChildProcessError):
+        os.waitpid(pid, 0)

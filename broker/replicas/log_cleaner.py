@@ -2,7 +2,8 @@
 
 Each of its ``log.cleaner.threads`` takes the filthiest log, lets a process do the file work
 (``cleaner_process``), and replaces the segments on the event loop. A log keeps its segments if it is
-truncated, deleted or repaired meanwhile, or no longer compacted.
+truncated, deleted or repaired meanwhile, or no longer compacted. A damaged log waits until it changes. A log
+whose cleaning ended with its process, or never began because there was none, is tried again later.
 
 Source: ``LogCleaner.scala`` and ``LogCleanerManager.scala`` of Kafka 2.8.
 """
@@ -15,22 +16,22 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import structlog
 
 from barnabas.broker.core.compaction import LogToClean, dirty_section, filthiest, log_to_clean
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.throttle import Throttle
-from barnabas.broker.disk.cleaner_worker import CleaningFailedError
+from barnabas.broker.disk.cleaner_worker import CleanerUnavailableError, CleaningFailedError
 from barnabas.broker.disk.cleaning import Cleaned, NewSegment, Progress, remove_cleaned
 from barnabas.broker.disk.cleaning_job import CleaningStats
 from barnabas.broker.disk.compaction import CleanerMemory
-from barnabas.broker.disk.errors import NO_DESCRIPTOR, KafkaStorageError
+from barnabas.broker.disk.errors import KafkaStorageError
 from barnabas.broker.disk.log import Log
 from barnabas.broker.replicas.cleaner_process import Cleaner, CleanerProcess
 from barnabas.broker.replicas.cleaner_report import beginning, described, statistics
-from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, Logs
+from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, Logs, monotonic_ms
 from barnabas.broker.replicas.retention import LogRetention
 from barnabas.broker.replicas.turn import Turn
 from barnabas.cluster.model.configs.settings import setting
@@ -48,6 +49,11 @@ MAX_MAP_BYTES = 2**31 - 1
 
 MIN_BUFFER_BYTES = 64 * 1024
 """The least that is read at once, however small ``log.cleaner.io.buffer.size`` is."""
+
+
+RETRY_MS = 1_000
+MAX_RETRY_MS = 600_000
+"""The bounds of the pause in milliseconds before another try with a log; it doubles with each failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +77,22 @@ class CleanerSettings:
 
 class _Aborted(Exception):
     """An error if the log has changed since its cleaning began."""
+
+
+class _Failure(NamedTuple):
+    """A failed cleaning; the log is not cleaned again until it changes, or the time has come.
+
+    Attributes:
+        log: The log.
+        generation: Its generation.
+        until_ms: The time of the next try, by the monotonic clock; None if only a change can help.
+        in_a_row: How many tries have failed in a row.
+    """
+
+    log: Log
+    generation: int
+    until_ms: int | None
+    in_a_row: int
 
 
 @dataclass(slots=True)
@@ -122,7 +144,7 @@ class LogCleaner:
         self._clock_ms = clock_ms
         self._throttle = Throttle(time.monotonic())
         self._in_progress: set[TopicPartition] = set()
-        self._uncleanable: dict[TopicPartition, tuple[Log, int]] = {}
+        self._failures: dict[TopicPartition, _Failure] = {}
         self._last_stats: dict[int, CleaningStats] = {}
         self._dirtiest_ratio = 0.0
         self._max_delay_ms = 0
@@ -167,7 +189,7 @@ class LogCleaner:
         del self._threads[number]
 
     async def clean_filthiest(self, number: int, cleaner: Cleaner) -> bool:
-        """Clean the filthiest log; return whether there was one to clean.
+        """Clean the filthiest log; return whether to go on with the next one at once.
 
         Args:
             number: The number of the thread in log lines.
@@ -179,10 +201,9 @@ class LogCleaner:
         topic_partition = cleaning.partition.topic_partition
         self._in_progress.add(topic_partition)
         try:
-            await self._clean(number, cleaner, cleaning)
+            return await self._clean(number, cleaner, cleaning)
         finally:
             self._in_progress.discard(topic_partition)
-        return True
 
     async def _grab(self) -> _Cleaning | None:
         turn, found, delay_ms = Turn(), dict[TopicPartition, tuple[LogToClean, LogConfig]](), 0
@@ -190,8 +211,9 @@ class LogCleaner:
         for partition in tuple(self._hosted.all):
             if self._may_clean(partition):
                 due = self._look_at(partition)
-                found[partition.topic_partition] = due, partition.log.config
-                delay_ms = max(delay_ms, due.compaction_delay_ms)
+                if due is not None:
+                    found[partition.topic_partition] = due, partition.log.config
+                    delay_ms = max(delay_ms, due.compaction_delay_ms)
             await turn.yield_if_long()
         self._dirtiest_ratio = max((due.ratio for due, _ in found.values()), default=0.0)
         self._max_delay_ms = delay_ms
@@ -201,7 +223,7 @@ class LogCleaner:
         if again is None or not self._may_clean(again):
             return None
         due, log = self._look_at(again), again.log
-        if not due.cleanable_bytes:
+        if due is None or not due.cleanable_bytes:
             return None
         return _Cleaning(again, log, due, log.config, log.compaction.generation)
 
@@ -218,11 +240,17 @@ class LogCleaner:
         )
 
     def _is_uncleanable(self, partition: HostedPartition) -> bool:
-        """Return whether cleaning the log has failed and the log has not changed since."""
-        log = partition.log
-        return self._uncleanable.get(partition.topic_partition) == (log, log.compaction.generation)
+        """Return whether cleaning the log has failed, and neither a change nor the time calls for a retry."""
+        failure = self._failure_of(partition)
+        return failure is not None and (failure.until_ms is None or monotonic_ms() < failure.until_ms)
 
-    def _look_at(self, partition: HostedPartition) -> LogToClean:
+    def _failure_of(self, partition: HostedPartition) -> _Failure | None:
+        log, failure = partition.log, self._failures.get(partition.topic_partition)
+        is_same = failure and failure.log is log and failure.generation == log.compaction.generation
+        return failure if is_same else None
+
+    def _look_at(self, partition: HostedPartition) -> LogToClean | None:
+        """Return how dirty a log is; None if its disk refused."""
         log, topic_partition = partition.log, partition.topic_partition
         facts = log.compaction.facts(log.config, partition.replica.high_watermark)
         section = dirty_section(facts, self._logs.cleaner_offset(topic_partition))
@@ -230,44 +258,55 @@ class LogCleaner:
             self._logs.checkpoint_cleaner_offset(topic_partition, section.offset)
         if section.warning is not None:
             _manager_log.warning(section.warning)
-        return log_to_clean(facts, section.offset, self._clock_ms())
+        try:
+            return log_to_clean(facts, section.offset, self._clock_ms())
+        except OSError as error:  # timestamps of segments are read from their files
+            self._hosted.disk_failed(log.storage_error("cleaning", error))
+            return None
 
-    async def _clean(self, number: int, cleaner: Cleaner, cleaning: _Cleaning) -> None:
-        topic_partition, log = cleaning.partition.topic_partition, cleaning.log
+    async def _clean(self, number: int, cleaner: Cleaner, cleaning: _Cleaning) -> bool:
+        """Clean a log; return False if the file work cannot be done now, whichever the log."""
+        partition, log = cleaning.partition, cleaning.log
+        name = partition.topic_partition
         try:
             next_dirty = await self._carry_out(number, cleaner, cleaning)
         except _Aborted:
             await self._give_up(cleaner, log)
-            _log.info(f"Cleaner {number}: The cleaning for partition {topic_partition} is aborted")
-            return
+            _log.info(f"Cleaner {number}: The cleaning for partition {name} is aborted")
         except KafkaStorageError as error:
             await self._give_up(cleaner, log)
             self._hosted.disk_failed(error)
-            return
-        except (CleaningFailedError, OSError) as error:
+        except (CleanerUnavailableError, CleaningFailedError, OSError) as error:
             await self._give_up(cleaner, log)
-            self._failed(cleaning, error)
-            next_dirty = cleaning.due.first_dirty_offset
-        if self._is_same(cleaning):
-            self._logs.checkpoint_cleaner_offset(topic_partition, next_dirty)
+            if self._is_same(cleaning):  # otherwise truncated or deleted files are the reason
+                self._failed(cleaning, error)
+            return not isinstance(error, CleanerUnavailableError)
+        else:
+            self._failures.pop(name, None)
+            if self._is_same(cleaning):
+                self._logs.checkpoint_cleaner_offset(name, next_dirty)
+        return True
 
-    def _failed(self, cleaning: _Cleaning, error: CleaningFailedError | OSError) -> None:
-        partition, log = cleaning.partition, cleaning.log
-        if not self._is_same(cleaning):
-            return  # Files that were truncated or deleted meanwhile cannot be cleaned, which is no error.
+    def _failed(
+        self, cleaning: _Cleaning, error: CleanerUnavailableError | CleaningFailedError | OSError
+    ) -> None:
+        partition, log, name = cleaning.partition, cleaning.log, cleaning.partition.topic_partition
         if isinstance(error, OSError):
-            text = f"Failed to cleanup log for {partition.topic_partition} due to IOException"
-            _log.error(text, error=str(error))
-            if error.errno not in NO_DESCRIPTOR:
-                self._hosted.disk_failed(log.storage_error("cleaning", error))
+            _log.error(f"Failed to cleanup log for {name} due to IOException", error=str(error))
+            self._hosted.disk_failed(log.storage_error("cleaning", error))
             return
-        self._uncleanable[partition.topic_partition] = (log, log.compaction.generation)
-        _log.warning(
-            f"Unexpected exception thrown when cleaning log {described(partition)}. Marking its partition "
-            f"({partition.topic_partition}) as uncleanable",
-            error=str(error),
-        )
-        if error.corrupt is not None:
+        former = self._failure_of(partition)
+        in_a_row, until_ms = former.in_a_row + 1 if former else 1, None
+        if isinstance(error, CleanerUnavailableError):
+            pause_ms = min(max(self._settings().backoff_ms, RETRY_MS) * 2 ** (in_a_row - 1), MAX_RETRY_MS)
+            until_ms = monotonic_ms() + pause_ms
+            text = f"The process that compacts {name} has failed; the next try is in {pause_ms} ms"
+        else:
+            which = f"Marking its partition ({name}) as uncleanable"
+            text = f"Unexpected exception thrown when cleaning log {described(partition)}. {which}"
+        self._failures[name] = _Failure(log, log.compaction.generation, until_ms, in_a_row)
+        _log.warning(text, error=str(error))
+        if isinstance(error, CleaningFailedError) and error.corrupt is not None:
             self._hosted.on_corrupt(partition, error.corrupt)
 
     async def _give_up(self, cleaner: Cleaner, log: Log) -> None:
@@ -286,6 +325,7 @@ class LogCleaner:
         Raises:
             _Aborted: The log has changed meanwhile.
             CleaningFailedError: The log cannot be compacted.
+            CleanerUnavailableError: The process that compacts has failed.
             KafkaStorageError: The disk refused.
             OSError: The disk refused the file work.
         """
@@ -319,7 +359,7 @@ class LogCleaner:
                         found = f"Found {step.stats.invalid_messages} invalid messages during compaction."
                         _log.warning(who + found)
                     return end
-        raise CleaningFailedError("the file work has ended before its end")
+        raise CleanerUnavailableError("the file work has ended before its end")
 
     async def _swap(self, cleaning: _Cleaning, step: NewSegment) -> None:
         log, config = cleaning.log, cleaning.config

@@ -5,18 +5,27 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import io
+import json
+import os
+import signal
+import socket
 import threading
-from dataclasses import replace
+from dataclasses import asdict, replace
+from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
 
+from barnabas.broker.core.compaction import log_to_clean
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.offset_map import ENTRY_SIZE
-from barnabas.broker.disk import log_files
-from barnabas.broker.disk.cleaner_worker import CleaningFailedError
+from barnabas.broker.disk import cleaner_worker, cleaning, log_files
+from barnabas.broker.disk.cleaner_worker import CleanerUnavailableError, CleaningFailedError
 from barnabas.broker.disk.cleaning import NewSegment, clean
 from barnabas.broker.disk.errors import CorruptLogError
+from barnabas.broker.disk.segment import LogSegment
+from barnabas.broker.replicas import cleaner_process, log_cleaner
 from barnabas.broker.replicas.cleaner_process import CleanerProcess
 from barnabas.broker.replicas.log_cleaner import CleanerSettings, LogCleaner
 from barnabas.broker.replicas.retention import LogRetention
@@ -226,16 +235,126 @@ async def test_a_disk_that_fails_takes_its_directory_offline(room, cleaner):
     assert list(room.hosted.offline) == [TP]
 
 
-async def test_too_many_open_files_are_no_failure_of_a_disk(room, cleaner):
+@pytest.fixture
+def now(monkeypatch):
+    """The monotonic clock of the pauses after failures, in milliseconds."""
+    clock = [0]
+    monkeypatch.setattr(log_cleaner, "monotonic_ms", lambda: clock[0])
+    return clock
+
+
+async def test_a_log_whose_cleaner_failed_is_tried_again_later_and_less_often_each_time(room, cleaner, now):
     partition = room.lead(isr=(1,))
     fill(partition)
 
     def fail(_):
-        raise OSError(errno.EMFILE, "too many")
+        raise CleanerUnavailableError("killed")
 
-    assert await cleaner.clean_filthiest(0, Inline(fail))
+    for pause_ms in (log_cleaner.RETRY_MS, 2 * log_cleaner.RETRY_MS):
+        with capture_logs() as said:
+            assert not await cleaner.clean_filthiest(0, Inline(fail))
+        assert f"the next try is in {pause_ms} ms" in said[-1]["event"]
+        now[0] += pause_ms - 1
+        assert not await cleaner.clean_filthiest(0, Inline())
+        now[0] += 1
     assert not room.hosted.offline
     assert await cleaner.clean_filthiest(0, Inline())
+    assert room.logs.cleaner_offset(TP) > 0
+
+
+def refused(number):
+    def refuse(*_, **__):
+        raise OSError(number, "refused")
+
+    return refuse
+
+
+@pytest.mark.parametrize("number", [errno.EAGAIN, errno.ENOMEM, errno.ENOENT, errno.EMFILE])
+async def test_a_cleaner_that_cannot_be_started_takes_no_directory_offline(
+    room, cleaner, now, monkeypatch, number
+):
+    fill(room.lead(isr=(1,)))
+    process = CleanerProcess()
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "posix_spawn", refused(number))
+        assert not await cleaner.clean_filthiest(0, process)
+    assert not room.hosted.offline
+    now[0] += log_cleaner.RETRY_MS
+    assert await cleaner.clean_filthiest(0, process)
+    await process.close()
+
+
+class Watched(CleanerProcess):
+    """A cleaner process that a function is given before each step."""
+
+    def __init__(self, watch):
+        super().__init__()
+        self.watch = watch
+
+    async def steps(self, job):
+        async for step in super().steps(job):
+            self.watch(self.pid)
+            yield step
+
+
+async def test_a_log_is_cleaned_after_its_cleaner_was_killed(room, cleaner, now):
+    partition = room.lead(isr=(1,))
+    fill(partition)
+    held, process = values(partition), Watched(lambda pid: os.kill(pid, signal.SIGKILL))
+    assert not await cleaner.clean_filthiest(0, process)
+    now[0] += log_cleaner.RETRY_MS
+    process.watch = lambda _: None
+    assert await cleaner.clean_filthiest(0, process)
+    await process.close()
+    assert values(partition) == held
+    assert not room.hosted.offline
+
+
+async def test_a_cleaner_that_is_silent_is_given_up(room, cleaner, now, monkeypatch):
+    fill(room.lead(isr=(1,)))
+    process = CleanerProcess()
+    monkeypatch.setattr(cleaner_process, "STEP_TIMEOUT_S", 0.0)
+    assert not await cleaner.clean_filthiest(0, process)
+    assert process.pid is None
+
+
+async def test_the_cleaner_has_none_of_the_brokers_descriptors(room, cleaner):
+    """A child that kept the listener's would keep its port from the broker's next start."""
+    fill(room.lead(isr=(1,)))
+    inodes = []
+
+    def watch(pid):
+        inodes.extend(each.stat().st_ino for each in Path(f"/proc/{pid}/fd").iterdir())
+
+    process = Watched(watch)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        assert await cleaner.clean_filthiest(0, process)
+        assert os.fstat(listener.fileno()).st_ino not in inodes
+    await process.close()
+    assert inodes
+
+
+@pytest.mark.parametrize("number", [errno.ENOMEM, errno.EMFILE])
+def test_a_want_of_the_cleaner_is_no_error_of_the_disk(room, monkeypatch, number):
+    partition = room.lead(isr=(1,))
+    fill(partition)
+    facts = partition.log.compaction.facts(partition.log.config, partition.replica.high_watermark)
+    due = log_to_clean(facts, 0, 0)
+    job = json.dumps(asdict(partition.log.compaction.job(due, partition.log.config, SETTINGS.memory)))
+    monkeypatch.setattr(cleaning, "mmap" if number == errno.ENOMEM else "open_to_read", refused(number))
+    answers = io.BytesIO()
+    cleaner_worker.serve(io.BytesIO(job.encode()), answers)
+    with pytest.raises(CleanerUnavailableError):
+        cleaner_worker.decode(answers.getvalue())
+
+
+async def test_a_disk_that_refuses_a_timestamp_ends_no_cleaner_thread(room, cleaner, monkeypatch):
+    partition = room.lead(isr=(1,))
+    fill(partition)
+    partition.log.config = replace(partition.log.config, max_compaction_lag_ms=1)
+    monkeypatch.setattr(LogSegment, "first_timestamp", property(refused(errno.EIO)))
+    assert not await cleaner.clean_filthiest(0, Inline())
+    assert list(room.hosted.offline) == [TP]
 
 
 async def test_segments_below_the_log_start_go_between_two_cleanings(room):
