@@ -65,8 +65,10 @@ class BrokerConfig:
     security: Mapping[str, ListenerSecurity]
     peer_security: PeerSecurity | None
 
-    def integer(self, name: str) -> int:
-        """Return the value of the integer setting ``name``."""
+    def integer(self, name: str, otherwise: str | None = None) -> int:
+        """Return the value of the integer setting ``name``; if it is not set, that of ``otherwise``."""
+        if otherwise is not None and self.values[name] is None:
+            name = otherwise
         return _integer(self.values, name)
 
     def text(self, name: str) -> str | None:

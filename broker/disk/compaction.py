@@ -7,11 +7,11 @@ is put in place if the log has not changed in between.
 from __future__ import annotations
 
 from concurrent.futures import Future
+from itertools import starmap
 from typing import NamedTuple
 
 from barnabas.broker.core.compaction import CompactedLog, LogToClean, SegmentSize
 from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.core.producer_state import ProducerEntry
 from barnabas.broker.core.transactions import AbortedTransaction
 from barnabas.broker.disk.cleaning_job import CleaningJob, LastOfProducer
 from barnabas.broker.disk.failure_guard import FailureGuard
@@ -106,7 +106,7 @@ class LogCompaction:
             segments=self._guard.run("cleaning", lambda: self._sizes(due.end_offset)),
             first_dirty_offset=due.first_dirty_offset,
             end_offset=due.end_offset,
-            producers=tuple(map(_last_of, self._files.producers)),
+            producers=tuple(starmap(LastOfProducer, self._files.producers.snapshot().last_offsets())),
             aborted_later=self._guard.run("cleaning", lambda: self._aborted_later(due.end_offset)),
             delete_retention_ms=config.delete_retention_ms,
             segment_bytes=config.segment_bytes,
@@ -182,8 +182,3 @@ class LogCompaction:
         """Note that the disk refused; the directory goes offline, unless the log was closed before."""
         if self._guard.failure is None:
             self._guard.fail("cleaning", error)
-
-
-def _last_of(entry: ProducerEntry) -> LastOfProducer:
-    last_offset = entry.batches[-1].last_offset if entry.batches else -1
-    return LastOfProducer(entry.producer_id, entry.epoch, last_offset)

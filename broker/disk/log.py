@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import TypeVar
@@ -459,9 +459,12 @@ class Log:
         self._guard.close(why)
         self._files.close()
 
-    def expire_producers(self) -> None:
-        """Forget the producers that have been idle too long, by the timestamps of their batches."""
-        self._files.producers.expire(self._idle_since_ms)
+    def expire_producers(self) -> Iterator[None]:
+        """Forget the producers that have been idle too long, by the timestamps of their batches.
+
+        Other work may run between two steps.
+        """
+        yield from self._files.producers.expire(self._idle_since_ms)
 
     @property
     def _idle_since_ms(self) -> int:

@@ -252,10 +252,11 @@ class LogDirs:
         begun = [log_dir.begin_sync_of_names() for log_dir in self._each()]
         return [each for each in begun if each is not None]
 
-    def expire_producers(self) -> None:
-        """Make every log forget its idle producers."""
+    def expire_producers(self) -> Iterator[None]:
+        """Make every log forget its idle producers; other work may run between two steps."""
         for log in (*self.logs.values(), *self.futures.all.values()):
-            log.expire_producers()
+            yield from log.expire_producers()
+            yield
 
     def purge_deleted(self) -> None:
         """Submit the unlinking of logs and segments that were deleted ``file.delete.delay.ms`` ago."""

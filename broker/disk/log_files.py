@@ -13,7 +13,6 @@ from pathlib import Path
 import structlog
 
 from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.core.producer_state import encode_snapshot
 from barnabas.broker.core.record_batch import HEADER_SIZE, MAGIC, Buffer, RecordBatch, parse_header
 from barnabas.broker.core.transactions import AbortedTransaction, end_marker
 from barnabas.broker.disk.checkpoints import write_epochs
@@ -119,14 +118,14 @@ class LogFiles:
         """
         old, end_offset = self.segments.active, self.log_end_offset if base_offset is None else base_offset
         old.end()
-        snapshot = encode_snapshot(self.producers)
+        producers = self.producers.snapshot()
         doubtful = self.segments.from_offset(self.flushing.recovery_point())
         new = LogSegment(self.directory, end_offset, config, now_ms)
         new.activate()
         self.segments.add(new)
 
         def seal() -> None:
-            self._snapshots.write(end_offset, snapshot)
+            self._snapshots.write(end_offset, producers.encode())
             old.store_indexes()
             old.unload_indexes()
             self._sync(doubtful)
@@ -274,7 +273,7 @@ class LogFiles:
         active = self.segments.active
         active.end()
         active.store_indexes()
-        self._snapshots.write(self.log_end_offset, encode_snapshot(self.producers))
+        self._snapshots.write(self.log_end_offset, self.producers.snapshot().encode())
 
     def store_epochs(self) -> None:
         """Replace the epoch checkpoint; the next flush makes it durable.

@@ -18,8 +18,9 @@ import structlog
 
 from barnabas.broker.core.leader_epochs import LeaderEpochCache
 from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.core.producer_state import EXPIRATION_MS, ProducerState, encode_snapshot
+from barnabas.broker.core.producer_state import EXPIRATION_MS, ProducerState
 from barnabas.broker.core.record_batch import BatchHeader, RecordBatch
+from barnabas.broker.core.steps import at_once
 from barnabas.broker.core.transactions import EndTransactionMarker, end_marker
 from barnabas.broker.disk.checkpoints import read_epochs, write_epochs
 from barnabas.broker.disk.errors import CorruptCheckpointError, CorruptLogError
@@ -196,7 +197,7 @@ def rebuild_producers(
     Producers of the snapshot whose newest batch is not newer than ``idle_since_ms`` are left out.
     """
     start, state = snapshots.newest(at_most=end_offset, at_least=log_start_offset)
-    state.expire(idle_since_ms)
+    at_once(state.expire(idle_since_ms))
     if start < end_offset:
         for segment in segments.from_offset(start):
             for position, header in _readable(segment, start):
@@ -351,7 +352,7 @@ class _Loading:
         for segment in doubtful:
             found = segment.size
             end_offset = self._recover_segment(segment, epochs, producers)
-            self._snapshots.write(end_offset, encode_snapshot(producers))
+            self._snapshots.write(end_offset, producers.snapshot().encode())
             if segment.size < found:
                 # C.1 The segment was truncated: the log ends here. A later segment would leave a gap, so it
                 # is deleted, however valid its batches are.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from barnabas.broker.config.broker_config import BrokerConfig
 from barnabas.broker.disk.errors import KafkaStorageError
@@ -30,11 +30,15 @@ class NoLogDirectoryLeftError(Exception):
     """
 
 
-async def repeat(interval_ms: int, work: Callable[[], None]) -> None:
-    """Call ``work`` every ``interval_ms`` milliseconds, first after one interval."""
+async def repeat(interval_ms: int, work: Callable[[], Iterable[None] | None]) -> None:
+    """Call ``work`` every ``interval_ms`` milliseconds, first after one interval.
+
+    If it returns steps, other work runs between them.
+    """
     while True:
         await asyncio.sleep(interval_ms / 1000)
-        work()
+        for _ in work() or ():
+            await asyncio.sleep(0)
 
 
 def keep_logs(

@@ -126,7 +126,7 @@ async def open_storage(process: BrokerProcess, stack: contextlib.AsyncExitStack)
         topic_configs.config_for,
         threads.__getitem__,
         _now_ms,
-        config.integer("transactional.id.expiration.ms"),
+        config.integer("producer.id.expiration.ms", "transactional.id.expiration.ms"),
         live.config.integer("num.recovery.threads.per.data.dir"),
     )
     logs = await _open_logs(config, options, stack)

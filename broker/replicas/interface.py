@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from barnabas.broker.core.leader_epochs import EpochEndOffset
-from barnabas.broker.core.producer_state import ProducerEntry
+from barnabas.broker.core.producer_state import ProducerSnapshot
 from barnabas.broker.core.record_batch import RecordBatch
 from barnabas.broker.core.refusals import RecordFault, Refusal
 from barnabas.broker.core.transactions import AbortedTransaction
@@ -321,7 +321,7 @@ class Reads(Protocol):
         """Return the end of ``leader_epoch`` in this leader's log (OffsetForLeaderEpoch, KIP-320)."""
         ...
 
-    def producers(self, topic_partition: TopicPartition) -> Sequence[ProducerEntry] | ErrorCode:
+    def producers(self, topic_partition: TopicPartition) -> ProducerSnapshot | ErrorCode:
         """Return the idempotent producers that a replica's log knows, leader or not (DescribeProducers)."""
         ...
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from barnabas.broker.core.divergence import Agreement, agreement
 from barnabas.broker.core.offsets_before import offsets_before
-from barnabas.broker.core.producer_state import ProducerEntry
+from barnabas.broker.core.producer_state import ProducerSnapshot
 from barnabas.broker.core.purgatory import DelayedOperation
 from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
 from barnabas.broker.disk.lookup import offset_at, segment_times
@@ -378,10 +378,12 @@ class Reader:
         epoch, end_offset = partition.log.end_offset_for(leader_epoch)
         return EpochEnd(ErrorCode.NONE, epoch, Offset(end_offset))
 
-    def producers(self, topic_partition: TopicPartition) -> Sequence[ProducerEntry] | ErrorCode:
+    def producers(self, topic_partition: TopicPartition) -> ProducerSnapshot | ErrorCode:
         """Return the producers that a log knows; see ``interface.Reads.producers``."""
         partition = self._hosted.get(topic_partition)
-        return self._hosted.absence(topic_partition) if partition is None else tuple(partition.log.producers)
+        if partition is None:
+            return self._hosted.absence(topic_partition)
+        return partition.log.producers.snapshot()
 
 
 def _listed_end(partition: HostedPartition, replica_id: int, *, read_committed: bool) -> Offset:

@@ -6,10 +6,9 @@ Sources: ``KafkaApis.handleDescribeProducersRequest``, ``ReplicaManager.activePr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 
-from barnabas.broker.core.producer_state import ProducerEntry
+from barnabas.broker.core.producer_state import ProducerEntry, ProducerSnapshot
 from barnabas.broker.replicas.turn import freed_in_turns, paced
 from barnabas.broker.server.by_topic import topic_answers
 from barnabas.broker.server.context import Answer, Building, ServerContext
@@ -20,7 +19,7 @@ from barnabas.cluster.model.ids import TopicPartition
 SHORT_ANSWER = 1_000
 """The most partitions and producers of an answer that is built at once."""
 
-_Producers = Sequence[ProducerEntry] | ErrorCode
+_Producers = ProducerSnapshot | ErrorCode
 
 
 async def handle(context: ServerContext, request: Request) -> Answer | Building:

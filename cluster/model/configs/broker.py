@@ -368,8 +368,16 @@ _GROUPS = (
         "transactional.id.expiration.ms",
         _INT,
         604800000,
-        "The idle time after which a producer id is forgotten, ms.",
+        "The idle time after which a producer id is forgotten, ms, unless producer.id.expiration.ms is set.",
         at_least(1),
+    ),
+    Config(
+        "producer.id.expiration.ms",
+        _INT,
+        None,
+        "The idle time after which a producer id is forgotten, ms; a setting of Kafka 3.4 and later.",
+        at_least(1),
+        ours=True,
     ),
     Config("transaction.max.timeout.ms", _INT, 900000, "The longest transaction timeout, ms.", at_least(1)),
     Config(

@@ -7,8 +7,8 @@ from struct import Struct
 
 import pytest
 
-from barnabas.broker.core.producer_state import ProducerEntry, ProducerState, encode_snapshot
-from barnabas.cluster.model.ids import ProducerId
+from barnabas.broker.core.producer_state import ProducerState
+from barnabas.broker.core.record_batch import CONTROL_BIT, BatchHeader
 from barnabas.tools.dump_log import main
 from tests.batches import keyed_batch
 
@@ -134,7 +134,9 @@ def test_indexes_are_checked_as_at_a_start(segment: Path, capsys: pytest.Capture
 
 def test_snapshots_and_aborted_transactions(segment: Path, capsys: pytest.CaptureFixture[str]) -> None:
     snapshot, transactions = segment.with_suffix(".snapshot"), segment.with_suffix(".txnindex")
-    snapshot.write_bytes(encode_snapshot(ProducerState([ProducerEntry(ProducerId(8), 0)])))
+    state = ProducerState()
+    state.update(BatchHeader(0, 78, 0, 2, 0, CONTROL_BIT, 0, 0, 0, 8, 0, -1, 1))
+    snapshot.write_bytes(state.snapshot().encode())
     transactions.write_bytes(Struct(">hqqqq").pack(0, 5, 0, 9, 10))
     assert dumped(capsys, "--files", f"{snapshot},{transactions}")[1] == [
         f"Dumping {snapshot}",

@@ -137,6 +137,12 @@ def test_a_value_of_another_type_is_a_mistake_in_the_code():
         given.integer("zookeeper.connect")
 
 
+def test_a_setting_that_is_not_set_leaves_another_in_force():
+    name, otherwise = "producer.id.expiration.ms", "transactional.id.expiration.ms"
+    assert config(**{otherwise: "7"}).integer(name, otherwise) == 7
+    assert config(**{otherwise: "7", name: "5"}).integer(name, otherwise) == 5
+
+
 def test_without_any_setting_a_log_has_kafkas_defaults():
     assert config().topic_defaults == LogConfig()
 

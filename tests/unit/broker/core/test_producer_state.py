@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import gc
+import tracemalloc
+
 import pytest
 from crc32c import crc32c
 from hypothesis import given, settings
@@ -11,10 +14,10 @@ from barnabas.broker.core.producer_state import (
     CorruptSnapshotError,
     ProducerState,
     decode_snapshot,
-    encode_snapshot,
 )
 from barnabas.broker.core.record_batch import CONTROL_BIT, MAX_SEQUENCE, TRANSACTIONAL_BIT, BatchHeader
 from barnabas.broker.core.refusals import Reason, Refusal
+from barnabas.broker.core.steps import at_once
 from barnabas.broker.core.transactions import CompletedTransaction, ControlRecordType, EndTransactionMarker
 
 CLIENT = AppendOrigin.CLIENT
@@ -90,7 +93,7 @@ def test_expiry_spares_open_transactions():
         header(0, producer=2, time=900),
         header(0, producer=3, time=0, attributes=TRANSACTIONAL_BIT, offset=5),
     )
-    assert state.expire(500) == (1,)
+    assert at_once(state.expire(500)) == (1,)
     assert {entry.producer_id for entry in state} == {2, 3}
     marker = EndTransactionMarker(ControlRecordType.COMMIT, 7)
     ended = state.update(
@@ -98,9 +101,9 @@ def test_expiry_spares_open_transactions():
     )
     assert ended == CompletedTransaction(3, 5, 6, is_aborted=False)
     assert state.get(3).coordinator_epoch == 7
-    assert state.expire(500) == (3,)
-    assert state.expire(899) == ()
-    assert state.expire(900) == (2,)
+    assert at_once(state.expire(500)) == (3,)
+    assert at_once(state.expire(899)) == ()
+    assert at_once(state.expire(900)) == (2,)
 
 
 class SlowState:
@@ -151,11 +154,13 @@ def test_state_follows_the_slow_model(batches):
                 assert expected is reason
             case CachedBatch():
                 assert expected == verdict.first_offset
-    assert {e.producer_id for e in decode_snapshot(encode_snapshot(state))} == {e.producer_id for e in state}
+    assert {e.producer_id for e in decode_snapshot(state.snapshot().encode())} == {
+        e.producer_id for e in state
+    }
 
 
 def test_snapshot_bytes_are_kafkas():
-    data = encode_snapshot(state_after(header(1, 3, producer=5, epoch=1, offset=10, time=77)))
+    data = state_after(header(1, 3, producer=5, epoch=1, offset=10, time=77)).snapshot().encode()
     rows = bytes.fromhex(
         "000000010000000000000005000100000003000000000000000c00000002000000000000004dffffffffffffffffffffffff"
     )
@@ -166,7 +171,7 @@ def test_snapshot_bytes_are_kafkas():
 def test_a_snapshot_keeps_the_last_batches_of_each_producer_the_newest_last():
     headers = [header(3 * n, 3, offset=3 * n, time=1000 + n) for n in range(7)]
     before = state_after(*headers)
-    data = encode_snapshot(before)
+    data = before.snapshot().encode()
     after = decode_snapshot(data)
     assert list(after.get(7).batches) == list(before.get(7).batches)
     assert len(after.get(7).batches) == 5
@@ -177,8 +182,8 @@ def test_a_snapshot_keeps_the_last_batches_of_each_producer_the_newest_last():
 
 
 def test_rows_of_an_older_epoch_do_not_live_on():
-    old = encode_snapshot(state_after(header(0, 2, epoch=0)))[10:]
-    new = encode_snapshot(state_after(header(0, 2, epoch=1, offset=9)))[10:]
+    old = state_after(header(0, 2, epoch=0)).snapshot().encode()[10:]
+    new = state_after(header(0, 2, epoch=1, offset=9)).snapshot().encode()[10:]
     body = (2).to_bytes(4) + old + new
     state = decode_snapshot(b"\x00\x01" + crc32c(body).to_bytes(4) + body)
     assert [batch.first_offset for batch in state.get(7).batches] == [9]
@@ -186,15 +191,24 @@ def test_rows_of_an_older_epoch_do_not_live_on():
 
 def test_a_snapshot_of_a_marker_has_no_batch():
     state = state_after(header(-1, attributes=CONTROL_BIT | TRANSACTIONAL_BIT))
-    entry = decode_snapshot(encode_snapshot(state)).get(7)
+    entry = decode_snapshot(state.snapshot().encode()).get(7)
     assert (len(entry.batches), entry.last_sequence) == (0, -1)
+    state.update(header(0, offset=1))
+    assert state.snapshot().encode() == state_after(header(0, offset=1)).snapshot().encode()
+
+
+def test_a_marker_leaves_the_batches_as_they_are():
+    state = state_after(header(0, offset=1), header(1, offset=2))
+    state.update(header(-1, offset=3, time=2000, attributes=CONTROL_BIT | TRANSACTIONAL_BIT))
+    assert [batch.first_offset for batch in state.get(7).batches] == [1, 2]
+    assert (state.get(7).last_timestamp, state.get(7).last_sequence) == (2000, 1)
 
 
 @pytest.mark.parametrize(
     "damage", [lambda d: d[:5], lambda d: b"\x00\x02" + d[2:], lambda d: d[:-1], lambda d: d[:-1] + b"x"]
 )
 def test_a_damaged_snapshot_is_refused(damage):
-    data = encode_snapshot(state_after(header(0)))
+    data = state_after(header(0)).snapshot().encode()
     with pytest.raises(CorruptSnapshotError):
         decode_snapshot(damage(data))
 
@@ -203,6 +217,33 @@ def test_a_wrong_count_is_refused():
     rows = b"\x00\x00\x00\x02" + bytes(46)
     with pytest.raises(CorruptSnapshotError, match="for 2 producers"):
         decode_snapshot(b"\x00\x01" + crc32c(rows).to_bytes(4) + rows)
+
+
+@pytest.mark.parametrize("batches", [1, 5])
+def test_a_producer_costs_less_than_500_bytes(batches):
+    """Five batches took 1.7 KB in each replica, and every garbage collection visited them."""
+    producers = 10_000
+    tracemalloc.start()
+    try:
+        state = ProducerState()
+        for number in range(producers * batches):
+            producer = 1_000_000 + number % producers
+            state.update(header(number // producers, producer=producer, offset=2**40 + number, time=2**40))
+        cost = tracemalloc.get_traced_memory()[0] / producers
+    finally:
+        tracemalloc.stop()
+    assert cost < 500
+    assert not any(map(gc.is_tracked, state._rows.values()))
+
+
+def test_many_producers_do_not_expire_in_one_step():
+    state = state_after(*(header(0, producer=number, time=0) for number in range(10_000)))
+    steps = state.expire(1)
+    next(steps)
+    state.update(header(0, producer=9_999, epoch=1, time=5))
+    state.update(header(0, producer=10_000, time=0))
+    assert len(at_once(steps)) == 9_999
+    assert {entry.producer_id for entry in state} == {9_999, 10_000}
 
 
 def test_clear():

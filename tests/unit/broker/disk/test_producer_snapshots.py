@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
@@ -12,16 +13,18 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_stat
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.producer_state import (
     EXPIRATION_MS,
-    ProducerEntry,
+    ProducerSnapshot,
     ProducerState,
     decode_snapshot,
-    encode_snapshot,
 )
+from barnabas.broker.core.record_batch import BatchHeader
 from barnabas.broker.disk.producer_snapshots import ProducerSnapshots
 from barnabas.cluster.model.epochs import LeaderEpoch
-from barnabas.cluster.model.ids import Offset
+from barnabas.cluster.model.ids import Offset, TopicPartition
 
-CONTENT = encode_snapshot(ProducerState([ProducerEntry(5, 1)]))
+KNOWN = ProducerState()
+KNOWN.update(BatchHeader(0, 100, 0, 2, 0, 0, 0, 1000, 1000, 5, 1, 0, 1))
+CONTENT = KNOWN.snapshot().encode()
 
 
 @pytest.fixture
@@ -107,6 +110,27 @@ def test_the_last_five_batches_are_known_after_a_truncation(logs, batch, count):
     assert_known_as_duplicates(retries_of_the_last_five(log, batch, count - 1), count - 1)
 
 
+def test_a_roll_encodes_the_producers_of_that_moment_on_the_directorys_thread(
+    open_dirs, tmp_path, batch, monkeypatch
+):
+    """60,000 producers took 140 ms of the event loop at each roll."""
+    threads, encode = [], ProducerSnapshot.encode
+
+    def encode_noting_the_thread(snapshot):
+        threads.append(threading.current_thread())
+        return encode(snapshot)
+
+    monkeypatch.setattr(ProducerSnapshot, "encode", encode_noting_the_thread)
+    log = open_dirs(tmp_path).get_or_create(TopicPartition("events", 0))
+    append(log, batch, 0)
+    log.seal_active()
+    append(log, batch, 1)
+    log.flush()
+    assert threads
+    assert threading.current_thread() not in threads
+    assert decode_snapshot((log.directory / f"{2:020}.snapshot").read_bytes()).get(9).last_sequence == 1
+
+
 def test_a_log_that_was_recovered_has_a_snapshot_at_its_end(logs, batch):
     log = logs.open(LogConfig())
     for number in range(3):
@@ -127,7 +151,7 @@ def test_idle_producers_of_a_snapshot_are_not_known_again_and_those_behind_it_ar
     logs.now_ms += EXPIRATION_MS
     log.truncate_to(Offset(log.log_end_offset - 1))
     assert known(log) == {8}
-    log.expire_producers()
+    list(log.expire_producers())
     assert known(log) == set()
 
 
@@ -135,10 +159,10 @@ def test_producers_expire_by_the_timestamps_of_what_they_wrote(logs, batch):
     log = logs.open(LogConfig())
     for producer, time in ((1, BASE_TIME), (2, BASE_TIME + 1), (3, BASE_TIME - EXPIRATION_MS)):
         log.append_as_leader(batch(1, producer=(producer, 0, 0), timestamps=[time]), EPOCH)
-    log.expire_producers()
+    list(log.expire_producers())
     assert known(log) == {1, 2}
     logs.now_ms = BASE_TIME + EXPIRATION_MS
-    log.expire_producers()
+    list(log.expire_producers())
     assert known(log) == {2}
     # One that was forgotten may go on at any sequence.
     assert log.append_as_leader(batch(1, producer=(1, 0, 4711)), EPOCH).first_offset == 3

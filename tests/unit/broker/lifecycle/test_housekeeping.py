@@ -41,6 +41,23 @@ async def test_work_is_repeated():
     task.cancel()
 
 
+async def test_others_run_between_the_steps_of_long_work():
+    done, seen = asyncio.Event(), []
+
+    def work():
+        asyncio.get_running_loop().call_soon(seen.append, "other")
+        seen.append("first")
+        yield
+        seen.append("second")
+        done.set()
+
+    task = asyncio.create_task(repeat(1, work))
+    async with asyncio.timeout(60):
+        await done.wait()
+    task.cancel()
+    assert seen[:3] == ["first", "other", "second"]
+
+
 async def test_each_kind_of_work_has_its_task_unless_its_interval_is_never():
     supervisor = Supervisor(lambda name, error: pytest.fail(f"{name}: {error}"))
     keep_logs(supervisor, Logs(), config(), print)

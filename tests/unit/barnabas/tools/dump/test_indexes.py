@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from struct import Struct
 
 import pytest
@@ -161,9 +160,7 @@ def test_aborted_transactions() -> None:
 
 
 def test_producers_have_a_line_for_each_batch() -> None:
-    batches = deque(
-        [CachedBatch(0, 4, Offset(0), Offset(4), 100), CachedBatch(5, 9, Offset(5), Offset(9), 200)]
-    )
+    batches = (CachedBatch(0, 4, Offset(0), Offset(4), 100), CachedBatch(5, 9, Offset(5), Offset(9), 200))
     busy = ProducerEntry(ProducerId(7), 1, batches, 201, 3, Offset(5))
     idle = ProducerEntry(ProducerId(8), 0)
     head = "producerId: 7 producerEpoch: 1 coordinatorEpoch: 3 currentTxnFirstOffset: Some(5) "

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from collections import deque
-
 import pytest
 
 from barnabas.broker.core.producer_state import CachedBatch, ProducerEntry
@@ -12,7 +10,7 @@ from barnabas.broker.wire.frames import Request
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 
-BUSY = ProducerEntry(7, 2, deque([CachedBatch(4, 6, 10, 12, 99)]), 99, 3, 10)
+BUSY = ProducerEntry(7, 2, (CachedBatch(4, 6, 10, 12, 99),), 99, 3, 10)
 IDLE = ProducerEntry(8, 0)
 
 

@@ -28,6 +28,7 @@ def test_only_what_kafka_lacks_is_marked_as_ours():
         "server.log.level",
         "state.change.log.level",
         "metrics.address",
+        "producer.id.expiration.ms",
         "pid.file",
         "failpoints",
         "failpoints.over.http",
