@@ -111,10 +111,9 @@ class IsrKeeper:
         self._supervisor.spawn(f"isr-of-{partition.topic_partition}", self._write(partition, proposal))
 
     async def _write(self, partition: HostedPartition, proposal: IsrProposal) -> None:
-        """Write until the outcome is known, or a LeaderAndIsr supersedes the change."""
-        replica, name = partition.replica, partition.topic_partition
-        is_logged = False
-        while replica.pending is proposal:
+        """Write until the outcome is known, a LeaderAndIsr supersedes the change, or the replica is gone."""
+        name, is_logged = partition.topic_partition, False
+        while self._is_pending(partition, proposal):
             try:
                 if await self._write_once(partition, proposal):
                     return
@@ -130,6 +129,11 @@ class IsrKeeper:
                 is_logged = True
             await asyncio.sleep(RETRY_MS / 1000)
 
+    def _is_pending(self, partition: HostedPartition, proposal: IsrProposal) -> bool:
+        """Return whether the change may be written: a topic created again has the same versions as before."""
+        is_hosted = self._hosted.get(partition.topic_partition) is partition
+        return is_hosted and partition.replica.pending is proposal
+
     async def _write_once(self, partition: HostedPartition, proposal: IsrProposal) -> bool:
         """Try one conditional write; return whether its outcome is known."""
         store, name = self._store(), partition.topic_partition
@@ -139,9 +143,10 @@ class IsrKeeper:
             found = await store.read_partition_state(name)
             if found is None:
                 return False
-            self._resolve(partition, proposal, found)
+            if self._is_pending(partition, proposal):
+                self._resolve(partition, proposal, found)
             return True
-        if partition.replica.pending is proposal:
+        if self._is_pending(partition, proposal):
             rose = partition.replica.isr_written(
                 proposal, version, partition.log.log_end_offset, monotonic_ms()
             )

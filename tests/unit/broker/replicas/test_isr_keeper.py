@@ -128,6 +128,19 @@ async def test_it_gives_up_when_an_order_overtakes_it(room, *, keeper, script, s
     assert lagging.replica.isr == (1, 2, 3)
 
 
+async def test_no_isr_is_written_for_a_topic_that_was_deleted(room, *, keeper, script, supervisor, lagging):
+    """The state of a topic that is created again under its name has the same version."""
+    script.outcomes = [ZooKeeperTimeout("test")] * 100
+    keeper.check(lagging)
+    await room.until(lambda: script.written)
+    room.hosted.remove(TP, delete=True)
+    again = room.lead()
+    script.outcomes = [1]
+    await room.until(lambda: not supervisor.names)
+    assert script.outcomes == [1]
+    assert again.replica.pending is None
+
+
 async def test_an_answer_after_the_order_that_overtook_it(room, *, keeper, script, supervisor, lagging):
     class Slow(Script):
         async def write_partition_state(self, topic_partition, state):
