@@ -23,7 +23,7 @@ class SegmentReplacement:
 
     Attributes:
         next_offset: The offset to fetch next.
-        has_gaps: Whether offsets of the span are missing.
+        missing_end: The offset below which the other replica has dropped records of the span; 0 without any.
     """
 
     def __init__(self, directory: Path, span: SegmentSpan, config: LogConfig, now_ms: int) -> None:
@@ -33,7 +33,7 @@ class SegmentReplacement:
         self._now_ms = now_ms
         self._segment: LogSegment | None = None
         self.next_offset = span.base_offset
-        self.has_gaps = False
+        self.missing_end = Offset(0)
 
     @property
     def is_whole(self) -> bool:
@@ -62,7 +62,7 @@ class SegmentReplacement:
         # A batch after the span ends it: compaction has removed the offsets in between.
         for header, data in batches:
             if header.base_offset > self.next_offset:
-                self.has_gaps = True
+                self.missing_end = min(Offset(header.base_offset), self._span.end_offset)
             if header.base_offset >= self._span.end_offset:
                 self.next_offset = self._span.end_offset
                 break
@@ -74,6 +74,8 @@ class SegmentReplacement:
             interval = self._config.index_interval_bytes
             segment.index(position, header.size, header.last_offset, header.max_timestamp, interval)
             self.next_offset = Offset(header.next_offset)
+            if header.record_count <= header.last_offset_delta:
+                self.missing_end = self.next_offset
         return None
 
     def finish(self) -> LogSegment:

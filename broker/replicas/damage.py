@@ -16,7 +16,7 @@ from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
 from barnabas.broker.disk.scrub import DamagedRange, SegmentSpan
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
-from barnabas.broker.replicas.repair import RangeUnavailableError, fetch_again
+from barnabas.broker.replicas.repair import RangeUnavailableError, fetch_again, spans_to_fetch
 from barnabas.broker.replicas.scrub import LogScrub
 from barnabas.cluster.model.brokers import GRPC_LISTENER, Endpoint
 from barnabas.cluster.model.commands.command import ControllerPort, Refused
@@ -90,7 +90,9 @@ class DamagedReplicas:
         Dead members of the ISR count until they leave it, and replicas that do not answer: they may have
         acknowledged records. Those whose answer says that they are damaged there, too, do not.
         """
-        others = {broker_id for broker_id, _ in self._sources(partition, span)} | {*partition.replica.isr}
+        others = {broker_id for broker_id, _ in self._sources(partition, span.end_offset)} | {
+            *partition.replica.isr
+        }
         others.discard(self._hosted.broker_id)
         return any(not self._is_damaged_too(partition, span, each) for each in others)
 
@@ -215,35 +217,41 @@ class DamagedReplicas:
             RangeUnavailableError: No other replica has them.
             KafkaStorageError: The disk refused.
         """
-        if span == partition.log.spans()[-1]:
-            partition.log.seal_active()
-        if span.end_offset > partition.replica.high_watermark:
-            raise RangeUnavailableError(f"offset {span.end_offset - 1} is not committed yet")
-        failures, damaged_too = [], self._damaged_too.setdefault(partition.topic_partition, set())
-        for broker_id, endpoint in self._sources(partition, span):
+        log, topic_partition = partition.log, partition.topic_partition
+        if log.spans()[-1] in spans_to_fetch(log, span):
+            log.seal_active()
+        end_offset = spans_to_fetch(log, span)[-1].end_offset
+        if end_offset > partition.replica.high_watermark:
+            raise RangeUnavailableError(f"offset {end_offset - 1} is not committed yet")
+        first_dirty = self._hosted.logs.cleaner_offset(topic_partition) or Offset(0)
+        timeout_ms = self._hosted.settings.session_timeout_ms
+        failures, damaged_too = [], self._damaged_too.setdefault(topic_partition, set())
+        for broker_id, endpoint in self._sources(partition, end_offset):
             try:
-                await fetch_again(partition, span, endpoint, self._hosted.settings.session_timeout_ms)
+                begin = await fetch_again(partition, span, first_dirty, endpoint, timeout_ms)
             except RangeUnavailableError as error:
                 failures.append(f"broker {broker_id}: {error}")
                 if error.is_damaged:
                     damaged_too.add((span.base_offset, broker_id))
             else:
                 _log.info(
-                    f"{_prefix(partition)} Fetched offsets {span.base_offset} to {span.end_offset - 1} again "
+                    f"{_prefix(partition)} Fetched offsets {begin} to {end_offset - 1} again "
                     f"from broker {broker_id}: {span.path} is whole"
                 )
+                if begin < first_dirty:  # the other replica may have been cleaned less
+                    self._hosted.logs.checkpoint_cleaner_offset(topic_partition, begin)
                 return
         raise RangeUnavailableError("; ".join(failures) or "no other replica is known to have it")
 
-    def _sources(self, partition: HostedPartition, span: SegmentSpan) -> Iterator[tuple[BrokerId, Endpoint]]:
-        """Yield the brokers that have the offsets of ``span``.
+    def _sources(self, partition: HostedPartition, end_offset: Offset) -> Iterator[tuple[BrokerId, Endpoint]]:
+        """Yield the brokers that have the offsets below ``end_offset``.
 
         At a follower that is the leader; at the leader, followers that have fetched them.
         """
         replica, own = partition.replica, self._hosted.broker_id
         for broker_id in replica.assignment.replicas if replica.is_leader else (replica.leader,):
             remote = replica.remote(broker_id)
-            is_behind = replica.is_leader and (remote is None or remote.log_end_offset < span.end_offset)
+            is_behind = replica.is_leader and (remote is None or remote.log_end_offset < end_offset)
             broker = self._metadata.broker(broker_id)
             endpoint = broker.endpoint(GRPC_LISTENER) if broker else None
             if broker_id != own and endpoint is not None and not is_behind:

@@ -214,7 +214,7 @@ class HostedPartitions:
             "Fetch", SystemTimer(), settings.fetch_purge_interval
         )
         self.throttles = ReplicationThrottles()
-        self._logs = logs
+        self.logs = logs
         self._metadata = metadata
         self._partitions: dict[TopicPartition, HostedPartition] = {}
         self._offline: set[TopicPartition] = set()
@@ -307,7 +307,7 @@ class HostedPartitions:
         Raises:
             KafkaStorageError: The disk refused.
         """
-        log = self._logs.get(topic_partition)
+        log = self.logs.get(topic_partition)
         if log is not None and identity is not None and (log.topic is None or not log.topic.denies(identity)):
             log.identify(identity)
 
@@ -334,13 +334,13 @@ class HostedPartitions:
         partition = self._partitions.get(topic_partition)
         if partition is None:
             self._settle_owner(topic_partition, expectation, identity)
-            log = self._logs.get_or_create(
+            log = self.logs.get_or_create(
                 topic_partition,
                 is_new=expectation is LogExpectation.NEW,
                 may_begin_empty=expectation is not LogExpectation.REQUIRED,
             )
             self.identify(topic_partition, identity)
-            checkpointed = self._logs.high_watermark(topic_partition)
+            checkpointed = self.logs.high_watermark(topic_partition)
             replica = Replica(self.broker_id, topic_partition, self.settings.lag_time_max_ms, checkpointed)
             partition = self._partitions[topic_partition] = HostedPartition(replica, log)
             self.on_hosted()
@@ -357,33 +357,33 @@ class HostedPartitions:
         """
         owner = self._owner(topic_partition, expectation, identity)
         if expectation is LogExpectation.NEW:
-            self._logs.put_aside(topic_partition, "the partition is new")
+            self.logs.put_aside(topic_partition, "the partition is new")
         elif owner is LogOwner.OTHER:
-            self._logs.put_aside(topic_partition, ANOTHER_TOPIC)
-        elif owner is LogOwner.OTHER_IN_SYNC and (log := self._logs.get(topic_partition)) is not None:
+            self.logs.put_aside(topic_partition, ANOTHER_TOPIC)
+        elif owner is LogOwner.OTHER_IN_SYNC and (log := self.logs.get(topic_partition)) is not None:
             raise OtherTopicsLogError(log.directory, topic_partition)
 
     def _owner(
         self, topic_partition: TopicPartition, expectation: LogExpectation, identity: TopicIdentity | None
     ) -> LogOwner:
-        log = self._logs.get(topic_partition)
+        log = self.logs.get(topic_partition)
         return owner_of_log(None if log is None else log.topic, identity, expectation)
 
     def remove(self, topic_partition: TopicPartition, *, delete: bool) -> None:
         """Stop hosting the partition; with ``delete`` its log is deleted, even if it was not hosted."""
         partition = self._partitions.pop(topic_partition, None)
-        if delete and self._logs.get(topic_partition) is not None:
-            self._logs.delete(topic_partition)
+        if delete and self.logs.get(topic_partition) is not None:
+            self.logs.delete(topic_partition)
         if partition is not None:
             self.leadership_changed(partition)
 
     def checkpoint_removals(self) -> None:
         """Submit writes of the checkpoints without the logs that a request deleted or put aside."""
-        self._logs.checkpoint_removals()
+        self.logs.checkpoint_removals()
 
     def begin_sync_of_names(self) -> list[Future[None]]:
         """Submit a flush of the log directories in which logs were created since the last one."""
-        return self._logs.begin_sync_of_names()
+        return self.logs.begin_sync_of_names()
 
     def put_aside(self, topic_partition: TopicPartition, because: str) -> None:
         """Stop hosting the partition, and put its log aside as a stray ``because``.
@@ -392,7 +392,7 @@ class HostedPartitions:
             KafkaStorageError: The disk refused.
         """
         partition = self._partitions.pop(topic_partition, None)
-        self._logs.put_aside(topic_partition, because)
+        self.logs.put_aside(topic_partition, because)
         if partition is not None:
             self.leadership_changed(partition)
 
@@ -468,7 +468,7 @@ class HostedPartitions:
         if isinstance(error, PartitionWithoutLogError):
             _log.error("partition without a log", partition=str(error.topic_partition), error=str(error))
             return
-        gone = self._logs.fail(error.log_dir, str(error))
+        gone = self.logs.fail(error.log_dir, str(error))
         if error.log_dir in self._failed_directories:
             return
         self._failed_directories.add(error.log_dir)
@@ -487,6 +487,6 @@ class HostedPartitions:
 
     def checkpoint_high_watermarks(self) -> None:
         """Submit a write of the high watermark of each partition."""
-        self._logs.checkpoint_high_watermarks(
+        self.logs.checkpoint_high_watermarks(
             {name: partition.replica.high_watermark for name, partition in self._partitions.items()}
         )

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
+from collections.abc import AsyncIterator
 from functools import partial
 from typing import cast
 
@@ -11,12 +13,14 @@ import grpc
 import grpc.aio
 
 from barnabas.broker.core.refusals import Refusal
+from barnabas.broker.disk.log import Log
 from barnabas.broker.disk.replacement import SegmentReplacement
 from barnabas.broker.disk.scrub import SegmentSpan
 from barnabas.broker.disk.segment import LogSegment
 from barnabas.broker.replicas.hosted import HostedPartition
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import Offset
 from barnabas.cluster.rpc import replication_pb2 as pb
 from barnabas.cluster.rpc.channels import open_channel
 
@@ -42,35 +46,99 @@ class RangeUnavailableError(Exception):
         self.is_damaged = is_damaged
 
 
+def spans_to_fetch(log: Log, span: SegmentSpan) -> list[SegmentSpan]:
+    """Return the segments that are fetched for a damaged one: it and those after it that may have gaps.
+
+    The other replica may have been compacted less. It has records then whose keys have a later tombstone, and
+    here the tombstone may have gone already. The other replica still has it, because it drops no tombstone
+    before what it deletes: both come together.
+    """
+    after = [each for each in log.spans() if span.base_offset < each.base_offset < log.compaction.gaps_end]
+    return [span, *after]
+
+
 async def fetch_again(
-    partition: HostedPartition, span: SegmentSpan, source: Endpoint, session_timeout_ms: int
-) -> None:
-    """Fetch the offsets of ``span`` and replace its segment once all are here.
+    partition: HostedPartition,
+    span: SegmentSpan,
+    first_dirty: Offset,
+    source: Endpoint,
+    session_timeout_ms: int,
+) -> Offset:
+    """Fetch the offsets of a damaged segment, and replace it and its neighbours as compaction requires.
+
+    A. The segments after it that may lack tombstones (``spans_to_fetch``) are replaced first, the last one
+       first: at every moment the records behind a replaced segment are those of the same replica.
+    B. If the other replica has dropped records from ``first_dirty`` on, tombstones may be among them, whose
+       former values are still here: the segments before the damaged one are replaced, too.
+    C. The damaged segment is replaced at last, so that damage remains to be found until all of this is done.
 
     Args:
         partition: The damaged replica.
-        span: One of its segments that is not active; below the high watermark.
+        span: One of its segments; all of ``spans_to_fetch`` are sealed, and below the high watermark.
+        first_dirty: The offset up to which this replica was compacted.
         source: The gRPC endpoint of another replica.
         session_timeout_ms: ``zookeeper.session.timeout.ms``, from which the keepalive follows.
+
+    Returns:
+        The first offset of what was replaced.
 
     Raises:
         RangeUnavailableError: The other replica cannot send them.
         KafkaStorageError: The disk refused.
     """
+    log, done, missing_end = partition.log, 0, Offset(0)
+    before = [each for each in log.spans() if log.log_start_offset < each.end_offset <= span.base_offset]
+    _, *after = spans_to_fetch(log, span)
+    fetch = partial(_replacement, partition, source=source, session_timeout_ms=session_timeout_ms)
+    try:
+        for each in reversed(after):
+            async with fetch(each) as (replacement, new):
+                missing_end = max(missing_end, replacement.missing_end)
+                _replace(log, each, new, done)
+                done += 1
+        async with fetch(span) as (replacement, new):
+            if max(missing_end, replacement.missing_end) <= first_dirty:
+                before = []
+            for each in reversed(before):
+                async with fetch(each) as (_, former):
+                    _replace(log, each, former, done)
+                    done += 1
+            _replace(log, span, new, done)
+    except OSError as error:
+        raise log.storage_error("fetching a damaged segment again", error) from error
+    return before[0].base_offset if before else span.base_offset
+
+
+def _replace(log: Log, span: SegmentSpan, new: LogSegment, done: int) -> None:
+    """Replace the segment of ``span``, after ``done`` others, each of which has raised the log's generation.
+
+    Raises:
+        RangeUnavailableError: The log was changed by others.
+    """
+    if not log.replace_segment(span._replace(generation=span.generation + done), new):
+        raise RangeUnavailableError("the log has changed in the meantime")
+
+
+@contextlib.asynccontextmanager
+async def _replacement(
+    partition: HostedPartition, span: SegmentSpan, source: Endpoint, session_timeout_ms: int
+) -> AsyncIterator[tuple[SegmentReplacement, LogSegment]]:
+    """Fetch the offsets of ``span``; an error in the context removes the files.
+
+    Raises:
+        RangeUnavailableError: The other replica cannot send them.
+        OSError: The disk refused.
+    """
     log = partition.log
     replacement = SegmentReplacement(log.directory, span, log.config, time.time_ns() // 1_000_000)
     try:
-        try:
-            new = await _fetch(partition, replacement, source, session_timeout_ms)
-            if replacement.has_gaps:
-                log.compaction.note_gaps(span.end_offset)
-            if not log.replace_segment(span, new):
-                raise RangeUnavailableError("the log has changed in the meantime")
-        except BaseException:
-            await asyncio.wrap_future(log.on_disk_thread(replacement.discard))
-            raise
-    except OSError as error:
-        raise log.storage_error("fetching a damaged segment again", error) from error
+        new = await _fetch(partition, replacement, source, session_timeout_ms)
+        if replacement.missing_end:
+            log.compaction.note_gaps(replacement.missing_end)
+        yield replacement, new
+    except BaseException:
+        await asyncio.wrap_future(log.on_disk_thread(replacement.discard))
+        raise
 
 
 async def _fetch(

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from barnabas.broker.core.cleaned_batch import emptied
 from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.record_batch import RecordBatch, parse_header
 from barnabas.broker.core.refusals import Refusal
 from barnabas.broker.disk.replacement import SegmentReplacement
 from barnabas.broker.disk.scrub import SegmentSpan
@@ -36,7 +38,7 @@ def test_whole_batches_of_the_span_are_taken_in_turn(replacing, tmp_path, batch)
     # What lies behind the span comes along with the last piece.
     assert replacement.add(data[1] + batch(5, base_offset=20), 0) is None
     assert replacement.is_whole
-    assert not replacement.has_gaps
+    assert replacement.missing_end == 0
     segment = replacement.finish()
     assert segment.path.name == f"{10:020d}.log.refetched.deleted"
     assert segment.path.read_bytes() == b"".join(data)
@@ -65,11 +67,17 @@ def test_compaction_explains_gaps(replacing, batch):
     compacted = replace(CONFIG, cleanup_policy=frozenset({"compact"}))
     for replacement, gaps_end in ((replacing(), 30), (replacing(compacted), None)):
         assert replacement.add(batch(2, base_offset=12), gaps_end) is None
-        assert not replacement.is_whole
+        assert (replacement.is_whole, replacement.missing_end) == (False, 12)
         assert replacement.add(batch(2, base_offset=30), gaps_end) is None
-        assert replacement.is_whole
-        assert replacement.has_gaps
+        assert (replacement.is_whole, replacement.missing_end) == (True, 20)
     assert isinstance(replacing(compacted).add(batch(2, base_offset=12), 11), Refusal)
+
+
+def test_a_batch_that_compaction_has_emptied_lacks_records(replacing, batch):
+    replacement = replacing()
+    whole = RecordBatch(parse_header(batch(5, base_offset=10)), batch(5, base_offset=10))
+    assert replacement.add(emptied(whole).data, 0) is None
+    assert replacement.missing_end == 15
 
 
 def test_what_an_earlier_attempt_left_is_overwritten(replacing, batch):

@@ -61,11 +61,12 @@ async def damaged(room, monkeypatch):
     made = DamagedReplicas(room.hosted, room.metadata, supervisor, metrics)
     made.fetched, made.counted = [], metrics.damaged_segments._value
 
-    async def fetch_again(partition, span, endpoint, _session_timeout_ms):
+    async def fetch_again(partition, span, _first_dirty, endpoint, _session_timeout_ms):
         made.fetched.append((span.base_offset, endpoint.port))
         if made.fails:
             raise RangeUnavailableError("test", is_damaged=made.fails == "damaged")
         partition.log._files.segments.from_offset(span.base_offset)[0].damaged = ()
+        return span.base_offset
 
     made.fails = False
     monkeypatch.setattr(module, "fetch_again", fetch_again)
@@ -307,9 +308,9 @@ async def test_a_segment_that_nobody_has_keeps_no_other_from_its_repair(room, da
     partition = fill(room, isr=(1,))
     whole = module.fetch_again
 
-    async def fetch_again(partition, span, endpoint, session_timeout_ms):
+    async def fetch_again(partition, span, *more):
         damaged.fails = "damaged" if span.base_offset == 1 else False
-        await whole(partition, span, endpoint, session_timeout_ms)
+        return await whole(partition, span, *more)
 
     monkeypatch.setattr(module, "fetch_again", fetch_again)
     partition.replica.remote(3).log_end_offset = 4

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from itertools import product
 
 import grpc.aio
 import pytest
 
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.metadata_cache import MetadataCache
+from barnabas.broker.core.offset_map import ENTRY_SIZE
+from barnabas.broker.disk.cleaning import clean
 from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
 from barnabas.broker.replicas.hosted import HostedPartitions
+from barnabas.broker.replicas.log_cleaner import CleanerSettings, LogCleaner
 from barnabas.broker.replicas.ranges import RangeReader
 from barnabas.broker.replicas.repair import READ_RANGE_METHOD, RangeUnavailableError, fetch_again
+from barnabas.broker.replicas.retention import LogRetention
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.rpc import replication_pb2 as pb
+from tests.batches import keyed_batch, records_of, whole_batches
 
 TP = TopicPartition("t", 0)
 
@@ -36,18 +44,15 @@ def partition(room):
     return made
 
 
-@pytest.fixture
-async def other(room, partition, log_config, tmp_path_factory):
-    """Broker 2, which follows and has the same four; its gRPC endpoint."""
+@asynccontextmanager
+async def serving(room, log_config, directory):
+    """Broker 2, which follows and has no record yet; its partitions, the replica, and its gRPC endpoint."""
     with ThreadPoolExecutor(1) as executor:
         options = LogDirsOptions(2, "A" * 22, lambda _topic: log_config, lambda _path: executor, lambda: 0)
-        logs = LogDirs.open([tmp_path_factory.mktemp("other")], options)
+        logs = LogDirs.open([directory], options)
         hosted = HostedPartitions(BrokerId(2), logs, MetadataCache(), room.hosted.settings)
         follower = hosted.host(TP)
         follower.replica.become_follower(room.order(1, 0, (1, 2)))
-        for offset in range(4):
-            follower.log.append_as_follower(partition.log.read(offset, 1000, 4).records)
-        follower.replica.follow_high_watermark(3, 0, 4)
         ranges = RangeReader(hosted)
 
         async def handle(request, _context):
@@ -63,9 +68,19 @@ async def other(room, partition, log_config, tmp_path_factory):
         server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(service, {name: method}),))
         port = server.add_insecure_port("127.0.0.1:0")
         await server.start()
-        yield follower, Endpoint("GRPC", "127.0.0.1", port)
+        yield hosted, follower, Endpoint("GRPC", "127.0.0.1", port)
         await server.stop(None)
         logs.close()
+
+
+@pytest.fixture
+async def other(room, partition, log_config, tmp_path_factory):
+    """Broker 2, which has the same four; its gRPC endpoint."""
+    async with serving(room, log_config, tmp_path_factory.mktemp("other")) as (_, follower, endpoint):
+        for offset in range(4):
+            follower.log.append_as_follower(partition.log.read(offset, 1000, 4).records)
+        follower.replica.follow_high_watermark(3, 0, 4)
+        yield follower, endpoint
 
 
 def damage(partition, number):
@@ -80,7 +95,7 @@ async def test_the_damaged_segment_is_whole_again_and_nothing_else_has_changed(r
     _, endpoint = other
     span, sound = damage(partition, 1)
     names = sorted(path.name for path in span.path.parent.iterdir())
-    await fetch_again(partition, span, endpoint, 6000)
+    await fetch_again(partition, span, 0, endpoint, 6000)
     assert span.path.read_bytes() == sound
     assert partition.log.read(1, 1000, 4).records == sound
     assert partition.log.damaged_spans() == []
@@ -97,7 +112,7 @@ async def test_what_cannot_be_had_whole_changes_nothing(room, partition, other):
 
     async def fails(match, *, is_damaged=False):
         with pytest.raises(RangeUnavailableError, match=match) as caught:
-            await fetch_again(partition, span, endpoint, 6000)
+            await fetch_again(partition, span, 0, endpoint, 6000)
         assert caught.value.is_damaged is is_damaged
         assert span.path.read_bytes() == hurt
         assert sorted(path.name for path in span.path.parent.iterdir()) == names
@@ -118,7 +133,7 @@ async def test_a_log_that_was_truncated_meanwhile_keeps_what_it_has(partition, o
     span, _ = damage(partition, 1)
     partition.log.truncate_to(3)
     with pytest.raises(RangeUnavailableError, match="has changed"):
-        await fetch_again(partition, span, endpoint, 6000)
+        await fetch_again(partition, span, 0, endpoint, 6000)
 
 
 async def test_a_log_that_is_deleted_meanwhile_takes_no_directory_along(room, partition, other):
@@ -126,5 +141,74 @@ async def test_a_log_that_is_deleted_meanwhile_takes_no_directory_along(room, pa
     span, _ = damage(partition, 1)
     room.hosted.remove(TP, delete=True)
     with pytest.raises(Exception, match=r"is closed|has changed"):
-        await fetch_again(partition, span, endpoint, 6000)
+        await fetch_again(partition, span, 0, endpoint, 6000)
     assert room.logs.offline == {}
+
+
+COMPACTED = LogConfig(
+    segment_bytes=240,
+    segment_index_bytes=16 * 1024,
+    cleanup_policy=frozenset({"compact"}),
+    min_cleanable_dirty_ratio=0.0,
+    delete_retention_ms=0,
+)
+SETTINGS = CleanerSettings(dedupe_buffer_size=ENTRY_SIZE * 1000, backoff_ms=1)
+RECORDS = [(b"k", b"deleted"), (b"m", b"deleted"), *((b"%d" % n, b"old") for n in range(3))]
+RECORDS += [(b"k", None), *((b"%d" % n, b"new") for n in range(4)), (b"m", None)]
+RECORDS += [(b"%d" % n, b"newer") for n in range(2, 9)]
+CLEANED_UP_TO = (0, 10, len(RECORDS))
+"""The high watermark at each of the cleanings; the last of them drops tombstones."""
+
+
+class Inline:
+    """Does the file work here and now."""
+
+    async def steps(self, job):
+        for step in clean(job):
+            yield step
+
+    async def close(self):
+        pass
+
+
+async def clean_times(hosted, replica, times):
+    cleaner = LogCleaner(hosted, hosted.logs, LogRetention(hosted), lambda: SETTINGS, Inline)
+    for span in replica.log.spans():
+        os.utime(span.path, (1000, 1000))  # no tombstone is younger than the clean section
+    for end in CLEANED_UP_TO[: times + 1]:
+        replica.replica.high_watermark = end
+        await cleaner.clean_filthiest(0, Inline())
+    replica.replica.high_watermark = replica.log.log_end_offset
+    replica.log.flush()  # what the swaps have left to do is done
+
+
+def held(partition):
+    """The last value of each key, and the keys whose tombstones are still there."""
+    log, found, offset = partition.log, [], partition.log.log_start_offset
+    while offset < log.log_end_offset:
+        read = log.read(offset, 1 << 20, log.log_end_offset)
+        found += [record for batch in whole_batches(read.records) for record in records_of(batch)]
+        offset = read.next_offset
+    last = {key: value for _, key, value, _ in found}
+    deleted = {key for key, value in last.items() if value is None}
+    return {key: value for key, value in last.items() if key not in deleted}, deleted
+
+
+@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("cleanings", list(product(range(3), repeat=2)))
+@pytest.mark.parametrize("log_config", [COMPACTED])
+async def test_a_repair_brings_no_deleted_key_back(room, log_config, tmp_path_factory, cleanings, number):
+    """A segment comes from a replica that was cleaned less often, more often, or as often."""
+    ours, theirs = cleanings
+    partition = room.lead(isr=(1, 2))
+    async with serving(room, log_config, tmp_path_factory.mktemp("other")) as (hosted, follower, endpoint):
+        for offset, record in enumerate(RECORDS):
+            partition.log.append_as_leader(keyed_batch([record]), partition.replica.leader_epoch)
+            follower.log.append_as_follower(keyed_batch([record], base_offset=offset))
+        truth, _ = held(partition)
+        await clean_times(room.hosted, partition, ours)
+        await clean_times(hosted, follower, theirs)
+        assert held(partition) == (truth, set() if ours == 2 else {b"k", b"m"})
+        span, _ = damage(partition, number)
+        await fetch_again(partition, span, room.logs.cleaner_offset(TP) or 0, endpoint, 6000)
+        assert held(partition)[0] == truth
