@@ -30,19 +30,30 @@ from barnabas.cluster.runtime import line_limit
 from barnabas.local import ports
 from barnabas.local.zookeeper import EmbeddedZooKeeper
 
-# How long an example takes says nothing on a machine that others use.
-hypothesis.settings.register_profile("barnabas", deadline=None)
-hypothesis.settings.load_profile("barnabas")
-
 _chroots = itertools.count(1)
 
 WORKERS = "PYTEST_XDIST_WORKER_COUNT"
 
-COSTLY = ("tests/containers/", "tests/unit/analysis/")
-"""Folders of which a second worker would have another cluster of containers, or another session of Spark."""
+EXAMPLES = 100 if os.environ.get("CI") else 40
+"""How many inputs a property test draws that does not say it itself."""
 
-APART = ("tests/unit/analysis/story/test_missing_lines.py",)
-"""Files of such a folder that need neither and take minutes: a thousand stories."""
+GROUPS = ("spark", "containers")
+"""Marks and fixtures whose tests run in one worker: another would start a second Spark, other containers."""
+
+# How long an example takes says nothing on a machine that others use.
+hypothesis.settings.register_profile("barnabas", deadline=None, max_examples=EXAMPLES)
+hypothesis.settings.load_profile("barnabas")
+
+EACH = tuple(
+    f"tests/unit/analysis/{file}.py"
+    for file in (
+        "story/test_golden",
+        "story/test_episodes",
+        "story/test_missing_lines",
+        "report/test_golden_reports",
+    )
+)
+"""Files whose tests share nothing but the golden incident that names them, and take one worker minutes."""
 
 SPARK_TIMEOUT_S = 1200
 """The limit of a test that starts Spark or runs jobs in it.
@@ -69,35 +80,39 @@ def pytest_configure(config: pytest.Config) -> None:
     if worker is not None:
         ranges = list(itertools.pairwise(range(20_000, 32_001, 12_000 // int(os.environ[WORKERS]))))
         ports._FIRST, ports._LAST = ranges[int(worker.removeprefix("gw"))]
+        config.option.loadgroup = True  # xdist writes the groups into the names, as with `--dist loadgroup`
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist writes the groups into the names
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest, so that the workers end together."""
     items.sort(key=_turn)  # stable: the order within a turn stays
     for item in items:
-        if item.get_closest_marker("spark") and not item.get_closest_marker("timeout"):
+        group = _group(item)
+        if group is not None:
+            item.add_marker(pytest.mark.xdist_group(group))
+        if group == "spark" and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(SPARK_TIMEOUT_S))
 
 
 def _turn(item: pytest.Item) -> int:
-    if _share(item.nodeid) in (*COSTLY, *APART):
+    if _group(item) is not None or item.nodeid.startswith(EACH):
         return 0
     return 2 if item.nodeid.startswith(("tests/unit/", "tests/shape/")) else 1
 
 
-def _share(nodeid: str) -> str:
-    """What runs in one worker: the tests of a file, or of a folder where a second worker costs too much."""
-    file = nodeid.partition("::")[0]
-    if file in APART:
-        return file
-    return next((folder for folder in COSTLY if file.startswith(folder)), file)
+def _group(item: pytest.Item) -> str | None:
+    return next((name for name in GROUPS if item.get_closest_marker(name) or name in item.fixturenames), None)
 
 
 class Shares(LoadScopeScheduling):
-    """Has xdist give each share to a worker as a whole."""
+    """Give a file or a group of tests to one worker as a whole, and the tests of some files one by one."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return _share(nodeid)
+        name, _, group = nodeid.rpartition("@")
+        if name and group in GROUPS:
+            return group
+        return nodeid.partition("[")[2] or nodeid if nodeid.startswith(EACH) else nodeid.partition("::")[0]
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -13,7 +13,6 @@ def test_last_values_survive_and_replicas_catch_up_over_gaps(compacted_logs):
         settings=settings(
             max_examples=10,
             stateful_step_count=50,
-            deadline=None,
             suppress_health_check=[HealthCheck.too_slow],
         ),
     )

@@ -343,7 +343,5 @@ def test_the_controller_keeps_its_promises(world_module: Any) -> None:
     machine = type("World", (Cluster,), {"world_class": world_module.World, "__module__": __name__})
     run_state_machine_as_test(
         machine,
-        settings=settings(
-            max_examples=40, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
-        ),
+        settings=settings(stateful_step_count=30, suppress_health_check=list(HealthCheck)),
     )

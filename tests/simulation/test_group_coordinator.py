@@ -248,9 +248,7 @@ def test_groups_and_offsets_survive_their_coordinators():
     run_state_machine_as_test(
         MovingCoordinator,
         settings=settings(
-            max_examples=40,
             stateful_step_count=40,
-            deadline=None,
             suppress_health_check=[HealthCheck.too_slow],
         ),
     )

@@ -224,7 +224,5 @@ def test_a_partition_survives_being_moved_about(world_module):
     quietly = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
     run_state_machine_as_test(
         Here,
-        settings=settings(
-            max_examples=40, stateful_step_count=20, deadline=None, suppress_health_check=quietly
-        ),
+        settings=settings(stateful_step_count=20, suppress_health_check=quietly),
     )

@@ -32,14 +32,14 @@ def elect(partition, leader):
 def test_nothing_acknowledged_is_lost_in_clean_elections(one_partition):
     run_state_machine_as_test(
         one_partition.CleanPartition,
-        settings=settings(max_examples=80, stateful_step_count=50, deadline=None),
+        settings=settings(stateful_step_count=50),
     )
 
 
 def test_logs_agree_in_the_end_whoever_is_elected(one_partition):
     run_state_machine_as_test(
         one_partition.UncleanPartition,
-        settings=settings(max_examples=50, stateful_step_count=50, deadline=None),
+        settings=settings(stateful_step_count=50),
     )
 
 

@@ -19,7 +19,6 @@ def test_nothing_acknowledged_is_lost_and_the_logs_agree(three_logs):
         settings=settings(
             max_examples=15,
             stateful_step_count=40,
-            deadline=None,
             suppress_health_check=[HealthCheck.too_slow],
         ),
     )

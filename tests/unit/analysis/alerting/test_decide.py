@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from itertools import permutations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.analysis.alerting import decide as module
@@ -208,7 +208,6 @@ def stretches(draw_from: Sequence[int], *, lasts: bool) -> list[tuple[int, int |
 TIMES = st.lists(st.integers(0, 4_000), max_size=14)
 
 
-@settings(deadline=None)
 @given(
     truth=st.dictionaries(st.sampled_from(["a-0", "b-0", "c-0"]), TIMES, min_size=1),
     looks=st.lists(st.integers(0, 4_000), min_size=1, max_size=12),
@@ -272,7 +271,6 @@ def alert_of(episode: Episode, shift: float) -> Alert:
     return module._raised(moved, NOON)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     times=st.lists(st.integers(0, 60), max_size=7), shifts=st.lists(st.floats(-1, 1), min_size=4, max_size=4)
 )

@@ -6,7 +6,7 @@ import gzip
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.analysis.reading.files.encodings import DamagedError
@@ -41,7 +41,6 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("splits") / "state-change.log"
 
 
-@settings(max_examples=100)
 @given(texts(), st.integers(1, 200), st.integers(1, 300))
 def test_splits_give_every_byte_once_and_in_order(file: Path, text: bytes, size: int, block: int) -> None:
     file.write_bytes(text)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.analysis.story.certainty import Bound, Fact, Unknown
@@ -135,7 +135,6 @@ def falsehoods(cluster: Cluster, found: Sequence[Incident], by_ms: int) -> Itera
                     yield f"{name} had no leader {cost.duration}; truly {true}"
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     script=st.lists(
         st.tuples(st.integers(8_000, 40_000), st.sampled_from(ACTIONS), st.sampled_from(BROKERS)), max_size=6

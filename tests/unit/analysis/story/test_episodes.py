@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.analysis.story.certainty import Bound, Fact, Line, Unknown, earliest
@@ -451,7 +451,6 @@ def test_no_golden_story_has_an_alert_that_it_does_not_have_itself(path: Path, o
         assert (each.subject, earliest(each.begin), each.since) in bounds, each.text
 
 
-@settings(max_examples=40, deadline=None)
 @given(script=SCRIPTS, dropped=st.sets(st.integers(0, 120)))
 def test_no_line_that_is_lost_makes_an_alert_false(
     script: list[tuple[int, str, int]], dropped: set[int], observe: Observe

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.analysis.story.certainty import Bound, Duration, Fact, Instant, earliest, latest
@@ -62,7 +62,6 @@ SCRIPTS = st.lists(
 
 
 @pytest.mark.parametrize("generation", [Cluster, KraftCluster])
-@settings(max_examples=60, deadline=None)
 @given(script=SCRIPTS, dropped=st.sets(st.integers(0, 120)))
 def test_no_line_that_is_lost_makes_a_claim_false(
     generation: type[Cluster],

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
@@ -72,7 +72,6 @@ layers = st.dictionaries(
 
 
 @given(layers, layers)
-@settings(max_examples=60)
 def test_the_strongest_usable_layer_holds(default, own):
     """The slow model looks every setting up, strongest first."""
     config = live(min_insync_replicas="7", message_max_bytes="8", log_retention_ms="9")

@@ -4,7 +4,7 @@ from dataclasses import replace
 from struct import Struct
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.broker.core import batch_validation
@@ -235,7 +235,6 @@ def slow_varint(value: int) -> bytes:
     return bytes([*out, value])
 
 
-@settings(max_examples=100)
 @given(
     st.lists(st.one_of(st.integers(-3, 200), st.integers(8_000, 9_000)), min_size=1, max_size=8),
     st.integers(-1, 1),
@@ -272,7 +271,6 @@ def slow_hop(data: bytes, count: int) -> Reason | None:
     return None if position == len(data) else Reason.RECORDS_MISCOUNTED
 
 
-@settings(max_examples=100)
 @given(
     runs=st.lists(
         st.tuples(

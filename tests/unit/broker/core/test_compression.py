@@ -6,7 +6,7 @@ import os
 import cramjam
 import pytest
 from aiokafka.codec import gzip_decode, lz4_decode, snappy_decode, zstd_decode
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.broker.core.compression import CorruptStreamError, compress, decompress
@@ -44,7 +44,6 @@ def test_a_decoder_that_is_not_ours_reads_it(codec, sample):
         assert bytes(OTHERS[codec](compress(codec, data))) == data
 
 
-@settings(max_examples=50)
 @given(st.sampled_from(COMPRESSED), st.binary(max_size=300), st.integers(1, 2000))
 def test_any_bytes_come_back(codec, data, times):
     assert decompress(codec, compress(codec, data * times)) == data * times

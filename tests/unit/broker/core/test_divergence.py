@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.broker.core.divergence import Agreement, agreement
@@ -29,7 +29,6 @@ def two_logs(draw):
 
 
 @given(two_logs())
-@settings(max_examples=100)
 def test_logs_agree_just_where_the_follower_is_a_prefix(logs):
     leader, follower, _ = logs
     if not follower or not leader:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.broker.core.high_watermark import Follower, bounded, candidate
@@ -32,7 +32,6 @@ def slow_candidate(leader_end: int, replicas: list[Follower]) -> int:
 
 
 @given(st.integers(0, 12), followers)
-@settings(max_examples=100)
 def test_candidate_is_what_all_that_count_have(leader_end, replicas):
     assert candidate(leader_end, replicas, LAG) == slow_candidate(leader_end, replicas)
 
@@ -53,7 +52,6 @@ def test_one_that_has_not_fetched_yet_holds_it_back_from_every_offset():
 
 
 @given(st.integers(0, 20), st.integers(0, 10), st.integers(0, 10))
-@settings(max_examples=50)
 def test_bounded_lies_in_the_log(offset, start, length):
     end = start + length
     found = bounded(offset, start, end)

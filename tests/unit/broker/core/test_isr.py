@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.broker.core.isr import NEVER_MS, RemoteReplica, SessionContact, out_of_sync
@@ -38,7 +38,6 @@ def histories(draw):
 
 
 @given(histories())
-@settings(max_examples=100)
 def test_caught_up_times_follow_the_fetches(fetches):
     remote = RemoteReplica()
     for offset, end, at in fetches:
@@ -86,7 +85,6 @@ def test_it_does_not_speak_for_those_that_are_behind():
 
 
 @given(st.integers(-1, 6), st.integers(0, 6), st.integers(0, 6))
-@settings(max_examples=50)
 def test_may_join_wants_the_high_watermark_and_the_epochs_start(end, high_watermark, epoch_start):
     remote = RemoteReplica(log_end_offset=end)
     assert remote.may_join(high_watermark, epoch_start) == (end >= max(high_watermark, epoch_start))
@@ -96,7 +94,6 @@ def test_may_join_wants_the_high_watermark_and_the_epochs_start(end, high_waterm
     st.lists(st.integers(1, 5), unique=True),
     st.dictionaries(st.integers(2, 5), st.tuples(st.integers(0, 3), st.integers(0, 2 * LAG))),
 )
-@settings(max_examples=100)
 def test_out_of_sync_picks_members_behind_for_too_long(isr, known):
     remotes = {i: RemoteReplica(caught_up_ms=at, log_end_offset=end) for i, (end, at) in known.items()}
     expected = []

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.broker.core.leader_epochs import (
@@ -55,7 +55,6 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=100)
 @given(STEPS)
 def test_cache_follows_the_slow_model(steps):
     cache, model = LeaderEpochCache(), SlowEpochs()

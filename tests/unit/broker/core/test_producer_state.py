@@ -5,7 +5,7 @@ import tracemalloc
 
 import pytest
 from crc32c import crc32c
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.broker.core.batch_validation import AppendOrigin
@@ -131,7 +131,6 @@ class SlowState:
         return "take" if first == current[-1][3] + 1 else Reason.SEQUENCE_GAP
 
 
-@settings(max_examples=100)
 @given(
     st.lists(
         st.tuples(st.integers(1, 2), st.integers(0, 2), st.integers(0, 8), st.integers(1, 2)),

@@ -190,4 +190,4 @@ class PurgatoryMachine(RuleBasedStateMachine):
 
 
 TestPurgatoryMachine = PurgatoryMachine.TestCase
-TestPurgatoryMachine.settings = settings(max_examples=30, stateful_step_count=25, deadline=None)
+TestPurgatoryMachine.settings = settings(max_examples=30, stateful_step_count=25)

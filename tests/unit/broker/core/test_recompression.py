@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.broker.core import records as records_module
@@ -147,7 +147,6 @@ fields = st.none() | st.binary(max_size=200)
 headers = st.lists(st.tuples(st.binary(max_size=5), fields), max_size=2)
 
 
-@settings(max_examples=100)
 @given(
     st.lists(st.tuples(st.integers(0, 300), fields, fields, headers), min_size=1, max_size=5),
     st.sampled_from([codec for codec in Codec if codec]),

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.broker.core.record_batch import (
@@ -100,7 +100,6 @@ def test_iteration_stops_at_a_length_that_cannot_be():
     assert list(whole_batches(bytes(200))) == []
 
 
-@settings(max_examples=50)
 @given(st.integers(0, 10) | st.integers(MAX_SEQUENCE - 10, MAX_SEQUENCE), st.integers(-10, 10))
 def test_sequences_wrap_to_zero(sequence, by):
     model = sequence
@@ -110,7 +109,6 @@ def test_sequences_wrap_to_zero(sequence, by):
     assert advance_sequence(sequence, by) == model
 
 
-@settings(max_examples=50)
 @given(st.binary(max_size=300))
 def test_other_records_under_the_same_header(batch, records):
     before = parse_header(batch(4, producer=(7, 2, 5), codec=1, epoch=3))

@@ -3,7 +3,7 @@ from __future__ import annotations
 import cramjam
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.broker.core.record_batch import HEADER_SIZE, parse_header
@@ -80,7 +80,6 @@ def outcome_of(steps):
         answer = None if work is None else work()
 
 
-@settings(max_examples=50)
 @given(
     times=st.lists(st.integers(0, 9), min_size=1, max_size=6),
     codec=st.integers(0, 4),
@@ -115,7 +114,6 @@ def test_a_search_in_a_batch_that_cannot_be_decompressed_is_refused(batch, patch
         outcome_of(first_record_since(data, 0, 0))
 
 
-@settings(max_examples=50)
 @given(st.lists(st.sampled_from([-1, 0, 5, 70, 9000, 2**40]), min_size=1, max_size=6), st.integers(0, 4))
 def test_a_survey_says_what_a_reader_that_is_not_ours_would(batch, times, codec):
     data = batch(len(times), timestamps=times, codec=codec)

@@ -8,7 +8,7 @@ import os
 from dataclasses import asdict, replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.broker.core.compaction import dirty_section, log_to_clean
@@ -95,7 +95,6 @@ def twin(records, first_dirty, next_dirty):
     return [each for each in records if each[0] >= next_dirty or each[0] >= last.get(each[1], -1)]
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(BATCHES, min_size=1, max_size=3), st.sampled_from([0, 2, 4]), st.integers(2, 7))
 def test_what_stays_is_what_a_dictionary_says(tmp_path_factory, rounds, codec, slots):
     logs = Logs(tmp_path_factory.mktemp("twin"))

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.broker.disk.index import OffsetIndex, TimeIndex
@@ -17,7 +17,6 @@ def ascending(steps, start):
     return out
 
 
-@settings(max_examples=100)
 @given(ENTRIES, st.integers(990, 2600), st.integers(0, 150_000))
 def test_offset_lookups_find_what_a_slow_search_finds(tmp_path_factory, steps, offset, position):
     base = 1000
@@ -34,7 +33,6 @@ def test_offset_lookups_find_what_a_slow_search_finds(tmp_path_factory, steps, o
     assert index.last_entry == (kept[-1] if kept else (base, 0))
 
 
-@settings(max_examples=100)
 @given(ENTRIES, st.integers(-5, 2000), st.integers(0, 1600))
 def test_time_lookups_find_what_a_slow_search_finds(tmp_path_factory, steps, timestamp, offset):
     index = TimeIndex(tmp_path_factory.getbasetemp() / "times", 0, 12 * 1024)

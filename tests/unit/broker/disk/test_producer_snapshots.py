@@ -266,5 +266,5 @@ class SnapshotAndTailMachine(RuleBasedStateMachine):
 def test_a_snapshot_and_the_tail_behind_it_equal_a_full_replay(logs_in, batch):
     run_state_machine_as_test(
         lambda: SnapshotAndTailMachine(logs_in, batch),
-        settings=settings(max_examples=25, stateful_step_count=12, deadline=None),
+        settings=settings(max_examples=25, stateful_step_count=12),
     )

@@ -185,7 +185,7 @@ def test_batches_before_one_whose_base_offset_is_too_high_are_kept_without_an_in
     assert found == [DamagedRange(0, size, 0, 2), DamagedRange(4 * size, 5 * size, 8, 10)]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.data())
 def test_no_batch_that_is_intact_lies_in_a_damaged_range(tmp_path_factory, batch, data):
     """Bytes are overwritten in a segment with gaps, or a base offset; the index may be wrong or missing."""

@@ -4,7 +4,7 @@ import os
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.broker.core.log_config import LogConfig
@@ -248,7 +248,6 @@ BATCHES = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3), st.integers(1
 timestamp 0 at the first offset, passes for unused, and its index is built again."""
 
 
-@settings(max_examples=60)
 @given(BATCHES, st.integers(0, 60), st.tuples(st.sampled_from([50, 100, 300]), st.booleans()))
 def test_lookups_find_what_a_slow_search_finds(tmp_path_factory, batch, steps, cut, how):
     interval, reopened = how

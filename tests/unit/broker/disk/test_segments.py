@@ -57,7 +57,7 @@ def test_ends(built):
     assert segments.size == sum(s.size for s in segments)
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 59), st.integers(0, 59))
 def test_bytes_between_are_the_sum_of_the_batches(built, one, other):
     segments, known = built
@@ -66,7 +66,7 @@ def test_bytes_between_are_the_sum_of_the_batches(built, one, other):
     assert segments.bytes_between(segments.locate(start), segments.locate(end)) == expected
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 59), st.integers(0, 1200), st.booleans())
 def test_a_read_ends_at_the_last_whole_batch(built, offset, max_bytes, min_one):
     segments, known = built

@@ -6,7 +6,7 @@ import struct
 import tracemalloc
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kio.schema.request_header.v1 import RequestHeader as HeaderV1
 from kio.schema.request_header.v2 import RequestHeader as HeaderV2
@@ -219,7 +219,6 @@ def test_a_walk_over_a_megabyte_of_records_copies_nothing():
     assert peak < 100_000
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.binary(max_size=200), st.sampled_from([METADATA_9, METADATA_8, PRODUCE_9, FETCH_12]))
 def test_random_bytes_are_refused_or_decoded_but_never_worse(data, entity):
     try:

@@ -4,7 +4,7 @@ import random
 import struct
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.broker.wire.guard import HostileFrameError
@@ -33,7 +33,6 @@ def feed(buffer, data, step):
     return frames
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.sampled_from([0, 1, 8, 100, 5000, CHUNK_BYTES - 4, CHUNK_BYTES, 100_000]), max_size=12),
     st.sampled_from([1000, 4096, CHUNK_BYTES, MAX]),

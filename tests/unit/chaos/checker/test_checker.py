@@ -1,7 +1,7 @@
 """The judge judged: clean histories pass, and each fault that is planted is found and named."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.chaos.checker.checker import (
@@ -327,7 +327,6 @@ def clean_histories(draw):
     return [*ops, *reads]
 
 
-@settings(max_examples=80)
 @given(clean_histories())
 def test_clean_histories_are_valid(history):
     verdict = check(history)
@@ -339,7 +338,6 @@ def test_clean_histories_are_valid(history):
 PLANTS = ["loss", "loss for one reader", "duplicate", "reorder", "inconsistent offset"]
 
 
-@settings(max_examples=80)
 @given(clean_histories(), st.sampled_from(PLANTS), st.data())
 def test_each_planted_fault_is_caught_and_nothing_else_is_made_of_it(history, plant, data):
     acks = [op for op in history if isinstance(op, Acked)]

@@ -1,7 +1,7 @@
 """Ensembles are played through, transaction by transaction, by a model that knows what took place."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.chaos.checker.quorum import agreed
@@ -46,7 +46,6 @@ def histories(draw):
 
 
 @given(histories())
-@settings(max_examples=100)
 def test_committed_transactions_are_distinguished_from_others(history):
     logs, done = history
     assert agreed(logs) == tuple(done)

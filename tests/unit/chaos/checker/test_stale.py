@@ -1,4 +1,4 @@
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.chaos.checker.stale import StaleRead, stale_reads
@@ -40,7 +40,6 @@ def test_a_stale_read_during_a_nemesis_is_distinguished():
     ]
 
 
-@settings(max_examples=100)
 @given(
     known=st.lists(st.tuples(st.integers(0, 20), st.integers(0, 9)), max_size=12),
     asked=st.integers(0, 20),

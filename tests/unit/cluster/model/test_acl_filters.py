@@ -62,7 +62,7 @@ def index_of(filters, bindings):
     return index
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=500)
 @given(st.lists(FILTERS, max_size=6), st.lists(BINDINGS, min_size=1, max_size=6))
 @example([AclFilter(name="ab", pattern=PatternType.MATCH)], [AclBinding(TOPIC_A, ENTRY)])
 def test_the_first_filter_that_matches_is_found(filters, bindings):

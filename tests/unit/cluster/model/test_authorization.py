@@ -119,7 +119,7 @@ def slow_by_type(bindings, operation, type_, requester, rules):
     return False
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(CHANGES, OPERATIONS, NAMES, REQUESTERS, RULES)
 def test_a_decision_is_that_of_a_look_at_every_acl(changes, operation, name, requester, rules):
     acls, bindings = built(changes)
@@ -127,7 +127,7 @@ def test_a_decision_is_that_of_a_look_at_every_acl(changes, operation, name, req
     assert authorize(acls, action, requester, rules) == slow(bindings, action, requester, rules)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 @given(CHANGES, OPERATIONS, REQUESTERS, RULES)
 def test_a_decision_by_type_is_that_of_a_look_at_every_acl(changes, operation, requester, rules):
     acls, bindings = built(changes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.cluster.model.ids import BrokerId
@@ -41,7 +41,6 @@ def requests(draw: st.DrawFn) -> tuple[list[BrokerId], int, int, int, int, int]:
 
 
 @given(requests())
-@settings(max_examples=100)
 def test_without_racks_it_is_the_slow_walk(request: tuple[list[BrokerId], int, int, int, int, int]) -> None:
     brokers, first, count, factor, start, shift = request
     placed = assign(brokers, count, factor, start=start, shift=shift, first_partition=first)
@@ -50,7 +49,6 @@ def test_without_racks_it_is_the_slow_walk(request: tuple[list[BrokerId], int, i
 
 
 @given(requests())
-@settings(max_examples=100)
 def test_leaders_are_even(request: tuple[list[BrokerId], int, int, int, int, int]) -> None:
     brokers, _, count, factor, start, shift = request
     leaders = Counter(
@@ -85,7 +83,6 @@ def slow_by_rack(
 
 
 @given(requests(), st.lists(st.sampled_from("abc"), min_size=8, max_size=8))
-@settings(max_examples=100)
 def test_with_racks_it_is_the_slow_search(
     request: tuple[list[BrokerId], int, int, int, int, int], names: list[str]
 ) -> None:

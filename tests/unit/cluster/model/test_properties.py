@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.cluster.model.properties import parse_properties, render_properties
@@ -32,7 +32,6 @@ def test_what_java_reads(text, expected):
 _TEXT = st.text(st.characters(max_codepoint=0x2FFF), max_size=12)
 
 
-@settings(max_examples=100)
 @given(st.dictionaries(_TEXT.filter(bool), _TEXT, max_size=4))
 def test_what_is_written_is_read_back(values):
     assert parse_properties(render_properties(values, "two\nlines")) == values

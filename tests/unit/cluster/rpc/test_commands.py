@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.cluster.model.commands.command import Refused
@@ -102,7 +102,6 @@ def test_a_refusal_of_the_whole_command(method):
 
 @pytest.mark.parametrize("kind", METHODS, ids=lambda kind: kind.__name__)
 @given(data=st.data(), timeout_ms=st.integers(0, 2**31 - 1))
-@settings(max_examples=40)
 def test_a_command_arrives_as_it_was_sent(kind, data, timeout_ms):
     command = data.draw(COMMANDS[kind])
     assert METHODS[kind].decode(METHODS[kind].encode(command, timeout_ms)) == (command, timeout_ms)
@@ -110,14 +109,12 @@ def test_a_command_arrives_as_it_was_sent(kind, data, timeout_ms):
 
 @pytest.mark.parametrize("kind", METHODS, ids=lambda kind: kind.__name__)
 @given(data=st.data())
-@settings(max_examples=40)
 def test_a_result_arrives_as_it_was_sent(kind, data):
     result = data.draw(RESULTS[kind])
     assert METHODS[kind].decode_result(METHODS[kind].encode_result(result)) == result
 
 
 @given(RESULTS[ElectLeaders])
-@settings(max_examples=40)
 def test_elections_keep_their_order(result):
     method = METHODS[ElectLeaders]
     arrived = method.decode_result(method.encode_result(result))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.cluster.model.brokers import Broker, Endpoint
@@ -93,7 +93,6 @@ stop_replica = st.builds(
         st.builds(StopReplicaPartition, tps, ints.map(LeaderEpoch), st.booleans()), **by_tp
     ).map(tuple),
 )
-modest = settings(max_examples=40)
 
 READ = {
     LeaderAndIsrRequest: lambda data: translate.leader_and_isr_request_from_message(
@@ -109,13 +108,11 @@ READ = {
 
 
 @given(leader_and_isr | update_metadata | stop_replica)
-@modest
 def test_a_broker_reads_the_request_that_was_encoded(request):
     assert READ[type(request)](Encoder().encode(request)) == request
 
 
 @given(st.lists(leader_and_isr | update_metadata, min_size=1, max_size=4), st.data())
-@modest
 def test_requests_that_share_partitions_are_those_they_are_alone(requests, data):
     """Each kind's partitions are dealt out anew, so that brokers are told alike and otherwise."""
     encoder = Encoder()

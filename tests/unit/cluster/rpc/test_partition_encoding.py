@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
@@ -40,7 +40,6 @@ states = st.builds(
 )
 numbers_of_32_bits = st.integers(-(2**31), 2**31 - 1) | st.integers(-2, 300)
 too_large = st.integers(max_value=-(2**31) - 1) | st.integers(min_value=2**31)
-modest = settings(max_examples=80)
 
 
 def state_message(state):
@@ -64,7 +63,6 @@ def state_message(state):
         st.booleans(),
     )
 )
-@modest
 def test_leader_and_isr_is_what_protobuf_writes(partition):
     message = pb.LeaderAndIsrPartition(
         partition=partition.topic_partition.partition,
@@ -80,7 +78,6 @@ def test_leader_and_isr_is_what_protobuf_writes(partition):
 
 
 @given(st.builds(UpdateMetadataPartition, tps, states, id_tuples, id_tuples))
-@modest
 def test_update_metadata_is_what_protobuf_writes(partition):
     message = pb.UpdateMetadataPartition(
         partition=partition.topic_partition.partition,
@@ -106,7 +103,6 @@ def test_a_state_that_does_not_fit_is_refused(fields):
 
 
 @given(st.text(max_size=400))
-@modest
 def test_a_field_put_together_by_hand_is_the_field_that_protobuf_writes(listener):
     content = listener.encode()
     field = head(tag(pb.Endpoint.LISTENER_FIELD_NUMBER), len(content)) + content
@@ -114,21 +110,18 @@ def test_a_field_put_together_by_hand_is_the_field_that_protobuf_writes(listener
 
 
 @given(st.integers(0, 100_000))
-@modest
 def test_the_head_by_size_is_the_head(size):
     heads = Heads(7)
     assert [heads[size], heads[size]] == [head(tag(7), size)] * 2
 
 
 @given(numbers_of_32_bits)
-@modest
 def test_a_number_is_encoded_as_protobuf_encodes_it(number):
     ports = Int32Field(pb.Endpoint.PORT_FIELD_NUMBER)
     assert [ports[number], ports[number]] == [pb.Endpoint(port=number).SerializeToString()] * 2
 
 
 @given(st.lists(numbers_of_32_bits, max_size=30).map(tuple))
-@modest
 def test_numbers_are_encoded_as_protobuf_encodes_them(numbers):
     replicas = PackedInt32Field(pb.Replicas.BROKER_IDS_FIELD_NUMBER)
     whole = pb.Replicas(broker_ids=numbers).SerializeToString()
@@ -136,7 +129,6 @@ def test_numbers_are_encoded_as_protobuf_encodes_them(numbers):
 
 
 @given(too_large)
-@modest
 def test_a_number_that_its_field_cannot_hold_is_refused_each_time(number):
     ports, replicas = Int32Field(1), PackedInt32Field(1)
     for _ in range(2):

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.cluster.model.brokers import Broker, Endpoint
@@ -26,21 +26,17 @@ brokers = st.builds(
     Broker, broker_ids, longs.map(BrokerEpoch), st.lists(endpoints, max_size=2).map(tuple), st.none() | names
 )
 
-modest = settings(max_examples=40)
-
 
 def over_the_wire(message):
     return type(message).FromString(message.SerializeToString())
 
 
 @given(brokers)
-@modest
 def test_brokers(broker):
     assert translate.broker_from_message(over_the_wire(translate.broker_to_message(broker))) == broker
 
 
 @given(errors, errors_by_tp)
-@modest
 def test_responses(error, partitions):
     said = LeaderAndIsrResponse(error, partitions)
     message = over_the_wire(translate.leader_and_isr_response_to_message(said))

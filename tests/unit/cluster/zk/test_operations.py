@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from kazoo.protocol import serialization as jute
 from kazoo.security import ACL, Id
@@ -33,7 +33,6 @@ def on_the_wire(operation: Operation) -> object:
             return jute.CheckVersion(path, version)
 
 
-@settings(max_examples=100)
 @given(st.lists(operations, min_size=1, max_size=20))
 @example([Create("/", b"", acl=READABLE)])
 def test_the_size_is_never_underestimated(batch: list[Operation]) -> None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.cluster.zk.operations import Change
@@ -83,7 +83,6 @@ def test_who_arms_all_again_has_a_claim_on_each() -> None:
 events = st.tuples(st.sampled_from(["add", "fire"]), st.sampled_from("abc"), st.booleans())
 
 
-@settings(max_examples=80)
 @given(st.lists(events, max_size=30))
 def test_agrees_with_a_plain_set(steps: list[tuple[str, str, bool]]) -> None:
     book, model = Watches(), set()

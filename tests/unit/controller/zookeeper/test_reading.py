@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
@@ -8,7 +8,6 @@ from barnabas.controller.zookeeper.reading import read_readable
 
 
 @given(st.lists(st.integers(0, 30), unique=True), st.sets(st.integers(0, 30), max_size=4))
-@settings(max_examples=50)
 async def test_the_readable_are_read_whatever_is_spoiled(keys, spoiled):
     calls = 0
 

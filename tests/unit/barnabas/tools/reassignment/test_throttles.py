@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.cluster.model.commands.configs import ConfigAlteration, ConfigOperation, ConfigResource
@@ -64,7 +64,6 @@ replicas = st.lists(st.integers(0, 5), min_size=1, unique=True)
 
 
 @given(st.dictionaries(st.sampled_from([T0, T1, U0]), st.tuples(replicas, replicas)))
-@settings(max_examples=50)
 def test_each_replica_is_a_source_or_comes(cases: dict[TopicPartition, tuple[list[int], list[int]]]) -> None:
     moving = moves({}, {tp: to for tp, (_, to) in cases.items()}, {tp: at for tp, (at, _) in cases.items()})
     told = throttled_replicas(moving)

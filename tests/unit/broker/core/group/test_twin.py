@@ -248,4 +248,4 @@ class GroupAndTwin(RuleBasedStateMachine):
 
 
 TestGroupAndTwin = GroupAndTwin.TestCase
-TestGroupAndTwin.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestGroupAndTwin.settings = settings(stateful_step_count=40)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
@@ -65,7 +65,6 @@ def test_a_reassignment_without_replicas_is_refused() -> None:
 partitions = st.builds(TopicPartition, st.text(min_size=1), st.integers(0, 2**31 - 1))
 
 
-@settings(max_examples=50)
 @given(st.dictionaries(partitions, st.lists(st.integers(0, 99).map(BrokerId)).map(tuple)))
 def test_round_trips(reassignment: dict[TopicPartition, tuple[BrokerId, ...]]) -> None:
     assert decode_reassignment(encode_reassignment(reassignment)) == reassignment

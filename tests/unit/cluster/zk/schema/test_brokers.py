@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.cluster.model.brokers import Broker, Endpoint
@@ -158,7 +158,6 @@ endpoint_tuples = st.lists(
 ).map(tuple)
 
 
-@settings(max_examples=60)
 @given(endpoint_tuples, st.none() | st.text(min_size=1), st.integers(0, 2**62))
 def test_a_broker_survives_the_round_trip(
     endpoints: tuple[Endpoint, ...], rack: str | None, now_ms: int

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from barnabas.cluster.model.epochs import BrokerEpoch
@@ -70,7 +70,6 @@ BODIES = st.dictionaries(KEYS, VALUES, max_size=5).map(
 
 
 @pytest.mark.parametrize("kind", DECODERS)
-@settings(max_examples=60)
 @given(st.binary(max_size=30) | BODIES)
 @example(b'{"version":1e999}')
 @example(b'{"version":1,"partitions":' + b"[" * 100_000)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.cluster.model.ids import BrokerId, ProducerId
@@ -73,7 +73,6 @@ def test_a_producer_id_block_as_kafka_writes_it() -> None:
     assert decode_producer_id_block(b"") is None
 
 
-@settings(max_examples=50)
 @given(st.lists(st.sampled_from([ONE, TWO]), max_size=20))
 def test_blocks_follow_one_another_without_gap_or_overlap(brokers: list[BrokerId]) -> None:
     last, given_away = None, []
@@ -84,7 +83,6 @@ def test_blocks_follow_one_another_without_gap_or_overlap(brokers: list[BrokerId
     assert given_away == list(range(1000 * len(brokers)))
 
 
-@settings(max_examples=50)
 @given(st.dictionaries(st.text(), st.text()))
 def test_settings_survive_the_round_trip(values: dict[str, str]) -> None:
     assert decode_config("/c", encode_config(values)) == values

@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
@@ -134,7 +134,6 @@ replicas = st.lists(broker_ids, max_size=5, unique=True).map(tuple)
 assignments = st.builds(Assignment, replicas, replicas, replicas)
 
 
-@settings(max_examples=60)
 @given(st.dictionaries(st.integers(0, 2**31 - 1), assignments), st.none() | st.text(min_size=1))
 def test_a_topic_survives_the_round_trip(partitions: dict[int, Assignment], topic_id: str | None) -> None:
     assert decode_topic("t", encode_topic(partitions, topic_id), 3) == TopicAssignment(
@@ -142,7 +141,6 @@ def test_a_topic_survives_the_round_trip(partitions: dict[int, Assignment], topi
     )
 
 
-@settings(max_examples=60)
 @given(st.integers(-2, 2**31 - 1), epochs, replicas, st.integers(0, 2**31), epochs)
 def test_a_state_survives_the_round_trip(
     leader: int, epoch: int, isr: tuple[BrokerId, ...], version: int, controller_epoch: int

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.cluster.model.brokers import Broker
@@ -153,7 +153,6 @@ any_request = st.one_of(
 
 
 @given(st.lists(any_request, max_size=12))
-@settings(max_examples=100)
 def test_it_stays_short_and_loses_no_last_word(requests: list[ControlRequest]) -> None:
     queue = filled(*requests)
     assert len(queue) <= 4

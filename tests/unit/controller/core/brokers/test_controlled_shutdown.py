@@ -185,7 +185,7 @@ def twin(assignment, leader, isr, leaving, live):
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_the_leader_afterwards_is_the_twins(make_world, data):
     draw = data.draw
     assignment = tuple(draw(st.permutations([1, 2, 3, 4]))[: draw(st.integers(2, 4))])

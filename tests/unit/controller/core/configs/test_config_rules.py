@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.cluster.model.commands.configs import (
@@ -49,7 +49,6 @@ lists = st.lists(items, max_size=5)
 
 
 @given(lists, st.lists(st.tuples(st.sampled_from([APPEND, SUBTRACT]), lists), max_size=4))
-@settings(max_examples=80)
 def test_lists_are_altered_as_multisets_in_order(start, steps):
     """The slow model counts; the order is that of arrival, with the earliest subtracted first."""
     counts = Counter(start)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.controller.core.context.change_tracking import ChangeTrackingDict
@@ -21,7 +21,6 @@ steps = st.lists(
 
 
 @given(steps, steps)
-@settings(max_examples=100)
 def test_it_is_a_dictionary_that_misses_no_change(before, after):
     tracked, plain = ChangeTrackingDict(), {}
     for step in before:

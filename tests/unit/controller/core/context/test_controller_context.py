@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
@@ -45,7 +45,6 @@ HELD = st.dictionaries(TPS, st.lists(BROKERS, unique=True).map(tuple))
 
 
 @given(st.sets(BROKERS), st.sets(BROKERS), FAILED_DIRS, HELD)
-@settings(max_examples=80)
 def test_of_many_partitions_the_same_is_known_as_of_each(registered, leaving, failed, held):
     context = ControllerContext(Facts(BrokerId(1)))
     context.brokers = dict.fromkeys(registered)
@@ -97,7 +96,6 @@ def test_a_reset_context_is_not_the_active_controllers(make_world):
 
 
 @given(st.lists(st.tuples(ONES, st.none() | st.sampled_from(ReplicaMachineState))))
-@settings(max_examples=50)
 def test_replica_states_are_a_dictionary_that_is_kept_by_broker(steps):
     states, twin = ReplicaStates(), {}
     for one, state in steps:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.cluster.model.epochs import LeaderEpoch
@@ -97,7 +97,6 @@ steps = st.lists(
 
 
 @given(steps)
-@settings(max_examples=100)
 def test_the_incremental_count_equals_a_recount(walk):
     context = ControllerContext(Facts(BrokerId(1)), BrokerId(1), ControllerFence(1, 1))
     gauges = ControllerGauges()

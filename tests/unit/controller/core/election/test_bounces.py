@@ -264,7 +264,7 @@ events = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(events=events, leader=st.sampled_from(IDS))
 def test_no_leader_leads_on_in_an_epoch_in_which_it_bounced(make_world, events, leader):
     """Whatever happened before: bounces, writes of leaders, takeovers, and such as ended half way."""

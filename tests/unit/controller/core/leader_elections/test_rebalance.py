@@ -3,7 +3,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.cluster.model.epochs import LeaderEpoch
@@ -30,7 +30,6 @@ def clusters(draw: st.DrawFn) -> list[Led]:
 
 
 @given(clusters(), st.integers(0, 110), st.sets(st.sampled_from(BROKERS)))
-@settings(max_examples=100)
 def test_against_a_slow_twin(led: list[Led], percentage: int, live: set[BrokerId]) -> None:
     """The twin goes over all partitions for each broker, and divides as Kafka does, but exactly."""
     expected = []

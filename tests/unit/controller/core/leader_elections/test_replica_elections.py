@@ -379,7 +379,7 @@ clusters = st.lists(
     asked=st.sets(st.integers(0, 6)),
 )
 # The fixture is a factory: each example has a world of its own.
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_on_request_against_a_slow_twin(make_world, cluster, dead, kind, asked):
     world = make_world(active=False)
     world.write_topic("t", *(replicas for replicas, _, _ in cluster))

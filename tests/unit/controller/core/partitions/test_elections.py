@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.cluster.model.epochs import LeaderEpoch, PartitionVersion
@@ -50,7 +50,6 @@ def judge(
 
 
 @given(partitions(), subsets, subsets, st.booleans())
-@settings(max_examples=100)
 def test_offline(
     partition: tuple[LeaderAndIsr, Assignment], live: set[BrokerId], kept: set[BrokerId], unclean: bool
 ) -> None:
@@ -73,7 +72,6 @@ def test_offline(
 
 
 @given(partitions(), subsets)
-@settings(max_examples=100)
 def test_reassign(partition: tuple[LeaderAndIsr, Assignment], live: set[BrokerId]) -> None:
     known, assignment = partition
     target = [b for b in assignment.replicas if b not in assignment.removing]
@@ -83,7 +81,6 @@ def test_reassign(partition: tuple[LeaderAndIsr, Assignment], live: set[BrokerId
 
 
 @given(partitions(), subsets)
-@settings(max_examples=100)
 def test_preferred(partition: tuple[LeaderAndIsr, Assignment], live: set[BrokerId]) -> None:
     known, assignment = partition
     first = assignment.replicas[0]
@@ -92,7 +89,6 @@ def test_preferred(partition: tuple[LeaderAndIsr, Assignment], live: set[BrokerI
 
 
 @given(partitions(), subsets, subsets)
-@settings(max_examples=100)
 def test_controlled_shutdown(
     partition: tuple[LeaderAndIsr, Assignment], live: set[BrokerId], leaving: set[BrokerId]
 ) -> None:
@@ -105,7 +101,6 @@ def test_controlled_shutdown(
 
 
 @given(partitions(), subsets)
-@settings(max_examples=100)
 def test_damaged_leader(partition: tuple[LeaderAndIsr, Assignment], live: set[BrokerId]) -> None:
     known, assignment = partition
     able = [b for b in assignment.replicas if b in live and b in known.isr and b != known.leader]

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.cluster.model.epochs import ControllerEpoch, LeaderEpoch, PartitionVersion
@@ -214,7 +214,6 @@ replicas = st.permutations([BrokerId(n) for n in (1, 2, 3)]).flatmap(
 
 
 @given(replicas, st.sampled_from([1, 2, 3]), st.integers(0, 5))
-@settings(max_examples=60)
 def test_without_against_its_slow_twin(isr, who, epoch):
     for leader in (*isr, NO_LEADER):
         known = LeaderAndIsr(leader, LeaderEpoch(epoch), isr, PartitionVersion(3))

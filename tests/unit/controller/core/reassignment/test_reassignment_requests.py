@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.cluster.model.commands.reassignments import (
@@ -67,7 +67,6 @@ brokers = st.integers(-1, 6)
 
 
 @given(st.lists(brokers, max_size=4).map(tuple), st.sets(brokers))
-@settings(max_examples=60)
 def test_a_plan_is_made_or_refused_by_the_rules_one_by_one(target, live):
     current = Assignment((1, 2, 3))
     bad = (

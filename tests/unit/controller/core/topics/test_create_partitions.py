@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.cluster.model.brokers import Broker
@@ -196,7 +196,6 @@ def slow_addition(numbers, first_leader, existing, count, factor):
     st.integers(1, 15),
     st.data(),
 )
-@settings(max_examples=80)
 def test_new_partitions_go_where_kafka_would_put_them(numbers, first_leader, existing, count, data):
     factor = data.draw(st.integers(1, len(numbers)))
     others = tuple(n for n in sorted(numbers) if n != first_leader)[: factor - 1]
