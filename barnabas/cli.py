@@ -15,7 +15,8 @@ from barnabas import up as foreground
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.zk.client_settings import security_of
 from barnabas.local import zookeeper as embedded
-from barnabas.local.ports import OFFSETS
+from barnabas.local.control import DEFAULT_DIRECTORY
+from barnabas.local.ports import OFFSETS, PortError, check_room
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
 from barnabas.local.zookeeper_security import server_security
 
@@ -28,7 +29,10 @@ app = typer.Typer(
 )
 
 _Directory = Annotated[
-    Path, typer.Option("--dir", help="The folder for all files, which is created if it does not exist.")
+    Path,
+    typer.Option(
+        "--dir", file_okay=False, help="The folder for all files, which is created if it does not exist."
+    ),
 ]
 
 
@@ -51,13 +55,11 @@ def everything(
 
 _Broker = Annotated[int, typer.Argument(metavar="ID", help="The broker's id.")]
 
-_DEFAULT = Path("barnabas-data")
-
 
 @app.command()
 def up(
     brokers: Annotated[int, typer.Option(min=1, max=1000, help="The number of brokers.")] = 3,
-    directory: _Directory = _DEFAULT,
+    directory: _Directory = DEFAULT_DIRECTORY,
     port: Annotated[
         int,
         typer.Option(
@@ -97,6 +99,10 @@ def up(
     """
     given = overrides or []
     settings = dict(commands.setting(text) for text in given)
+    try:
+        check_room(port, brokers)
+    except PortError as error:
+        raise typer.BadParameter(str(error)) from error
     if detach:
         arguments = [f"--brokers={brokers}", f"--dir={directory}", f"--port={port}"]
         arguments += [f"--override={text}" for text in given]
@@ -169,43 +175,43 @@ def watch(
 
 
 @app.command()
-def status(directory: _Directory = _DEFAULT) -> None:
+def status(directory: _Directory = DEFAULT_DIRECTORY) -> None:
     """Print the state of each broker of a cluster that `up` runs."""
     raise typer.Exit(commands.print_status(directory))
 
 
 @app.command()
-def kill(broker: _Broker, directory: _Directory = _DEFAULT) -> None:
+def kill(broker: _Broker, directory: _Directory = DEFAULT_DIRECTORY) -> None:
     """End a broker with SIGKILL; it stays down until `start`."""
     raise typer.Exit(commands.on(directory, lambda cluster: cluster.kill(BrokerId(broker))))
 
 
 @app.command()
-def stop(broker: _Broker, directory: _Directory = _DEFAULT) -> None:
+def stop(broker: _Broker, directory: _Directory = DEFAULT_DIRECTORY) -> None:
     """Stop a broker cleanly; it stays down until `start`."""
     raise typer.Exit(commands.on(directory, lambda cluster: cluster.stop(BrokerId(broker))))
 
 
 @app.command()
-def start(broker: _Broker, directory: _Directory = _DEFAULT) -> None:
+def start(broker: _Broker, directory: _Directory = DEFAULT_DIRECTORY) -> None:
     """Start a broker that is down, and return when it serves."""
     raise typer.Exit(commands.on(directory, lambda cluster: cluster.start(BrokerId(broker))))
 
 
 @app.command()
-def pause(broker: _Broker, directory: _Directory = _DEFAULT) -> None:
+def pause(broker: _Broker, directory: _Directory = DEFAULT_DIRECTORY) -> None:
     """Pause a broker's process with SIGSTOP."""
     raise typer.Exit(commands.on(directory, lambda cluster: cluster.pause(BrokerId(broker))))
 
 
 @app.command()
-def resume(broker: _Broker, directory: _Directory = _DEFAULT) -> None:
+def resume(broker: _Broker, directory: _Directory = DEFAULT_DIRECTORY) -> None:
     """Resume a paused broker."""
     raise typer.Exit(commands.on(directory, lambda cluster: cluster.resume(BrokerId(broker))))
 
 
 @app.command()
-def down(directory: _Directory = _DEFAULT) -> None:
+def down(directory: _Directory = DEFAULT_DIRECTORY) -> None:
     """Stop a cluster that `up` runs; its data stay."""
     raise typer.Exit(commands.on(directory, lambda cluster: cluster.down_and_wait()))
 
@@ -215,7 +221,7 @@ def logs(
     broker: Annotated[
         int | None, typer.Argument(help="The broker's id; all brokers if it is left out.")
     ] = None,
-    directory: _Directory = _DEFAULT,
+    directory: _Directory = DEFAULT_DIRECTORY,
     file: Annotated[str, typer.Option(help="server, state-change or console.")] = "server",
     lines: Annotated[
         int, typer.Option("-n", "--lines", min=0, help="The number of last lines of each log.")
@@ -251,7 +257,7 @@ def zookeeper(
         status = embedded.run_in_foreground(directory, port, security)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
-    except ZooKeeperStartError as error:
+    except (ZooKeeperStartError, OSError) as error:
         typer.echo(f"barnabas: {error}", err=True)
         status = 1
     raise typer.Exit(status)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import typer
 
+from barnabas.cluster.model.configs.known import UnknownSettingError, check_known
 from barnabas.local.control import BrokerStatus, ClusterStatus, ControlClient
 from barnabas.local.errors import ClusterError
 
@@ -23,11 +24,15 @@ def setting(text: str) -> tuple[str, str]:
     """Return the name and the value of ``NAME=VALUE``.
 
     Raises:
-        typer.BadParameter: There is no ``=``, or no name before it.
+        typer.BadParameter: There is no ``=`` or no name before it, or brokers have no such setting.
     """
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         raise typer.BadParameter(f"--override {text}: expected NAME=VALUE")
+    try:
+        check_known([name.strip()])
+    except UnknownSettingError as error:
+        raise typer.BadParameter(f"--override {text}: {error}") from error
     return name.strip(), value.strip()
 
 
@@ -73,7 +78,9 @@ def print_logs(directory: Path, broker: int | None, file: str, lines: int, *, fo
     folder = "broker-*" if broker is None else f"broker-{broker}"
     found = sorted(directory.glob(f"{folder}/logs/{file}.log"), key=lambda path: (len(str(path)), path))
     if not found:
-        typer.echo(f"barnabas: there is no {directory}/{folder}/logs/{file}.log", err=True)
+        others = sorted({path.stem for path in directory.glob(f"{folder}/logs/*.log")})
+        expected = f": expected one of {', '.join(others)}" if others else ""
+        typer.echo(f"barnabas: there is no {directory}/{folder}/logs/{file}.log{expected}", err=True)
         return 1
     tails = [Tail(path, f"{path.parent.parent.name} | " if broker is None else "") for path in found]
     try:

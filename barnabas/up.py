@@ -21,7 +21,7 @@ from typing import TextIO
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.local.broker_process import live_process
 from barnabas.local.cluster import READY_TIMEOUT_S, LocalCluster
-from barnabas.local.control import ClusterStatus, ControlClient, NotRunningError, served
+from barnabas.local.control import ClusterStatus, ControlClient, NotRunningError, command_for, served
 from barnabas.local.errors import ClusterError
 from barnabas.local.forks import Forks
 from barnabas.local.place import HERE
@@ -84,9 +84,12 @@ def run(
     with _stop_requested() as stop:
         try:
             _refuse_second(directory)
+            directory.mkdir(parents=True, exist_ok=True)
             secured = Secured(directory, brokers) if secure or is_secured(directory) else None
             cluster = _made(directory, brokers, port, overrides, secured)
-        except (PortError, ClusterError) as error:
+        except (ClusterError, OSError) as error:
+            return _fail(str(error))
+        except PortError as error:
             _fail(str(error))
             _name_other_brokers(directory, brokers, sys.stderr)
             return 1
@@ -135,8 +138,7 @@ def _refuse_second(directory: Path) -> None:
     with contextlib.suppress(NotRunningError):
         pid = ControlClient(directory).status().pid
         raise ClusterError(
-            f"a cluster runs in {directory} already, process {pid}; `barnabas down --dir {directory}` stops "
-            f"it"
+            f"a cluster runs in {directory} already, process {pid}; {command_for(directory, 'down')} stops it"
         )
 
 
@@ -185,7 +187,9 @@ def _run(
             _say(f"watch it on {supervisor.page}")
         if secured is not None:
             _tell_logins(cluster.directory, cluster.bootstrap)
-        _say("Ctrl-C stops the cluster; `barnabas kill 2` kills a broker, `barnabas start 2` starts it again")
+        last = str(len(cluster.brokers))
+        kill, start = (command_for(cluster.directory, verb, last) for verb in ("kill", "start"))
+        _say(f"Ctrl-C stops the cluster; {kill} kills a broker, {start} starts it again")
         while not stop.wait(_POLL_S) and not supervisor.down_requested.is_set():
             supervisor.look_after()
 
@@ -269,7 +273,7 @@ def detach(directory: Path, arguments: list[str]) -> int:
         _say(f"watch it on {status.page}")
     if is_secured(directory):
         _tell_logins(directory, status.bootstrap)
-    _say(f"it runs in the background as process {status.pid}; `barnabas down` stops it")
+    _say(f"it runs in the background as process {status.pid}; {command_for(directory, 'down')} stops it")
     return 0
 
 

@@ -12,6 +12,7 @@ import dataclasses
 import hashlib
 import json
 import os
+import shlex
 import socket
 import socketserver
 import threading
@@ -28,6 +29,9 @@ from barnabas.local.errors import ClusterError
 from barnabas.local.zookeeper_jars import ZooKeeperStartError, cache_folder
 
 SOCKET = "control.sock"
+
+DEFAULT_DIRECTORY = Path("barnabas-data")
+"""The directory of a cluster if a command names none."""
 
 _LONGEST_PATH = 100
 """Bytes of a socket's path that every system takes (Linux takes 107, macOS 103)."""
@@ -139,6 +143,12 @@ class ClusterControl(Protocol):
 
 BROKER_COMMANDS = ("kill", "stop", "start", "pause", "resume")
 """The commands that take a broker's id."""
+
+
+def command_for(directory: Path, *words: str) -> str:
+    """Return the command ``barnabas WORDS`` for the cluster in ``directory``, in quotes for messages."""
+    is_default = directory.resolve() == DEFAULT_DIRECTORY.resolve()
+    return f"`{shlex.join(['barnabas', *words, *([] if is_default else ['--dir', str(directory)])])}`"
 
 
 def socket_path(directory: Path) -> Path:
@@ -290,9 +300,9 @@ class ControlClient:
                 connection.sendall(request.encode() + b"\n")
                 with connection.makefile("rb") as answers:
                     line = answers.readline()
-        except (FileNotFoundError, ConnectionRefusedError) as error:
+        except (FileNotFoundError, NotADirectoryError, ConnectionRefusedError) as error:
             raise NotRunningError(
-                f"no cluster runs in {self._directory}: `barnabas up --dir {self._directory}` starts one"
+                f"no cluster runs in {self._directory}: {command_for(self._directory, 'up')} starts one"
             ) from error
         except OSError as error:
             raise ClusterError(f"the cluster in {self._directory} does not answer: {error}") from error

@@ -65,18 +65,27 @@ class _Cursor:
 _cursor = _Cursor()
 
 
+def check_room(port: int, brokers: int) -> None:
+    """Refuse a first port above which there are too few others.
+
+    Raises:
+        PortError: The highest port that `derived` would use does not exist.
+    """
+    last = 65535 - _ZOOKEEPER - brokers
+    if not 0 <= port <= last:
+        raise PortError(
+            f"--port {port} does not leave room for {brokers} brokers ({OFFSETS}): expected 1 to {last}, "
+            f"or 0 for any free ports"
+        )
+
+
 def derived(port: int, brokers: int) -> ClusterPorts:
     """Return ports from ``port`` for clients; gRPC 1000, metrics 2000 and ZooKeeper 3000 above.
 
     Raises:
         PortError: The highest port does not exist, or one is in use.
     """
-    highest = port + _ZOOKEEPER + brokers
-    if port < 1 or highest > 65535:
-        raise PortError(
-            f"--port {port} does not leave room for {brokers} brokers ({OFFSETS}): expected 1 to "
-            f"{65535 - _ZOOKEEPER - brokers}, or 0 for any free ports"
-        )
+    check_room(port, brokers)
     ports = ClusterPorts(
         zookeeper=port + _ZOOKEEPER,
         brokers=tuple(BrokerPorts(port + i, port + i + _GRPC, port + i + _METRICS) for i in range(brokers)),

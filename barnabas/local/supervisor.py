@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.local.broker_process import BrokerProcess, live_process
 from barnabas.local.cluster import READY_TIMEOUT_S, LocalCluster
-from barnabas.local.control import BrokerState, BrokerStatus, ClusterStatus
+from barnabas.local.control import BrokerState, BrokerStatus, ClusterStatus, command_for
 from barnabas.local.errors import ClusterError
 
 RESTARTS = 3
@@ -239,7 +239,8 @@ class Supervisor:
     def _running(self, broker_id: BrokerId) -> BrokerProcess:
         broker = self._cluster.broker(broker_id)
         if broker.pid is None:
-            raise ClusterError(f"broker {broker_id} does not run; `barnabas start {broker_id}` starts it")
+            start = command_for(self._cluster.directory, "start", str(broker_id))
+            raise ClusterError(f"broker {broker_id} does not run; {start} starts it")
         return broker
 
     def _hold(self, broker_id: BrokerId, state: BrokerState) -> BrokerProcess:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from barnabas.cluster.model.configs.known import check_known
+
 MINIMUM_SESSION_TIMEOUT_MS = 1_000
 """The shortest session timeout that the embedded ZooKeeper grants."""
 
@@ -21,7 +23,7 @@ class Options:
         racks: The ``broker.rack`` of broker 1, 2 and so on; empty for none.
 
     Raises:
-        ValueError: An option is not possible.
+        ValueError: An option is not possible, or brokers have no such setting.
     """
 
     brokers: int = 3
@@ -39,6 +41,7 @@ class Options:
             )
         if self.racks and len(self.racks) != self.brokers:
             raise ValueError(f"racks has {len(self.racks)} names, expected {self.brokers}, one a broker")
+        check_known(self.settings)
 
     def all_settings(self) -> dict[str, str]:
         """Return the settings of every broker."""

@@ -20,13 +20,14 @@ from barnabas.broker.server.security.listener_security import ListenerSecurity
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.configs.broker import BROKER_CONFIGS
 from barnabas.cluster.model.configs.declarations import ConfigError, Value, parse_given, with_defaults
+from barnabas.cluster.model.configs.known import UnknownSettingError, check_known
 from barnabas.cluster.model.configs.topic import parse_topic, resolve
 from barnabas.cluster.model.configs.unserved import unserved
 from barnabas.cluster.model.properties import parse_properties
 
 
 class SettingsFileError(ValueError):
-    """``server.properties`` cannot be read, or an override is not ``key=value``."""
+    """``server.properties`` cannot be read, or an override is not ``key=value`` or not known."""
 
 
 MIN_DEDUPE_BYTES = 1024 * 1024
@@ -125,7 +126,7 @@ def read_settings(path: Path, overrides: Iterable[str] = ()) -> dict[str, str]:
     """Read the file at ``path`` and replace or add the settings of ``overrides`` (``key=value``).
 
     Raises:
-        SettingsFileError: The file cannot be read, or an override is not of that form.
+        SettingsFileError: The file cannot be read, or an override is not of that form or unknown.
     """
     try:
         settings = parse_properties(path.read_text(encoding="utf-8"))
@@ -135,6 +136,10 @@ def read_settings(path: Path, overrides: Iterable[str] = ()) -> dict[str, str]:
         key, equals, value = override.partition("=")
         if not equals or not key.strip():
             raise SettingsFileError(f"The override '{override}' must have the form key=value")
+        try:
+            check_known([key.strip()])
+        except UnknownSettingError as error:
+            raise SettingsFileError(f"The override '{override}' has no effect: {error}") from error
         settings[key.strip()] = value
     return settings
 

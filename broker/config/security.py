@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
-from barnabas.broker.config.listener_values import CONFIGS, ListenerValues
+from barnabas.broker.config.listener_values import ListenerValues
 from barnabas.broker.config.oauth import token_options
 from barnabas.broker.config.tls import ssl_settings
 from barnabas.broker.server.security.listener_security import ListenerSecurity, MechanismSettings
@@ -17,11 +17,10 @@ from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.configs.declarations import ConfigError, Value
 from barnabas.cluster.model.configs.security import (
     LISTENER_PREFIX,
-    PER_MECHANISM,
     SASL_PROTOCOLS,
     SSL_PROTOCOLS,
     check_listener_limit,
-    listener_limit,
+    is_setting_of_listener,
 )
 
 
@@ -79,7 +78,5 @@ def is_listener_setting(name: str, listeners: Iterable[Endpoint]) -> bool:
     for endpoint in listeners:
         prefix = f"{LISTENER_PREFIX}{endpoint.listener.lower()}."
         if name.startswith(prefix):
-            rest = name.removeprefix(prefix)
-            _, _, behind = rest.partition(".")
-            return rest in CONFIGS or behind in PER_MECHANISM or listener_limit(name) is not None
+            return is_setting_of_listener(name.removeprefix(prefix))
     return False

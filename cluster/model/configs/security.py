@@ -101,6 +101,16 @@ LISTENER_LIMITS = (
 """The settings of a listener that change while the broker runs."""
 
 
+OF_LISTENER = frozenset(config.name for config in (*SECURITY_CONFIGS, *LISTENER_LIMITS))
+"""The names that may follow ``listener.name.<listener>.`` directly."""
+
+
+def is_setting_of_listener(name: str) -> bool:
+    """Return whether ``name`` may follow ``listener.name.<listener>.``."""
+    _, _, behind_mechanism = name.partition(".")
+    return name in OF_LISTENER or behind_mechanism in PER_MECHANISM
+
+
 def listener_limit(name: str) -> Config | None:
     """Return the declaration of a limit with a listener's prefix; None for any other setting."""
     if not name.startswith(LISTENER_PREFIX):

@@ -42,14 +42,42 @@ def test_up_serves_the_page_to_others_only_if_it_is_told(ran):
 
 
 def test_up_takes_brokers_dir_and_port(ran):
-    given = ["--brokers", "5", "--dir", "d", "--port", "0", "--override", "a.b=c=d", "--override", "e="]
+    given = [
+        "--brokers",
+        "5",
+        "--dir",
+        "d",
+        "--port",
+        "0",
+        "--override",
+        "broker.rack=c=d",
+        "--override",
+        "log.dirs=",
+    ]
     CliRunner().invoke(cli.app, ["up", *given])
-    assert ran == [(Path("d"), 5, 0, {"a.b": "c=d", "e": ""}, (8080, 0))]
+    assert ran == [(Path("d"), 5, 0, {"broker.rack": "c=d", "log.dirs": ""}, (8080, 0))]
 
 
-@pytest.mark.parametrize("text", ["a.b", "=c"])
-def test_up_refuses_an_override_without_a_name_and_a_value(ran, text):
+@pytest.mark.parametrize("text", ["broker.rack", "=c", "log.segmnt.bytes=5"])
+def test_up_refuses_an_override_without_a_value_or_a_name_that_brokers_know(ran, text):
     assert CliRunner().invoke(cli.app, ["up", "--override", text]).exit_code == 2
+    assert ran == []
+
+
+@pytest.mark.parametrize("command", ["up", "status", "down", "logs", "zookeeper"])
+def test_a_directory_that_is_a_file_is_refused(ran, tmp_path, command):
+    (tmp_path / "file").touch()
+    result = CliRunner().invoke(cli.app, [command, "--dir", str(tmp_path / "file")])
+    assert result.exit_code == 2
+    assert "Invalid value for '--dir'" in result.stderr
+    assert ran == []
+
+
+@pytest.mark.parametrize("more", [[], ["--detach"]])
+def test_up_refuses_a_port_without_room_above_it(ran, more):
+    result = CliRunner().invoke(cli.app, ["up", "--port", "99999", *more])
+    assert result.exit_code == 2
+    assert "expected 1 to 62532" in result.stderr
     assert ran == []
 
 
@@ -61,10 +89,28 @@ def test_up_may_be_secure(ran):
 def test_up_in_the_background_gets_the_same_options(monkeypatch):
     calls = []
     monkeypatch.setattr(cli.foreground, "detach", lambda *arguments: calls.append(arguments) or 0)
-    given = ["up", "-d", "--dir", "d", "--override", "a=b", "--no-page", "--page-port", "81", "--secure"]
+    given = [
+        "up",
+        "-d",
+        "--dir",
+        "d",
+        "--override",
+        "broker.rack=b",
+        "--no-page",
+        "--page-port",
+        "81",
+        "--secure",
+    ]
     given += ["--page-host", "0.0.0.0"]
     assert CliRunner().invoke(cli.app, given).exit_code == 0
-    options = ["--brokers=3", "--dir=d", "--port=9092", "--override=a=b", "--no-page", "--page-port=81"]
+    options = [
+        "--brokers=3",
+        "--dir=d",
+        "--port=9092",
+        "--override=broker.rack=b",
+        "--no-page",
+        "--page-port=81",
+    ]
     options += ["--page-host=0.0.0.0", "--secure"]
     assert calls == [(Path("d"), options)]
 

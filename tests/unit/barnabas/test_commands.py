@@ -62,6 +62,10 @@ def test_the_lines_of_one_broker_have_no_prefix(tmp_path: Path, capsys: pytest.C
 def test_a_log_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert print_logs(tmp_path, 9, "server", 20, follow=False) == 1
     assert capsys.readouterr().err == f"barnabas: there is no {tmp_path}/broker-9/logs/server.log\n"
+    log(tmp_path, 9, "a\n")
+    assert print_logs(tmp_path, 9, "sever", 20, follow=False) == 1
+    said = f"barnabas: there is no {tmp_path}/broker-9/logs/sever.log: expected one of server\n"
+    assert capsys.readouterr().err == said
 
 
 def test_what_is_added_follows_also_after_a_roll(tmp_path: Path) -> None:

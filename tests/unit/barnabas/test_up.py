@@ -25,6 +25,12 @@ def test_a_taken_port_is_one_line_and_an_exit_status(tmp_path, capsys):
     )
 
 
+def test_a_directory_that_cannot_be_created_is_one_line(tmp_path, capsys):
+    (tmp_path / "file").touch()
+    assert up.run(tmp_path / "file" / "cluster", 1, 0, {}) == 1
+    assert capsys.readouterr().err == f"barnabas: [Errno 20] Not a directory: '{tmp_path}/file/cluster'\n"
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_signals_request_the_stop_and_handlers_are_restored(number):
     outside = signal.signal(number, signal.SIG_DFL)
@@ -127,7 +133,10 @@ def test_a_second_cluster_in_a_directory_is_refused(tmp_path, monkeypatch, capsy
             return ClusterStatus(77, "z:1", None, ())
 
     monkeypatch.setattr(up, "ControlClient", Running)
+    down = f"`barnabas down --dir {tmp_path}`"
+    said = f"barnabas: a cluster runs in {tmp_path} already, process 77; {down} stops it\n"
+    monkeypatch.setattr(up, "live_process", lambda _directory: 78)  # a broker of the cluster that runs
     assert up.run(tmp_path, 1, 0, {}) == 1
-    assert "a cluster runs in" in capsys.readouterr().err
+    assert capsys.readouterr().err == said
     assert up.detach(tmp_path, []) == 1
-    assert "process 77; `barnabas down" in capsys.readouterr().err
+    assert capsys.readouterr().err == said

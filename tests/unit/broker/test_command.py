@@ -58,6 +58,7 @@ def test_what_keeps_it_from_starting_is_logged_and_exit_status_one(monkeypatch, 
     [
         ("num.partitions=0", "num.partitions has the value '0'"),
         ("broker.id", "must have the form key=value"),
+        ("log.segmnt.bytes=5", "did you mean log.segment.bytes?"),
         ("failpoints=x=pause", "no failpoint is called 'x'"),
         ("inter.broker.detours=a:1", "it must be a list of host:port=host:port"),
     ],
@@ -69,11 +70,12 @@ def test_bad_settings_are_one_line_on_standard_error(settings, capsys, override,
     assert error.count("\n") == 1
 
 
-def test_an_unknown_setting_is_a_warning(monkeypatch, settings):
+def test_an_unknown_setting_of_the_file_is_a_warning(monkeypatch, settings):
     runs(monkeypatch, 0)
     said = []
     monkeypatch.setattr(command._log, "warning", said.append, raising=False)
-    command.main([str(settings), "--override", "colour=red"])
+    settings.write_text(f"{settings.read_text()}\ncolour=red\n")
+    command.main([str(settings)])
     assert said == ["The configuration 'colour' was supplied but is not a known config."]
 
 

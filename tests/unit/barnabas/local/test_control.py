@@ -12,12 +12,14 @@ import pytest
 
 from barnabas.local.control import (
     BROKER_COMMANDS,
+    DEFAULT_DIRECTORY,
     BrokerState,
     BrokerStatus,
     ClusterStatus,
     ControlClient,
     NotRunningError,
     answer_to,
+    command_for,
     served,
     socket_path,
 )
@@ -118,3 +120,15 @@ def test_a_stop_is_over_when_the_supervisor_has_ended(tmp_path: Path) -> None:
         process.communicate(b"\n")
         ControlClient(tmp_path).down_and_wait(0)
     assert process.pid != os.getpid()
+
+
+@pytest.mark.parametrize(
+    ("directory", "command"),
+    [
+        (DEFAULT_DIRECTORY, "`barnabas kill 2`"),
+        (Path("other"), "`barnabas kill 2 --dir other`"),
+        (Path("my cluster"), "`barnabas kill 2 --dir 'my cluster'`"),
+    ],
+)
+def test_a_command_in_a_message_reaches_the_cluster_that_it_is_about(directory, command):
+    assert command_for(directory, "kill", "2") == command

@@ -47,6 +47,7 @@ class Cluster:
     """A stand-in for LocalCluster."""
 
     def __init__(self, directory) -> None:
+        self.directory = directory
         self.brokers = {number: Broker(number, directory / f"broker-{number}") for number in (1, 2, 3)}
         self.zookeeper = ZooKeeper()
         self.zookeeper_connect = "z:1"
@@ -190,14 +191,15 @@ def test_a_start_has_a_deadline(cluster) -> None:
         supervisor.start(2)
 
 
-def test_commands_that_make_no_sense_are_refused(supervisor) -> None:
+def test_commands_that_make_no_sense_are_refused(supervisor, cluster) -> None:
     with pytest.raises(ClusterError, match="broker 1 runs already, process 100"):
         supervisor.start(1)
     with pytest.raises(ClusterError, match="there is no broker 9"):
         supervisor.kill(9)
     supervisor.kill(1)
+    said = f"broker 1 does not run; `barnabas start 1 --dir {cluster.directory}` starts it"
     for command in ("kill", "stop", "pause", "resume"):
-        with pytest.raises(ClusterError, match="broker 1 does not run; `barnabas start 1` starts it"):
+        with pytest.raises(ClusterError, match=said):
             getattr(supervisor, command)(1)
 
 

@@ -9,6 +9,10 @@ from barnabas.testing.options import Options
         ({"brokers": 0}, "brokers is 0, expected at least 1"),
         ({"session_timeout_ms": 999}, "session_timeout_ms is 999, expected at least 1000"),
         ({"brokers": 2, "racks": ("a",)}, "racks has 1 names, expected 2, one a broker"),
+        (
+            {"settings": {"log.segmnt.bytes": "5"}},
+            "no setting 'log.segmnt.bytes': did you mean log.segment.bytes?",
+        ),
     ],
 )
 def test_what_is_not_possible_is_refused(options, said):
