@@ -173,9 +173,7 @@ class LogCompaction:
         """
         self._guard.check()
         formers = self._files.end_swap(new, base_offsets, generation)
-        due_ms = self._context.clock() + delay_ms
-        self._context.on_retired([path for each in formers for path in each.retired_paths], due_ms)
-        self._context.on_replaced(formers, due_ms)
+        self._context.on_removed(formers, self._context.clock() + delay_ms)
         return bool(formers)
 
     def failed(self, error: OSError) -> None:

@@ -9,8 +9,8 @@ from barnabas.broker.disk.names import TOPIC_IDENTITY_CHECKPOINT
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
 
-NO_DESCRIPTOR = frozenset({errno.EMFILE, errno.ENFILE})
-"""The error numbers for too many open files, of the process or of the machine."""
+NO_DESCRIPTOR = frozenset({errno.EMFILE, errno.ENFILE, errno.EBADF})
+"""The error numbers of a sound disk: too many open files, of the process or of the machine; a closed file."""
 
 
 class KafkaStorageError(Exception):
@@ -101,9 +101,15 @@ class NoDescriptorError(KafkaStorageError):
     """
 
 
+class ClosedFileError(NoDescriptorError):
+    """An error of work on a segment that was removed meanwhile; another try finds what took its place."""
+
+
 def storage_error(log_dir: Path, doing: str, cause: OSError) -> KafkaStorageError:
     """Return the error of a log directory for ``cause``."""
-    kind = NoDescriptorError if cause.errno in NO_DESCRIPTOR else KafkaStorageError
+    kind = KafkaStorageError
+    if cause.errno in NO_DESCRIPTOR:
+        kind = ClosedFileError if cause.errno == errno.EBADF else NoDescriptorError
     return kind(log_dir, doing, cause)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from traceback import clear_frames
 from typing import TypeVar
 
 from barnabas.broker.disk.errors import ClosedLogError, KafkaStorageError, NoDescriptorError, storage_error
@@ -60,10 +61,12 @@ class FailureGuard:
     def fail(self, doing: str, error: OSError) -> KafkaStorageError:
         """Note an error of the disk, and return the error to raise.
 
-        If the process has too many files open (``NoDescriptorError``), nothing was changed and the log
-        stays usable. A truncation is the exception: it may have removed files before it failed.
+        If the process has too many files open, or the file was closed meanwhile (``NoDescriptorError``),
+        nothing was changed and the log stays usable. A truncation is the exception: it may have removed files
+        before it failed.
         """
         failure = storage_error(self._log_dir, f"{doing} {self._topic_partition}", error)
+        clear_frames(error.__traceback__)  # the failure is kept, and with it each file that a frame refers to
         if not isinstance(failure, NoDescriptorError) or doing == "truncating":
             self.failure = failure
             self._on_failure(failure)

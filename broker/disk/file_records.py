@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from barnabas.broker.disk.files import CLOSED, read_exactly, send_file
+from barnabas.broker.disk.files import read_exactly, send_file
 
 
 class FileRecords:
     """A part of a segment's file.
 
     Attributes:
-        on_failure: Called if the file is open but cannot be read.
+        on_failure: Called if the file cannot be read.
 
     Args:
         descriptor: Returns the file's current descriptor; a closed one ends the transfer.
@@ -58,12 +58,11 @@ class FileRecords:
         Raises:
             OSError: The file is closed, ends before, or cannot be read.
         """
-        descriptor, at = self._descriptor(), self._position + position
+        at = self._position + position
         try:
-            data = read_exactly(descriptor, size, at)
+            data = read_exactly(self._descriptor(), size, at)
         except OSError as error:
-            if descriptor != CLOSED:
-                self.on_failure(error)
+            self.on_failure(error)
             raise
         if len(data) < size:
             raise OSError(f"{len(data)} bytes at position {at} of a file of records, expected {size}")

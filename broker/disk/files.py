@@ -35,6 +35,20 @@ CLOSED = -1
 _MODE = 0o644
 
 
+class Descriptor(int):
+    """A file descriptor that is closed with the last reference to it.
+
+    The system gives the number of a closed descriptor to the next file that is opened, which may be another
+    topic's. So a file that several threads use is not closed by its number: its owner drops the reference,
+    and a system call in progress still has the descriptor as its argument. CPython counts the references.
+    """
+
+    __slots__ = ()
+
+    def __del__(self) -> None:
+        os.close(self)
+
+
 class _SpareDescriptors:
     """Descriptors in reserve, opened on ``/dev/null`` and closed when a file cannot be opened otherwise.
 
@@ -125,13 +139,13 @@ def keep_spare_descriptors(count: int, ceiling: int | None = None) -> None:
     _SPARE.keep(count, ceiling)
 
 
-def open_segment(path: Path) -> int:
+def open_segment(path: Path) -> Descriptor:
     """Open a file that stays open, below the ceiling; otherwise as ``open_file``.
 
     Raises:
         OSError: ``EMFILE`` if all descriptors below the ceiling are in use; the file was not created.
     """
-    return _SPARE.open(path, os.O_RDWR | os.O_CREAT, stays_open=True)
+    return Descriptor(_SPARE.open(path, os.O_RDWR | os.O_CREAT, stays_open=True))
 
 
 def open_file(path: Path) -> int:

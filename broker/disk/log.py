@@ -372,17 +372,16 @@ class Log:
     def delete_old_segments(self, high_watermark: Offset) -> tuple[Deletion, ...]:
         """Remove the segments that the settings no longer keep, and return them.
 
-        The log then starts at the first remaining segment. The files are renamed, and unlinked
-        ``file.delete.delay.ms`` later.
+        The log then starts at the first one left. The files are unlinked ``file.delete.delay.ms`` later.
         """
         self._guard.check()
         now_ms = self._context.clock()
-        gone, retired = self._guard.run(
+        gone, removed = self._guard.run(
             "deleting segments",
             lambda: retire_old_segments(self._files, self.config, high_watermark, now_ms),
         )
         if gone:
-            self._context.on_retired(retired, now_ms + self.config.file_delete_delay_ms)
+            self._context.on_removed(removed, now_ms + self.config.file_delete_delay_ms)
             self.raise_log_start(self.first_segment_offset)
         return gone
 
@@ -420,7 +419,10 @@ class Log:
         """
         if self._guard.failure is not None:
             return False
-        return self._guard.run("replacing a segment", lambda: self._files.replace_segment(span, new))
+        former = self._guard.run("replacing a segment", lambda: self._files.replace_segment(span, new))
+        if former is not None:
+            self._context.on_removed([former], self._context.clock() + self.config.file_delete_delay_ms)
+        return former is not None
 
     def on_disk_thread(self, work: Callable[[], T]) -> Future[T]:
         """Submit work that waits for the disk to the directory's thread."""

@@ -25,10 +25,8 @@ class LogContext:
         on_failure: Called once when the disk has refused: the whole directory goes offline.
         on_recovery_point_lowered: Called when a truncation went below the recovery point; writes its
             checkpoint before anything else is appended.
-        on_retired: Called with the files that retention has removed and the time (milliseconds) to unlink
-            them.
-        on_replaced: Called with segments that were compacted and the time to close them: a reader may still
-            use them.
+        on_removed: Called with segments that are no longer part of the log and the time (milliseconds) to
+            close and unlink them: a reader may still use them.
         on_truncated: Called after a truncation with the base offset of the active segment that is left.
         on_gaps: Called when compaction leaves gaps in a log, or a follower has copied those of its leader.
         sync_names: Flushes the names of the partitions' directories; called on the directory's thread.
@@ -40,8 +38,7 @@ class LogContext:
     clock: Callable[[], int]
     on_failure: Callable[[KafkaStorageError], None]
     on_recovery_point_lowered: Callable[[], None]
-    on_retired: Callable[[Sequence[Path], int], None]
-    on_replaced: Callable[[Sequence[LogSegment], int], None]
+    on_removed: Callable[[Sequence[LogSegment], int], None]
     on_truncated: Callable[[TopicPartition, Offset], None]
     on_gaps: Callable[[TopicPartition], None]
     sync_names: Callable[[], None]

@@ -112,8 +112,7 @@ class LogDir:
             options.clock,
             on_failure,
             self._write_lowered_recovery_point,
-            self._removals.remove,
-            self._removals.close,
+            self._removals.retire,
             self.cleaner_offsets.truncated,
             self.cleaner_offsets.keep,
             self._names.sync,
@@ -353,6 +352,7 @@ class LogDir:
         except OSError as error:
             raise storage_error(self.path, "closing", error) from error
         finally:
+            self._removals.close_all()
             self.unlock()
 
     def abandon(self, why: KafkaStorageError | None = None) -> tuple[TopicPartition, ...]:
@@ -363,6 +363,7 @@ class LogDir:
         gone = tuple(self.logs)
         for log in self._open.values():
             log.abandon(why)
+        self._removals.close_all()
         self.logs.clear()
         self.futures.clear()
         self.unlock()

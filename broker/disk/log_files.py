@@ -64,7 +64,6 @@ class LogFiles:
         self.gaps_end = loaded.gaps_end
         self._sync_names = sync_names
         self._snapshots = ProducerSnapshots(directory)
-        self._retiring: list[LogSegment] = []
         self._swapping: LogSegment | None = None
         self.generation = 0
 
@@ -132,21 +131,20 @@ class LogFiles:
 
         self.flushing.begin(seal, end_offset)
 
-    def retire_first(self, count: int) -> list[Path]:
+    def retire_first(self, count: int) -> list[LogSegment]:
         """Remove the oldest ``count`` segments; their files are renamed on the directory's thread.
 
         Returns:
-            The new paths, to be unlinked later.
+            The segments, still open for their readers.
         """
         removed = self.segments.remove_first(count)
-        self._retiring = [segment for segment in self._retiring if not segment.is_closed] + removed
 
         def retire() -> None:
             for segment in removed:
                 segment.retire()
 
         self.flushing.begin(retire, Offset(0))
-        return [path for segment in removed for path in segment.retired_paths]
+        return removed
 
     def last_stable_offset(self, high_watermark: Offset) -> Offset:
         """Return the end of what a read_committed consumer may see."""
@@ -200,26 +198,20 @@ class LogFiles:
         segment.damaged = tuple(damaged)
         return True
 
-    def replace_segment(self, span: SegmentSpan, new: LogSegment) -> bool:
+    def replace_segment(self, span: SegmentSpan, new: LogSegment) -> LogSegment | None:
         """Replace the segment of ``span`` by ``new``, which a ``SegmentReplacement`` has written.
 
         Returns:
-            False if that segment has changed since, or is active.
+            The former segment, still open for its readers; None if it has changed since, or is active.
         """
         former = next((each for each in self.segments if each.path == span.path), None)
         if former is None or former is self.segments.active or span.generation != self.generation:
-            return False
+            return None
         self.generation += 1
         new.take_place_of(former)
         self.segments.exchange((former,), new)
-        self._retiring = [segment for segment in self._retiring if not segment.is_closed] + [former]
-
-        def settle() -> None:
-            former.close()  # only after all earlier flushes, which may still use it
-            self._sync([new])
-
-        self.flushing.begin(settle, Offset(0))
-        return True
+        self.flushing.begin(lambda: self._sync([new]), Offset(0))
+        return former
 
     def begin_swap(self, new: LogSegment) -> Future[None]:
         """Begin to put a compacted segment in the place of others; ``end_swap`` follows once this is done."""
@@ -246,7 +238,6 @@ class LogFiles:
         self.generation += 1
         self.gaps_end = max(self.gaps_end, self.segments.end_of(formers[-1], self.log_end_offset))
         self.segments.exchange(formers, new)
-        self._retiring = [segment for segment in self._retiring if not segment.is_closed] + [*formers]
         self.flushing.begin(partial(finish_swap, new, formers), Offset(0))
         return formers
 
@@ -457,7 +448,7 @@ class LogFiles:
     def close(self) -> None:
         """Close the files as they are."""
         self.flushing.drop()
-        for segment in (*self.segments, *self._retiring):
+        for segment in self.segments:
             segment.close()
 
     def _locate(self, offset: Offset) -> LogPosition:

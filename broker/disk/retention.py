@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.retention import Deletion, LogFacts, SegmentFacts, deletable
 from barnabas.broker.disk.log_files import LogFiles
+from barnabas.broker.disk.segment import LogSegment
 from barnabas.cluster.model.ids import Offset
 
 
 def retire_old_segments(
     files: LogFiles, config: LogConfig, high_watermark: Offset, now_ms: int
-) -> tuple[tuple[Deletion, ...], list[Path]]:
+) -> tuple[tuple[Deletion, ...], list[LogSegment]]:
     """Remove the segments that are due; if these are all, roll first.
 
     Returns:
-        The removed segments, and the new names of their files until they are unlinked.
+        The removed segments, described and still open for their readers.
 
     Raises:
         OSError: The disk refused.

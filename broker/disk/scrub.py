@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from barnabas.broker.core.record_batch import BatchHeader
-from barnabas.broker.disk.files import close_file, open_to_read
+from barnabas.broker.disk.files import Descriptor, open_to_read
 from barnabas.broker.disk.index import OffsetIndex, OffsetPosition
 from barnabas.broker.disk.names import INDEX_SUFFIX
 from barnabas.broker.disk.salvage import Boundary, Salvage
@@ -97,7 +97,6 @@ class SegmentCheck:
         self.damaged: list[DamagedRange] = []
         self.is_finished = False
         self._span = span
-        self._fd: int | None = None
         self._steps: Iterator[int] | None = None
 
     def read_on(self, max_bytes: int) -> int:
@@ -108,16 +107,16 @@ class SegmentCheck:
         Raises:
             OSError: The disk refused.
         """
-        if self._steps is None:
+        steps = self._steps
+        if steps is None:
             try:
-                self._fd = open_to_read(self._span.path)
+                steps = self._steps = self._run(Descriptor(open_to_read(self._span.path)))
             except FileNotFoundError:
                 self.is_finished = True
                 return 0  # Retention or a truncation has removed the segment.
-            self._steps = self._run(self._fd)
         done = 0
         while done < max_bytes:
-            size = next(self._steps, 0)
+            size = next(steps, 0)
             if not size:
                 self.is_finished = True
                 break
@@ -125,10 +124,8 @@ class SegmentCheck:
         return done
 
     def close(self) -> None:
-        """Close the file."""
-        if self._fd is not None:
-            close_file(self._fd)
-            self._fd = None
+        """Close the file, after the piece that is being read on another thread."""
+        self._steps = None
 
     def _run(self, fd: int) -> Iterator[int]:
         """Yield the size of each checked batch, and of what was read to get past damage."""

@@ -20,7 +20,6 @@ from barnabas.broker.disk.errors import CorruptLogError
 from barnabas.broker.disk.file_records import FileRecords
 from barnabas.broker.disk.files import (
     CLOSED,
-    close_file,
     last_change_ms,
     open_segment,
     read_exactly,
@@ -92,7 +91,7 @@ class LogSegment:
         self.transaction_index = TransactionIndex(
             segment_file(directory, base_offset, TRANSACTION_INDEX_SUFFIX + suffix)
         )
-        self.fd = open_segment(self.path)
+        self.fd: int = open_segment(self.path)
         self.size = size_of(self.fd)
         self._preallocated_size = config.segment_bytes if config.preallocate else 0
         self._index_interval = config.index_interval_bytes
@@ -415,10 +414,8 @@ class LogSegment:
         return self.fd == CLOSED
 
     def close(self) -> None:
-        """Close the file, unless it is closed already."""
-        if not self.is_closed:
-            close_file(self.fd)
-            self.fd = CLOSED
+        """Close the file, as soon as no call uses it any more."""
+        self.fd = CLOSED
 
     def take_place_of(self, former: LogSegment) -> None:
         """Give this segment's files the names of those of ``former``, which has the same base offset.
@@ -481,11 +478,10 @@ class LogSegment:
         )
 
     def retire(self) -> None:
-        """Close the segment and rename its files and its producer snapshot, which the caller unlinks later.
+        """Rename the files and the producer snapshot; the caller closes and unlinks them later.
 
         The batches are renamed first: the load unlinks indexes without them.
         """
-        self.close()
         for retired in self.retired_paths:
             path = retired.with_suffix("")
             if path.exists():

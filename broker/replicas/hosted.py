@@ -21,6 +21,7 @@ from barnabas.broker.core.replica import Replica
 from barnabas.broker.core.replica_selection import RACK_AWARE, rack_aware
 from barnabas.broker.core.replication_quota import ReplicationThrottles
 from barnabas.broker.disk.errors import (
+    ClosedFileError,
     ClosedLogError,
     CorruptLogError,
     KafkaStorageError,
@@ -456,15 +457,15 @@ class HostedPartitions:
         """Take the log directory in ``error`` offline, with all its partitions; the others stay in use.
 
         Every failure is reported here; only the first of a directory counts. A log that is missing, or whose
-        name is not allowed, is a failure of its partition alone. Too many open files, or a log that this
-        broker has closed, are no failures of a disk.
+        name is not allowed, is a failure of its partition alone. Too many open files, or a log or a file that
+        this broker has closed, are no failures of a disk.
         """
+        if isinstance(error, MovedLogError | ClosedLogError | ClosedFileError):
+            return  # a reader that tries again finds what took its place, or no partition
         if isinstance(error, NoDescriptorError):
             if LINES.allow("too many open files"):
                 _log.error("too many open files", error=str(error))
             return
-        if isinstance(error, MovedLogError | ClosedLogError):
-            return  # a reader that tries again finds the log in its new directory, or no partition
         if isinstance(error, PartitionWithoutLogError):
             _log.error("partition without a log", partition=str(error.topic_partition), error=str(error))
             return

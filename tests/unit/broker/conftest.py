@@ -108,8 +108,7 @@ class Logs:
     failures: list[KafkaStorageError] = field(default_factory=list)
     lowered: int = 0
     names_synced: int = 0
-    retired: list[tuple[int, list[str]]] = field(default_factory=list)
-    replaced: list[tuple[int, Sequence[LogSegment]]] = field(default_factory=list)
+    removed: list[tuple[int, Sequence[LogSegment]]] = field(default_factory=list)
     truncated: list[tuple[TopicPartition, Offset]] = field(default_factory=list)
     with_gaps: list[TopicPartition] = field(default_factory=list)
     opened: list[Log] = field(default_factory=list)
@@ -125,8 +124,7 @@ class Logs:
             lambda: self.now_ms,
             self.failures.append,
             self._lowered,
-            lambda paths, due_ms: self.retired.append((due_ms, [path.name for path in paths])),
-            lambda segments, due_ms: self.replaced.append((due_ms, segments)),
+            lambda segments, due_ms: self.removed.append((due_ms, segments)),
             lambda topic_partition, base_offset: self.truncated.append((topic_partition, base_offset)),
             self.with_gaps.append,
             self._names_synced,
@@ -138,6 +136,13 @@ class Logs:
     def reopen_after_crash(self, config: LogConfig | None = None, recovery_point: int = 0) -> Log:
         self.opened[-1].abandon()
         return self.open(config, recovery_point=Offset(recovery_point))
+
+    def close(self) -> None:
+        for log in self.opened:
+            log.abandon()
+        for _, segments in self.removed:
+            for segment in segments:
+                segment.close()
 
     def path(self, suffix: str, base_offset: int = 0) -> Path:
         return self.directory / str(TP) / f"{base_offset:020d}{suffix}"
@@ -176,8 +181,7 @@ def logs_in() -> Callable[[Path], Logs]:
 def logs(tmp_path: Path) -> Iterator[Logs]:
     opener = Logs(tmp_path)
     yield opener
-    for log in opener.opened:
-        log.abandon()
+    opener.close()
 
 
 @pytest.fixture

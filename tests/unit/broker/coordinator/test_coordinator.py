@@ -18,6 +18,8 @@ from barnabas.broker.core.group.coordinator_partition import OFFSETS_TOPIC
 from barnabas.broker.core.group.records import encode_group_key, encode_offset_key
 from barnabas.broker.core.group.requests import LeavingMember, MemberCall
 from barnabas.broker.core.group.states import GroupState
+from barnabas.broker.disk.file_records import FileRecords
+from barnabas.broker.disk.replacement import SegmentReplacement
 from barnabas.broker.replicas import damage
 from barnabas.broker.replicas.damage import DamagedReplicas
 from barnabas.broker.replicas.repair import RangeUnavailableError
@@ -267,6 +269,29 @@ async def test_a_load_that_fails_is_repeated(scene, monkeypatch):
     monkeypatch.setattr(loading, "RETRY_S", 0)
     await scene.lead(epoch=2)
     assert (await scene.fetch(), len(calls)) == (1, 2)
+
+
+async def test_a_segment_that_is_replaced_while_it_is_loaded_fails_no_disk(scene, monkeypatch):
+    monkeypatch.setattr(loading, "RETRY_S", 0)
+    log, real, begun = (await scene.lead()).log, FileRecords.__bytes__, []
+    for number in range(5):
+        await scene.commit(number, metadata="m" * 4000)
+    await scene.resign()
+
+    def read(records):
+        if not begun:
+            begun.append(True)
+            log.seal_active()
+            span = log.spans()[0]
+            replacement = SegmentReplacement(log.directory, span, log.config, 0)
+            replacement.add(log.read(Offset(0), 1 << 20, span.end_offset).records, None)
+            assert log.replace_segment(span, replacement.finish())
+            log.flush()
+        return real(records)
+
+    monkeypatch.setattr(FileRecords, "__bytes__", read)
+    await scene.lead(epoch=2)
+    assert (begun, await scene.fetch(), scene.room.logs.offline) == ([True], 4, {})
 
 
 async def test_the_log_is_loaded_in_pieces(make_scene):

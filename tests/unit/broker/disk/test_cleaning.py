@@ -112,7 +112,7 @@ def test_what_stays_is_what_a_dictionary_says(tmp_path_factory, rounds, codec, s
     assert content(logs.open(COMPACT, clean=True, recovery_point=log.log_end_offset)) == before
     again = logs.reopen_after_crash(COMPACT)
     assert (content(again), again.log_end_offset) == (before, log.log_end_offset)
-    again.abandon()
+    logs.close()
 
 
 def small_log(logs):
@@ -136,7 +136,7 @@ def test_a_swap_leaves_the_files_of_one_log(logs):
     names = {path.name.partition(".")[2] for path in log.directory.iterdir()}
     assert {"log", "index", "timeindex", "log.deleted"} <= names
     assert not {name for name in names if name.endswith(("cleaned", "swap"))}
-    due_ms, formers = logs.replaced[0]
+    due_ms, formers = logs.removed[0]
     assert due_ms == logs.now_ms + 60_000
     # Whoever is reading them can go on.
     assert all(parse_header(each.read(0, 61)).base_offset == each.base_offset for each in formers)
@@ -327,7 +327,7 @@ def crash_and_recover(directory, monkeypatch, at):
     assert not [path for path in again.directory.iterdir() if path.suffix in {".cleaned", ".swap"}]
     compact(again)
     assert values(again) == held
-    again.abandon()
+    logs.close()
     return has_crashed
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from barnabas.broker.disk import file_records
 from barnabas.broker.disk.file_records import FileRecords
+from barnabas.broker.disk.files import CLOSED
 
 CONTENT = bytes(range(200))
 
@@ -61,14 +62,11 @@ def test_a_file_that_is_too_short_is_reported(fd):
         FileRecords(lambda: fd, 150, 100).read(30, 30)
 
 
-def test_a_closed_file_is_reported_and_is_not_a_disk_failure(sockets):
-    failures = []
-    records = FileRecords(lambda: file_records.CLOSED, 0, 200)
-    records.on_failure = failures.append
+def test_a_closed_file_is_reported(sockets):
+    records = FileRecords(lambda: CLOSED, 0, 200)
     assert records.write_to(sockets[0].fileno(), 0, 200) == 0
     with pytest.raises(OSError, match="Bad file descriptor"):
         records.read(0, 10)
-    assert failures == []
 
 
 def test_a_disk_failure_is_reported(fd, monkeypatch):

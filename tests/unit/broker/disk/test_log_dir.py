@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -11,7 +12,7 @@ from structlog.testing import capture_logs
 
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.disk import flushing, log_dir
-from barnabas.broker.disk.errors import InconsistentDirectoryError
+from barnabas.broker.disk.errors import InconsistentDirectoryError, KafkaStorageError
 from barnabas.cluster.model.epochs import LeaderEpoch
 from barnabas.cluster.model.ids import TopicPartition
 
@@ -163,6 +164,23 @@ def test_a_log_that_cannot_be_opened_takes_the_directory_offline_with_the_others
     assert list(again.offline) == [one]
     assert again.logs == {}
     assert open_files(tmp_path) == [two / ".lock"]
+
+
+@pytest.mark.parametrize("call", ["pread", "pwritev"])
+def test_a_disk_that_refuses_has_no_file_open_any_more(open_dirs, tmp_path, batch, monkeypatch, call):
+    """The failure is kept, and its traceback could keep the frames that refer to files."""
+    dirs = open_dirs(tmp_path)
+    log = dirs.get_or_create(A)
+    log.append_as_leader(batch(3), EPOCH)
+
+    def refuse(*_):
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(os, call, refuse)
+    with pytest.raises(KafkaStorageError) as caught:
+        log.read(0, 1000, 3) if call == "pread" else log.append_as_leader(batch(3), EPOCH)
+    assert dirs.offline[tmp_path] is caught.value
+    assert open_files(tmp_path) == []
 
 
 @pytest.mark.parametrize(

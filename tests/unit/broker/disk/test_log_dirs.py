@@ -236,3 +236,31 @@ def test_each_directory_in_use_has_a_lock_of_its_own(open_dirs, paths):
     dirs.fail(paths[0], "broken")
     assert dirs.locks < both
     assert len(dirs.locks) == 1
+
+
+def test_what_retention_removes_stays_open_for_its_readers_for_a_while(open_dirs, tmp_path, batch):
+    now_ms = [0]
+    config = LogConfig(segment_bytes=30_000, retention_bytes=1, file_delete_delay_ms=1000)
+    dirs = open_dirs(tmp_path, config=config, clock=lambda: now_ms[0])
+    log = dirs.get_or_create(tp(0))
+    for _ in range(2):
+        log.append_as_leader(batch(1, value=b"v" * 20_000), EPOCH)
+    records = log.find(0, 1 << 20, 1).records
+    content = bytes(records)
+    assert log.delete_old_segments(2)
+    dirs.purge_deleted()
+    log.flush()
+    assert records.read(0, len(records)) == content
+    now_ms[0] = 1000
+    dirs.purge_deleted()
+    log.flush()
+    with pytest.raises(OSError, match="Bad file descriptor"):
+        records.read(0, 1)
+    assert (log.log_end_offset, dirs.offline) == (2, {})
+    # A directory that goes offline closes at once what waits for its readers.
+    (former,) = log.compaction.facts(config, 2).segments
+    log.append_as_leader(batch(1, value=b"v" * 20_000), EPOCH)
+    assert log.delete_old_segments(3)
+    assert not former.is_closed
+    dirs.fail(tmp_path, "a test says so")
+    assert former.is_closed

@@ -9,7 +9,6 @@ from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.record_batch import parse_header
 from barnabas.broker.disk.checkpoints import read_epochs
 from barnabas.broker.disk.errors import CorruptLogError
-from barnabas.broker.disk.flushing import Flushing
 from barnabas.broker.disk.log_files import LogFiles
 from barnabas.broker.disk.names import files_with, offset_of
 from barnabas.broker.disk.recovery import LogState, load_log
@@ -87,28 +86,19 @@ def test_retired_segments_are_renamed_behind_what_still_goes_on_with_them(files,
     put(files, batch(2))
     files.roll(CONFIG, 0)
     first = next(iter(files.segments))
-    retired = files.retire_first(1)
+    (retired,) = files.retire_first(1)
+    assert retired is first
     assert [segment.base_offset for segment in files.segments] == [2]
-    assert not first.is_closed
+    assert first.path.exists()
     later.run()
-    assert first.is_closed
+    assert not first.is_closed
+    first.close()
     assert files.flushing.recovery_point() == 2
-    assert {path.name[20:] for path in retired if path.exists()} == {
+    assert {path.name[20:] for path in first.retired_paths if path.exists()} == {
         ".log.deleted",
         ".index.deleted",
         ".timeindex.deleted",
     }
-
-
-def test_a_log_that_is_closed_meanwhile_closes_them_too(files, later, batch):
-    put(files, batch(2))
-    files.roll(CONFIG, 0)
-    first = next(iter(files.segments))
-    files.retire_first(1)
-    later.work.clear()
-    files.flushing = Flushing(later, 0)
-    files.close()
-    assert first.is_closed
 
 
 def test_a_segment_is_named_by_its_first_batch_also_behind_a_gap(files, later, batch):

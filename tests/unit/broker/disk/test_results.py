@@ -9,7 +9,7 @@ from barnabas.cluster.model.errors import ErrorCode
 
 
 def test_producers_expire_by_default_as_the_table_of_configs_says(tmp_path):
-    context = LogContext(tmp_path, None, lambda: 0, *[print] * 7)
+    context = LogContext(tmp_path, None, lambda: 0, *[print] * 6)
     assert context.producer_expiration_ms == BROKER_CONFIGS["transactional.id.expiration.ms"].default
 
 

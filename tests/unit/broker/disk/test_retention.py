@@ -48,9 +48,9 @@ def test_old_segments_go_and_the_log_starts_at_the_first_that_stays(logs, batch)
     assert names(log, "*.log.deleted") == [f"{base:05d}.log.deleted" for base in gone]
     assert len(names(log, "*.index.deleted")) == len(names(log, "*.timeindex.deleted")) == len(gone)
     assert names(log, "*.snapshot.deleted") == [f"{base:05d}.snapshot.deleted" for base in gone[1:]]
-    ((due_ms, retired),) = logs.retired
+    ((due_ms, removed),) = logs.removed
     assert due_ms == logs.now_ms + 700
-    assert {path.name for path in log.directory.glob("*.deleted")} <= set(retired)
+    assert {*log.directory.glob("*.deleted")} <= {path for each in removed for path in each.retired_paths}
     assert everything(log) in before
     assert log.read(gone[-1], BIG, log.log_end_offset) == OffsetOutOfRange(gone[-1], bases[len(gone)], 70)
     assert at_once(offset_at(log, 0)).offset == log.log_start_offset

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import contextlib
 import os
+import socket
 from dataclasses import replace
 
 import pytest
@@ -170,10 +172,42 @@ def test_a_retired_segments_files_have_other_names(new_segment, batch, tmp_path)
     put(segment, batch(1, timestamps=[9000], base_offset=7), 7, 9000)
     segment.path.with_suffix(".snapshot").touch()
     segment.retire()
-    assert segment.is_closed
+    assert not segment.is_closed
     found = sorted(path.name[19:] for path in tmp_path.iterdir())
     assert found == [f"7.{kind}.deleted" for kind in ("index", "log", "snapshot", "timeindex")]
     assert {path.name for path in tmp_path.iterdir()} < {path.name for path in segment.retired_paths}
+
+
+@pytest.mark.parametrize("call", ["sendfile", "pread"])
+def test_a_file_that_is_closed_during_a_call_is_taken_for_no_other(
+    new_segment, batch, tmp_path, monkeypatch, call
+):
+    """Another thread closes the segment just before the system call, and opens a file of another topic."""
+    segment, real, other = new_segment(), getattr(os, call), tmp_path / "other"
+    put(segment, batch(1, timestamps=[9000]), 0, 9000)
+    size, number = segment.size, int(segment.fd)
+    content, records = segment.read(0, size), segment.records(0, size)
+    other.write_bytes(b"x" * size)
+    opened = []
+
+    def called(*arguments):
+        segment.close()
+        opened.append(os.open(other, os.O_RDONLY))
+        return real(*arguments)
+
+    with monkeypatch.context() as patched, contextlib.ExitStack() as stack:
+        patched.setattr(os, call, called)
+        ours, theirs = (stack.enter_context(each) for each in socket.socketpair())
+        sent = (
+            records.read(0, size)
+            if call == "pread"
+            else theirs.recv(records.write_to(ours.fileno(), 0, size))
+        )
+    assert sent == content
+    opened.append(os.open(other, os.O_RDONLY))
+    assert opened[-1] == number  # it was closed after the call
+    for each in opened:
+        os.close(each)
 
 
 def stored(segment, batch, count):

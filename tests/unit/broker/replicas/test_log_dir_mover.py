@@ -13,6 +13,7 @@ import pytest
 from barnabas.broker.core.batch_validation import AppendOrigin
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.replication_quota import ReplicationQuota
+from barnabas.broker.disk.file_records import FileRecords
 from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
 from barnabas.broker.disk.names import MAX_NAME_LENGTH
 from barnabas.broker.replicas.log_dir_admin import LogDirectories
@@ -148,6 +149,26 @@ async def test_a_move_follows_truncation_deletion_and_a_new_leader(moving):
     assert everything(partition.log) == read
     assert [partition.log.end_offset_for(LeaderEpoch(e)) for e in range(6)] == epochs
     assert (partition.log.log_start_offset, partition.log.log_end_offset) == (2, 8)
+
+
+async def test_a_truncation_that_closes_what_a_move_reads_fails_no_disk(moving, monkeypatch):
+    partition, real, cuts = moving.room.lead(), FileRecords.__bytes__, []
+    for number in range(40):
+        moving.room.write(partition, b"%d" % number * 2000)
+    partition.log.flush()
+
+    def read(records):
+        if not cuts:
+            cuts.append(partition.log.segment_count)
+            partition.log.truncate_fully_and_start_at(Offset(3))
+        return real(records)
+
+    monkeypatch.setattr(FileRecords, "__bytes__", read)
+    assert moving.to(moving.paths[1]) is ErrorCode.NONE
+    moving.start()
+    await moving.moved(moving.paths[1])
+    assert cuts
+    assert (partition.log.log_start_offset, moving.logs.offline) == (3, {})
 
 
 async def test_a_log_that_begins_later_is_copied_from_there(moving):
