@@ -17,7 +17,7 @@ from barnabas.cluster.zk.client_settings import security_of
 from barnabas.local import zookeeper as embedded
 from barnabas.local.control import DEFAULT_DIRECTORY
 from barnabas.local.ports import OFFSETS, PortError, check_room
-from barnabas.local.zookeeper_jars import ZooKeeperStartError
+from barnabas.local.zookeeper_jars import ZooKeeperStartError, find_jars
 from barnabas.local.zookeeper_security import server_security
 
 app = typer.Typer(
@@ -261,6 +261,17 @@ def zookeeper(
         typer.echo(f"barnabas: {error}", err=True)
         status = 1
     raise typer.Exit(status)
+
+
+@app.command("fetch-jars")
+def fetch_jars() -> None:
+    """Download what the first start of ZooKeeper would, for later ones without a network."""
+    try:
+        jars = find_jars(secure=True)
+    except ZooKeeperStartError as error:
+        typer.echo(f"barnabas: {error}", err=True)
+        raise typer.Exit(1) from error
+    typer.echo(f"barnabas: ZooKeeper's jars are in {jars[0].parent}")
 
 
 @app.command()

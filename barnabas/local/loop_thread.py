@@ -10,6 +10,11 @@ from typing import Any, TypeVar
 
 import uvloop
 
+from barnabas.local.errors import ClusterError
+
+__tracebackhide__ = True
+"""pytest shows no frames of this module."""
+
 T = TypeVar("T")
 
 
@@ -30,13 +35,18 @@ class LoopThread:
         future = self.submit(work)
         try:
             return future.result()
+        except ClusterError as error:
+            raise error.with_traceback(None) from None  # its message says all that a caller can use
         except BaseException:
             future.cancel()
             raise
 
     async def on(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the loop, and await its result on the caller's loop."""
-        return await asyncio.wrap_future(self.submit(work))
+        try:
+            return await asyncio.wrap_future(self.submit(work))
+        except ClusterError as error:
+            raise error.with_traceback(None) from None
 
     def stop(self) -> None:
         """Stop the loop and wait for the thread."""

@@ -152,8 +152,8 @@ def _fetch(repository: str, jar: Jar, folder: Path) -> None:
         why = error.reason if isinstance(error, urllib.error.URLError) else error
         raise ZooKeeperStartError(
             f"cannot download {url}: {why}. Without a network, set {FOLDER} to a folder with ZooKeeper's "
-            f"jars, or {REPOSITORY} to a Maven repository that answers; pip install 'barnabas[spark]' brings "
-            f"them, too"
+            f"jars (`barnabas fetch-jars` makes one on a machine with a network), or {REPOSITORY} to a Maven "
+            f"repository that answers; pip install 'barnabas[spark]' brings them, too"
         ) from error
     checksum = hashlib.sha256(content).hexdigest()
     if checksum != jar.sha256:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:  # these imports take longer than the start of the processes
     from barnabas.testing.running import Checkpoint
     from barnabas.testing.view import State
 
+__tracebackhide__ = True
+"""pytest shows the line of the test that called, and no frames of this module."""
+
 
 class AsyncCluster(Facts):
     """A cluster whose methods are awaited. ``on_this_machine`` describes the arguments.

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import urllib.request
 
 import psutil
 import pytest
@@ -70,6 +71,7 @@ def test_what_a_test_made_or_broke_is_mended_and_a_failed_one_tells_its_story(su
     result.assert_outcomes(passed=2, failed=1)
     said = result.stdout.str()
     assert "WaitTimeoutError: the ISR of every partition of orders is 1: not within 0.1 s" in said
+    assert not re.search(r"(barnabas|concurrent)/.*\.py:", said)  # frames other than the test's
     _, _, story = said.partition("Barnabas cluster during this test")
     for told in (
         r"^[\d:,]{12} orders-0: leader (\d), ISR 1,2$",
@@ -188,6 +190,77 @@ def test_a_setting_without_a_value_is_a_usage_error(pytester):
     result.stdout.fnmatch_lines(
         "*UsageError: barnabas_settings: expected key=value a line, not 'log.segment.bytes'"
     )
+
+
+def test_a_cluster_that_does_not_start_is_tried_twice_and_a_message_without_frames(suite, monkeypatch):
+    project = suite("""
+        def test_one(barnabas_cluster): pass
+        def test_two(barnabas_cluster): pass
+    """)
+    monkeypatch.setenv("BARNABAS_ZOOKEEPER_JARS", str(project.path))
+    result = project.runpytest_subprocess()
+    result.assert_outcomes(errors=2)
+    reason = (
+        f"barnabas: the cluster did not start: {project.path} has no zookeeper-*.jar, which ZooKeeper needs"
+    )
+    said = [line for line in result.outlines if line.startswith("barnabas: ")]
+    assert [line.endswith("; trying once more") for line in said] == [True, False, False]
+    assert all(reason.replace("*", "[0-9]*") in line for line in said)
+    result.stdout.no_fnmatch_line("*testing/plugin.py*")
+
+
+def test_a_kept_cluster_stays_as_the_failed_test_left_it_until_ctrl_c(suite):
+    project = suite(
+        """
+        def test_one(barnabas_cluster):
+            barnabas_cluster.create_topic("orders", replication_factor=1, assignment={0: [1]})
+            barnabas_cluster.kill(1)
+            assert barnabas_cluster.isr_of("orders") == (2,)
+
+        def test_two(barnabas_cluster): pass
+        """,
+        brokers=2,
+    )
+    run = subprocess.Popen(
+        [sys.executable, "-m", "pytest", "--barnabas-keep"],
+        cwd=project.path,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    lines = []
+    for line in run.stdout:
+        lines.append(line.rstrip())
+        if line == "barnabas: Ctrl-C ends it\n":
+            break
+    report = "\n".join(lines)
+    assert "FAILED" in report
+    assert "test_two" not in report
+    page = re.search(r"watch it on (http://\S+)", report)[1]
+    with urllib.request.urlopen(page) as answer:
+        assert answer.status == 200
+    (zookeeper,) = re.findall(r"ZooKeeper on (\S+)", report)
+    shell = [
+        sys.executable,
+        "-m",
+        "barnabas.tools.zookeeper.zookeeper_shell",
+        zookeeper,
+        "ls",
+        "/brokers/topics",
+    ]
+    assert "orders" in subprocess.run(shell, capture_output=True, text=True, check=True).stdout
+    started = psutil.Process(run.pid).children(recursive=True)
+    run.send_signal(signal.SIGINT)
+    run.stdout.close()
+    assert run.wait() == 1
+    _, alive = psutil.wait_procs(started, timeout=30)
+    assert alive == []
+
+
+def test_a_kept_cluster_needs_the_terminal(suite):
+    project = suite("def test_one(barnabas_cluster): pass")
+    result = project.runpytest_subprocess("--barnabas-keep", "-n", "2")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines("*--barnabas-keep needs the tests in this process: leave out -n")
 
 
 def test_nothing_survives_a_pytest_that_is_killed(suite):

@@ -162,6 +162,25 @@ def test_up_refuses_no_brokers(ran):
     assert ran == []
 
 
+def test_jars_are_fetched_before_a_machine_has_no_network(monkeypatch, tmp_path):
+    def found(*, secure):
+        assert secure  # those of a secured cluster, too
+        return (tmp_path / "a.jar", tmp_path / "b.jar")
+
+    monkeypatch.setattr(cli, "find_jars", found)
+    result = CliRunner().invoke(cli.app, ["fetch-jars"])
+    assert (result.exit_code, result.stdout) == (0, f"barnabas: ZooKeeper's jars are in {tmp_path}\n")
+
+
+def test_jars_that_cannot_be_fetched_are_one_line(monkeypatch):
+    def refuse(*, secure):
+        raise ZooKeeperStartError(f"cannot download jars, secure: {secure}")
+
+    monkeypatch.setattr(cli, "find_jars", refuse)
+    result = CliRunner().invoke(cli.app, ["fetch-jars"])
+    assert (result.exit_code, result.stderr) == (1, "barnabas: cannot download jars, secure: True\n")
+
+
 def test_zookeeper_that_cannot_start_is_one_line(monkeypatch):
     def refuse(_directory, _port, _security):
         raise ZooKeeperStartError("no java found")
