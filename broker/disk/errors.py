@@ -122,15 +122,20 @@ class CorruptLogError(Exception):
         path: The segment's file.
         position: The byte in it.
         next_offset: The offset after the last valid batch before it.
+        found: What is there.
     """
 
     error = ErrorCode.CORRUPT_MESSAGE
 
     def __init__(self, path: Path, position: int, next_offset: Offset, found: str) -> None:
-        super().__init__(f"{path}, byte {position}: {found}")
+        super().__init__(path, position, next_offset, found)
         self.path = path
         self.position = position
         self.next_offset = next_offset
+        self.found = found
+
+    def __str__(self) -> str:
+        return f"{self.path}, byte {self.position}: {self.found}"
 
 
 class CorruptCheckpointError(Exception):

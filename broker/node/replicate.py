@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 import structlog
 
+from barnabas.broker.cleaning.log_cleaner import CleanerSettings, LogCleaner
+from barnabas.broker.cleaning.metrics import CleanerMetrics
 from barnabas.broker.config.broker_config import BrokerConfig
 from barnabas.broker.config.start_error import StartError
 from barnabas.broker.coordinator.coordinator import GroupCoordinator
@@ -22,7 +24,6 @@ from barnabas.broker.membership.log_dir_events import LogDirEvents
 from barnabas.broker.node.open import Storage
 from barnabas.broker.node.peer_tls import PeerTls, open_peer_tls, peer_access, warn_of_open_port
 from barnabas.broker.replicas.hosted import monotonic_ms
-from barnabas.broker.replicas.log_cleaner import CleanerSettings
 from barnabas.broker.replicas.producer_ids import ProducerIdBlocks
 from barnabas.broker.replicas.purgatory_metrics import show_purgatory
 from barnabas.broker.replicas.service import ReplicaService
@@ -154,9 +155,6 @@ def _open_replicas(
             return f"{type(error).__name__}: {error}"
         return None
 
-    def cleaner_settings() -> CleanerSettings:
-        return settings_of(CleanerSettings, storage.live.config.values)
-
     events = LogDirEvents(storage.broker_id, lambda: membership.store.log_dir_events)
     replicas = ReplicaService(
         storage.broker_id,
@@ -170,7 +168,6 @@ def _open_replicas(
         prepare=read_topic_configs,
         on_directory_failed=events.failed,
         topics=lambda: LeaderStore(membership.store),
-        cleaner_settings=cleaner_settings if process.config.flag("log.cleaner.enable") else None,
     )
     throttles = replicas.hosted.throttles = storage.config_handler.throttles
     metrics.watch(metrics.leader_replication_rate, lambda: _rate(throttles.leader))
@@ -179,10 +176,26 @@ def _open_replicas(
     replicas.start(after_clean_stop=storage.logs.were_clean)
     process.supervisor.spawn("log-dir-events", events.run())
     stack.push_async_callback(replicas.close)
+    if process.config.flag("log.cleaner.enable"):
+        _open_cleaner(storage, replicas, process, stack)
     metrics.watch(metrics.live_brokers, lambda: len(replicas.metadata.live_brokers))
     show_purgatory(metrics, purgatories.topics)
     show_purgatory(metrics, purgatories.elections)
     return replicas
+
+
+def _open_cleaner(
+    storage: Storage, replicas: ReplicaService, process: BrokerProcess, stack: contextlib.AsyncExitStack
+) -> None:
+    """Start the log cleaner, which also deletes old segments of compacted logs."""
+
+    def settings() -> CleanerSettings:
+        return settings_of(CleanerSettings, storage.live.config.values)
+
+    cleaner = LogCleaner(replicas.hosted, settings)
+    process.metrics.registry.register(CleanerMetrics(cleaner.figures))
+    process.supervisor.spawn("log-cleaner", cleaner.run(process.supervisor))
+    stack.push_async_callback(cleaner.close)
 
 
 def _rate(quota: ReplicationQuota) -> float:

@@ -14,7 +14,6 @@ from barnabas.broker.replicas.delete_records import RecordDeleter
 from barnabas.broker.replicas.fetch_sessions import FetchSessions
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
 from barnabas.broker.replicas.isr_keeper import IsrKeeper, IsrStore
-from barnabas.broker.replicas.log_cleaner import CleanerSettings, LogCleaner
 from barnabas.broker.replicas.log_dir_admin import DirectoryContents, LogDirectories
 from barnabas.broker.replicas.log_dir_mover import LogDirMover
 from barnabas.broker.replicas.purgatory_metrics import show_purgatory
@@ -26,7 +25,6 @@ from barnabas.broker.replicas.settings import ReplicaSettings
 from barnabas.broker.replicas.strays import Strays, TopicReader
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.requests import LeaderAndIsrRequest
-from barnabas.cluster.runtime.cleaner_metrics import CleanerMetrics
 from barnabas.cluster.runtime.log_metrics import LogMetrics, LogSize
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.supervisor import Supervisor
@@ -61,8 +59,6 @@ class ReplicaService:
         prepare: Awaited before an admitted LeaderAndIsr is handled, see `ControlRequests`.
         on_directory_failed: Called once for each log directory that fails.
         topics: Returns the reader of topics in ZooKeeper; without it no log is taken for a stray.
-        cleaner_settings: Returns the log cleaner's settings in force; without it no log is compacted, nor
-            are old segments of compacted logs deleted (``log.cleaner.enable=false``).
     """
 
     def __init__(
@@ -79,7 +75,6 @@ class ReplicaService:
         prepare: Callable[[LeaderAndIsrRequest], Awaitable[str | None]] | None = None,
         on_directory_failed: Callable[[], None] = lambda: None,
         topics: Callable[[], TopicReader] | None = None,
-        cleaner_settings: Callable[[], CleanerSettings] | None = None,
     ) -> None:
         self._settings = settings
         self._supervisor = supervisor
@@ -112,9 +107,6 @@ class ReplicaService:
         self.ranges = RangeReader(self.hosted)
         self.damaged = DamagedReplicas(self.hosted, self.metadata, supervisor, metrics)
         self._retention = LogRetention(self.hosted)
-        self._cleaner: LogCleaner | None = None
-        if cleaner_settings is not None:
-            self._cleaner = LogCleaner(self.hosted, logs, self._retention, cleaner_settings)
         self._scrubbing: asyncio.Task[None] | None = None
         self._looking_for_strays: asyncio.Task[None] | None = None
         if topics is not None:
@@ -143,8 +135,6 @@ class ReplicaService:
         metrics.traffic.hosted = lambda: {each.topic_partition.topic for each in tuple(hosted.all)}
         metrics.watch(metrics.offline_replica_count, lambda: len(hosted.offline))
         metrics.watch(metrics.log_dir_move_lag, lambda: self._mover.max_lag)
-        if self._cleaner is not None:
-            metrics.registry.register(CleanerMetrics(self._cleaner.figures))
         metrics.registry.register(LogMetrics(lambda: map(_size_of, tuple(hosted.all))))
         show_purgatory(metrics, hosted.produces)
         show_purgatory(metrics, hosted.deletes)
@@ -166,8 +156,6 @@ class ReplicaService:
         interval_ms = self._settings.retention_check_interval_ms
         self._supervisor.spawn("log-retention", self._retention.keep(interval_ms))
         self._mover.start(self._supervisor)
-        if self._cleaner is not None:
-            self._supervisor.spawn("log-cleaner", self._cleaner.run(self._supervisor))
         scrub = self.damaged.scrub.run(after_clean_stop=after_clean_stop)
         self._scrubbing = self._supervisor.spawn("log-scrub", scrub)
 
@@ -183,8 +171,6 @@ class ReplicaService:
             self._scrubbing.cancel()
             await asyncio.gather(self._scrubbing, return_exceptions=True)
         await self._mover.close()
-        if self._cleaner is not None:
-            await self._cleaner.close()
         await self.damaged.close()
         await self._fetchers.close()
         self.hosted.checkpoint_high_watermarks()

@@ -9,11 +9,10 @@ from dataclasses import replace
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
-from barnabas.broker.core.offset_map import ENTRY_SIZE
+from barnabas.broker.cleaning.core.offset_map import ENTRY_SIZE
+from barnabas.broker.cleaning.log_cleaner import CleanerSettings, LogCleaner
+from barnabas.broker.cleaning.rewrite import NewSegment, clean
 from barnabas.broker.core.record_batch import parse_header
-from barnabas.broker.disk.cleaning import NewSegment, clean
-from barnabas.broker.replicas.log_cleaner import CleanerSettings, LogCleaner
-from barnabas.broker.replicas.retention import LogRetention
 from barnabas.cluster.model.errors import ErrorCode
 from tests.batches import keyed_batch
 
@@ -83,9 +82,8 @@ class CompactedLogs(three_logs.ThreeLogs):
                     self.alter("delete")
 
         if node.alive:
-            retention, executor = LogRetention(node.hosted), Inline(before_swap)
-            cleaner = LogCleaner(node.hosted, node.logs, retention, lambda: SETTINGS)
-            self.run(cleaner.clean_filthiest, 0, executor)
+            cleaner = LogCleaner(node.hosted, lambda: SETTINGS)
+            self.run(cleaner.clean_filthiest, 0, Inline(before_swap))
 
     @staticmethod
     def held(node):

@@ -1,8 +1,8 @@
 import pytest
 
 from barnabas.bench.cases.compaction import MEGABYTE, figures
-from barnabas.broker.disk.cleaning_job import CleaningStats
-from barnabas.broker.replicas.cleaner_report import statistics
+from barnabas.broker.cleaning.report import statistics
+from barnabas.broker.cleaning.rewrite import CleaningStats
 from barnabas.cluster.model.ids import TopicPartition
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.broker.core.compaction import log_to_clean
+from barnabas.broker.cleaning.core.choice import log_to_clean
+from barnabas.broker.cleaning.job import CleanerMemory, facts_of, plan
+from barnabas.broker.cleaning.rewrite import NewSegment, clean
 from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.disk.cleaning import NewSegment, clean
-from barnabas.broker.disk.compaction import CleanerMemory
 from barnabas.cluster.model.epochs import LeaderEpoch, Zxid
 from barnabas.cluster.model.ids import Offset, TopicIdentity, TopicPartition
 from tests.batches import keyed_batch
@@ -41,7 +41,7 @@ def test_the_cleaner_offset_survives_a_start_and_follows_truncation_and_deletion
     assert dirs.cleaner_offset(TopicPartition("gone", 0)) is None
     log = dirs.get(TopicPartition("kept", 0))
     log.truncate_to(Offset(5))
-    base_offset = log.compaction.facts(config, Offset(0)).segments[-1].base_offset
+    base_offset = log.compaction.segments[-1].base_offset
     assert dirs.cleaner_offset(TopicPartition("kept", 0)) == base_offset < 8
     assert checkpoint.read_text() == f"0\n1\nkept 0 {base_offset}\n"
     dirs.checkpoint_cleaner_offset(TopicPartition("nowhere", 0), Offset(1))
@@ -72,13 +72,12 @@ def test_a_segment_that_was_compacted_stays_open_for_its_readers_for_a_while(tmp
     log = dirs.get_or_create(TopicPartition("t", 0))
     for offset in range(6):
         log.append_as_follower(keyed_batch([(b"k", b"v" * 80)], base_offset=offset))
-    facts = log.compaction.facts(config, Offset(6))
-    job = log.compaction.job(log_to_clean(facts, Offset(0), 0), config, CleanerMemory(24_000, 0.9, 1 << 16))
+    former, due = log.compaction.segments[0], log_to_clean(facts_of(log, Offset(6)), Offset(0), 0)
+    job = plan(log, due, CleanerMemory(24_000, 0.9, 1 << 16))
     first = next(step for step in clean(job) if isinstance(step, NewSegment))
     new = log.compaction.open(first.base_offset, config).result()
     log.compaction.begin_swap(new).result()
     assert log.compaction.end_swap(new, first.replaced, 0, config.file_delete_delay_ms)
-    former = facts.segments[0]
     dirs.purge_deleted()
     assert not former.is_closed
     now[0] = 1000

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from barnabas.broker.core.cleaned_batch import emptied
+from barnabas.broker.cleaning.core.batches import emptied
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.record_batch import RecordBatch, parse_header
 from barnabas.broker.core.refusals import Refusal

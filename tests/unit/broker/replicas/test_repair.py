@@ -10,16 +10,15 @@ from itertools import product
 import grpc.aio
 import pytest
 
+from barnabas.broker.cleaning.core.offset_map import ENTRY_SIZE
+from barnabas.broker.cleaning.log_cleaner import CleanerSettings, LogCleaner
+from barnabas.broker.cleaning.rewrite import clean
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.metadata_cache import MetadataCache
-from barnabas.broker.core.offset_map import ENTRY_SIZE
-from barnabas.broker.disk.cleaning import clean
 from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
 from barnabas.broker.replicas.hosted import HostedPartitions
-from barnabas.broker.replicas.log_cleaner import CleanerSettings, LogCleaner
 from barnabas.broker.replicas.ranges import RangeReader
 from barnabas.broker.replicas.repair import READ_RANGE_METHOD, RangeUnavailableError, fetch_again
-from barnabas.broker.replicas.retention import LogRetention
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.rpc import replication_pb2 as pb
@@ -172,7 +171,7 @@ class Inline:
 
 
 async def clean_times(hosted, replica, times):
-    cleaner = LogCleaner(hosted, hosted.logs, LogRetention(hosted), lambda: SETTINGS, Inline)
+    cleaner = LogCleaner(hosted, lambda: SETTINGS, Inline)
     for span in replica.log.spans():
         os.utime(span.path, (1000, 1000))  # no tombstone is younger than the clean section
     for end in CLEANED_UP_TO[: times + 1]:

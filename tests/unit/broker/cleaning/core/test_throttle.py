@@ -1,4 +1,4 @@
-from barnabas.broker.core.throttle import Throttle
+from barnabas.broker.cleaning.core.throttle import Throttle
 
 
 def test_a_rate_is_kept_by_pauses():

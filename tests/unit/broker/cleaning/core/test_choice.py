@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.core.compaction import (
+from barnabas.broker.cleaning.core.choice import (
     CompactedLog,
     LogToClean,
     SegmentSize,

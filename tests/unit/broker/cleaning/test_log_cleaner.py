@@ -6,36 +6,42 @@ import asyncio
 import contextlib
 import errno
 import io
-import json
 import os
+import pickle
 import signal
 import socket
 import threading
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from structlog.testing import capture_logs
 
-from barnabas.broker.core.compaction import log_to_clean
+from barnabas.broker.cleaning import log_cleaner, rewrite, worker
+from barnabas.broker.cleaning import process as cleaner_process
+from barnabas.broker.cleaning.core.choice import log_to_clean
+from barnabas.broker.cleaning.core.offset_map import ENTRY_SIZE
+from barnabas.broker.cleaning.job import facts_of, plan
+from barnabas.broker.cleaning.log_cleaner import CleanerSettings, LogCleaner
+from barnabas.broker.cleaning.metrics import CleanerMetrics
+from barnabas.broker.cleaning.process import CleanerProcess
+from barnabas.broker.cleaning.rewrite import NewSegment, clean
+from barnabas.broker.cleaning.worker import CleanerUnavailableError
 from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.core.offset_map import ENTRY_SIZE
-from barnabas.broker.disk import cleaner_worker, cleaning, log_files
-from barnabas.broker.disk.cleaner_worker import CleanerUnavailableError, CleaningFailedError
-from barnabas.broker.disk.cleaning import NewSegment, clean
+from barnabas.broker.disk import log_files
 from barnabas.broker.disk.errors import CorruptLogError
 from barnabas.broker.disk.segment import LogSegment
-from barnabas.broker.replicas import cleaner_process, log_cleaner
-from barnabas.broker.replicas.cleaner_process import CleanerProcess
-from barnabas.broker.replicas.log_cleaner import CleanerSettings, LogCleaner
-from barnabas.broker.replicas.retention import LogRetention
+from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.cluster.runtime.cleaner_metrics import CleanerMetrics
 from barnabas.cluster.runtime.supervisor import Supervisor
 from tests.batches import keyed_batch, records_of, whole_batches
+from tests.unit.broker.replicas import conftest as replicas
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 0)
 SETTINGS = CleanerSettings(dedupe_buffer_size=ENTRY_SIZE * 10_000, backoff_ms=1)
+
+
+room = replicas.room
 
 
 @pytest.fixture
@@ -61,7 +67,7 @@ class Inline:
 
 @pytest.fixture
 def cleaner(room):
-    return LogCleaner(room.hosted, room.logs, LogRetention(room.hosted), lambda: SETTINGS, Inline)
+    return LogCleaner(room.hosted, lambda: SETTINGS, Inline)
 
 
 def fill(partition, count=60):
@@ -95,7 +101,7 @@ async def test_the_process_compacts_a_log_and_leaves_the_last_values(room, clean
     assert values(partition) == held
     assert partition.log.size < size / 2
     reached = room.logs.cleaner_offset(TP)
-    assert reached == partition.log.compaction.facts(partition.log.config, 0).segments[-1].base_offset
+    assert reached == partition.log.compaction.segments[-1].base_offset
     assert any(f"dirty section = [0, {reached}]" in entry["event"] for entry in said)
     figures = cleaner.figures()
     assert figures.gauges["cleaner_recopy_percent"] < 50
@@ -206,7 +212,7 @@ async def test_a_log_that_cannot_be_compacted_is_skipped_until_it_is_another(roo
     room.hosted.on_corrupt = lambda *each: met.append(each)
 
     def fail(_):
-        raise CleaningFailedError("damaged", corrupt)
+        raise corrupt
 
     with capture_logs() as said:
         assert await cleaner.clean_filthiest(0, Inline(fail))
@@ -338,14 +344,23 @@ async def test_the_cleaner_has_none_of_the_brokers_descriptors(room, cleaner):
 def test_a_want_of_the_cleaner_is_no_error_of_the_disk(room, monkeypatch, number):
     partition = room.lead(isr=(1,))
     fill(partition)
-    facts = partition.log.compaction.facts(partition.log.config, partition.replica.high_watermark)
-    due = log_to_clean(facts, 0, 0)
-    job = json.dumps(asdict(partition.log.compaction.job(due, partition.log.config, SETTINGS.memory)))
-    monkeypatch.setattr(cleaning, "mmap" if number == errno.ENOMEM else "open_to_read", refused(number))
+    due = log_to_clean(facts_of(partition.log, partition.replica.high_watermark), 0, 0)
+    job = pickle.dumps(plan(partition.log, due, SETTINGS.memory))
+    monkeypatch.setattr(rewrite, "mmap" if number == errno.ENOMEM else "open_to_read", refused(number))
     answers = io.BytesIO()
-    cleaner_worker.serve(io.BytesIO(job.encode()), answers)
-    with pytest.raises(CleanerUnavailableError):
-        cleaner_worker.decode(answers.getvalue())
+    worker.serve(io.BytesIO(job), answers)
+    assert isinstance(pickle.loads(answers.getvalue()[worker.LENGTH_BYTES :]), CleanerUnavailableError)
+
+
+async def test_the_process_reports_a_damaged_batch(room, cleaner):
+    partition, process = room.lead(isr=(1,)), CleanerProcess()
+    fill(partition)
+    path, met = partition.log.spans()[0].path, []
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    room.hosted.on_corrupt = lambda _, error: met.append(error)
+    assert await cleaner.clean_filthiest(0, process)
+    assert (met[0].path, met[0].error) == (path, ErrorCode.CORRUPT_MESSAGE)
+    assert str(path) in str(met[0])
 
 
 async def test_a_disk_that_refuses_a_timestamp_ends_no_cleaner_thread(room, cleaner, monkeypatch):
@@ -361,9 +376,7 @@ async def test_segments_below_the_log_start_go_between_two_cleanings(room):
     partition = room.lead(isr=(1,))
     fill(partition)
     partition.log.raise_log_start(30)
-    cleaner = LogCleaner(
-        room.hosted, room.logs, LogRetention(room.hosted), lambda: replace(SETTINGS, backoff_ms=0), Inline
-    )
+    cleaner = LogCleaner(room.hosted, lambda: replace(SETTINGS, backoff_ms=0), Inline)
     supervisor = Supervisor(lambda *_: None)
     running = asyncio.create_task(cleaner.run(supervisor))
     await room.until(lambda: partition.log.first_segment_offset > 0)
@@ -373,7 +386,7 @@ async def test_segments_below_the_log_start_go_between_two_cleanings(room):
 
 
 async def test_a_thread_that_dies_is_counted_and_ends_nothing_else(room, monkeypatch):
-    cleaner = LogCleaner(room.hosted, room.logs, LogRetention(room.hosted), lambda: SETTINGS, Inline)
+    cleaner = LogCleaner(room.hosted, lambda: SETTINGS, Inline)
 
     async def die(*_):
         raise ValueError("a mistake")

@@ -15,16 +15,14 @@ from mmap import mmap
 from pathlib import Path
 from typing import NamedTuple
 
-from barnabas.broker.core.cleaned_batch import CleanedBatch, cleaned, emptied
-from barnabas.broker.core.cleaned_transactions import CleanedTransactions
-from barnabas.broker.core.compaction import SegmentSize, delete_horizon_ms, groups
+from barnabas.broker.cleaning.core.batches import CleanedBatch, cleaned, emptied, records_in
+from barnabas.broker.cleaning.core.choice import SegmentSize, delete_horizon_ms, groups
+from barnabas.broker.cleaning.core.offset_map import OffsetMap
+from barnabas.broker.cleaning.core.transactions import CleanedTransactions
+from barnabas.broker.cleaning.job import CleaningJob
 from barnabas.broker.core.keyed_records import NO_KEY, keyed_records
-from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.core.offset_map import OffsetMap
 from barnabas.broker.core.record_batch import Buffer, RecordBatch
-from barnabas.broker.core.records import CorruptRecordsError, decompress, most_records
 from barnabas.broker.core.transactions import AbortedTransaction, end_marker
-from barnabas.broker.disk.cleaning_job import CleaningJob, CleaningStats
 from barnabas.broker.disk.errors import CorruptLogError
 from barnabas.broker.disk.files import (
     close_file,
@@ -43,6 +41,33 @@ from barnabas.broker.disk.scan import whole_batches_of
 from barnabas.broker.disk.segment import LogSegment
 from barnabas.broker.disk.transaction_index import TransactionIndex
 from barnabas.cluster.model.ids import Offset
+
+
+@dataclass(slots=True)
+class CleaningStats:
+    """The figures of a cleaning, as Kafka logs them (``CleanerStats``).
+
+    Attributes:
+        map_bytes_read: Bytes read for the offset map.
+        bytes_read: Bytes read to be rewritten.
+        bytes_written: Bytes of the new segments.
+        messages_read: Records read to be rewritten.
+        messages_written: Records of the new segments.
+        invalid_messages: Records without a key, which were dropped.
+        utilization: The share of the offset map that was in use.
+        index_s: How long the offset map took, in seconds.
+        elapsed_s: How long all of it took, in seconds.
+    """
+
+    map_bytes_read: int = 0
+    bytes_read: int = 0
+    bytes_written: int = 0
+    messages_read: int = 0
+    messages_written: int = 0
+    invalid_messages: int = 0
+    utilization: float = 0.0
+    index_s: float = 0.0
+    elapsed_s: float = 0.0
 
 
 class Progress(NamedTuple):
@@ -128,12 +153,7 @@ class _Chunk:
 class _Cleaning:
     def __init__(self, job: CleaningJob) -> None:
         self._job = job
-        self._directory = Path(job.directory)
-        self._config = LogConfig(
-            segment_bytes=job.segment_bytes,
-            segment_index_bytes=job.segment_index_bytes,
-            index_interval_bytes=job.index_interval_bytes,
-        )
+        self._directory = job.directory
         self._last_batches = {each.producer_id: each for each in job.producers}
         self._stats = CleaningStats()
         self._aborted = list(self._aborted_transactions())
@@ -141,16 +161,16 @@ class _Cleaning:
     def run(self) -> Iterator[Step]:
         job, stats, started = self._job, self._stats, time.monotonic()
         remove_cleaned(self._directory)
-        with _memory(job.map_bytes) as memory:
-            offsets = OffsetMap(memory, job.load_factor)
+        with _memory(job.memory.map_bytes) as memory:
+            offsets = OffsetMap(memory, job.memory.load_factor)
             yield from self._build(offsets)
             stats.utilization = offsets.utilization
             stats.index_s = time.monotonic() - started
             next_dirty = Offset(offsets.latest_offset + 1)
-            horizon = delete_horizon_ms(job.segments, job.first_dirty_offset, job.delete_retention_ms)
+            horizon = delete_horizon_ms(job.segments, job.first_dirty_offset, job.config.delete_retention_ms)
             transactions = CleanedTransactions(self._aborted)
             due = [segment for segment in job.segments if segment.base_offset < next_dirty]
-            for group in groups(due, job.segment_bytes, job.segment_index_bytes):
+            for group in groups(due, job.config.segment_bytes, job.config.segment_index_bytes):
                 yield from self._rewrite(group, offsets, transactions, horizon)
         stats.elapsed_s = time.monotonic() - started
         yield Cleaned(next_dirty, stats)
@@ -175,7 +195,7 @@ class _Cleaning:
                     self._stats.map_bytes_read += chunk
                     return
                 chunk += batch.header.size
-                if chunk >= job.buffer_bytes:
+                if chunk >= job.memory.buffer_bytes:
                     self._stats.map_bytes_read += chunk
                     yield Progress(chunk)
                     chunk = 0
@@ -192,7 +212,7 @@ class _Cleaning:
             transactions.may_drop_marker(header, end_marker(batch))
         elif not transactions.is_aborted(header) and header.last_offset >= first_dirty:
             base_offset, put = header.base_offset, offsets.put
-            records = self._records(batch)
+            records = records_in(batch)
             for _, _, _, offset_delta, key_begin, key_end, _ in keyed_records(header, records):
                 if key_begin == NO_KEY or base_offset + offset_delta < first_dirty:
                     continue
@@ -202,13 +222,6 @@ class _Cleaning:
         if header.last_offset >= first_dirty:
             offsets.latest_offset = header.last_offset
         return True
-
-    def _records(self, batch: RecordBatch) -> bytes:
-        header = batch.header
-        if header.record_count > most_records(header):
-            detail = f"{header.record_count} records in the batch at offset {header.base_offset}"
-            raise CorruptRecordsError(f"{detail}, expected {most_records(header)} at most")
-        return bytes(decompress(batch))
 
     def _batches(self, segment: SegmentSize) -> Iterator[RecordBatch]:
         """Yield the batches of a segment, each with its checksum verified.
@@ -221,7 +234,7 @@ class _Cleaning:
         fd = open_to_read(path)
         try:
             expect_sequential_reads(fd)
-            for position, batch in whole_batches_of(fd, 0, segment.size, self._job.buffer_bytes):
+            for position, batch in whole_batches_of(fd, 0, segment.size, self._job.memory.buffer_bytes):
                 header = batch.header
                 if not next_offset <= header.base_offset <= header.last_offset < segment.end_offset:
                     break
@@ -242,7 +255,7 @@ class _Cleaning:
     ) -> Iterator[Step]:
         """Write one segment that replaces a group."""
         base_offset, stats = group[0].base_offset, self._stats
-        new = LogSegment(self._directory, base_offset, self._config, 0, CLEANED_SUFFIX)
+        new = LogSegment(self._directory, base_offset, self._job.config, 0, CLEANED_SUFFIX)
         is_finished = False
         try:
             for source in group:
@@ -256,7 +269,7 @@ class _Cleaning:
                     chunk.read += batch.header.size
                     if kept.batch is not None:
                         chunk.batches.append(kept.batch)
-                    if chunk.read >= self._job.buffer_bytes:
+                    if chunk.read >= self._job.memory.buffer_bytes:
                         yield self._write(new, chunk, transactions)
                         chunk = _Chunk()
                 yield self._write(new, chunk, transactions)
@@ -305,7 +318,7 @@ class _Cleaning:
                     header.size,
                     header.last_offset,
                     header.max_timestamp,
-                    self._config.index_interval_bytes,
+                    self._job.config.index_interval_bytes,
                 )
                 position += header.size
         for aborted in transactions.kept:

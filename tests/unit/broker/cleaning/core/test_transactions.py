@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from barnabas.broker.core.cleaned_transactions import CleanedTransactions
+from barnabas.broker.cleaning.core.transactions import CleanedTransactions
 from barnabas.broker.core.record_batch import RecordBatch, parse_header
 from barnabas.broker.core.transactions import AbortedTransaction, end_marker
 from tests.batches import keyed_batch

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from barnabas.broker.core.compaction import delete_horizon_ms
-from barnabas.broker.disk.cleaning_job import CleaningJob, CleaningStats
+from barnabas.broker.cleaning.core.choice import delete_horizon_ms
+from barnabas.broker.cleaning.job import CleaningJob
+from barnabas.broker.cleaning.rewrite import CleaningStats
 from barnabas.broker.replicas.hosted import HostedPartition
 from barnabas.cluster.model.ids import TopicPartition
 
@@ -16,7 +17,7 @@ def beginning(topic_partition: TopicPartition, job: CleaningJob) -> tuple[str, .
     """Return the lines at the beginning of a cleaning."""
     dirty = sum(segment.end_offset > job.first_dirty_offset for segment in job.segments)
     horizon_ms = job.segments[-1].modified_ms if job.segments else 0
-    deletes_ms = delete_horizon_ms(job.segments, job.first_dirty_offset, job.delete_retention_ms)
+    deletes_ms = delete_horizon_ms(job.segments, job.first_dirty_offset, job.config.delete_retention_ms)
     span = f"[{job.first_dirty_offset}, {job.end_offset})"
     prior = f"cleaning prior to {_date(horizon_ms)}, discarding tombstones prior to {_date(deletes_ms)}"
     return (

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from barnabas.broker.cleaning.core.offset_map import OffsetMap
 from barnabas.broker.core.compression import compress
 from barnabas.broker.core.keyed_records import NO_KEY, keyed_records
-from barnabas.broker.core.offset_map import OffsetMap
 from barnabas.broker.core.record_batch import (
     CODEC_MASK,
     NO_TIMESTAMP,
@@ -56,12 +56,7 @@ def cleaned(
     header = batch.header
     if header.base_offset > offsets.latest_offset:
         return CleanedBatch(batch, header.record_count, 0)
-    if header.record_count > most_records(header):
-        raise CorruptRecordsError(
-            f"{header.record_count} records in the batch at offset {header.base_offset}, expected "
-            f"{most_records(header)} at most"
-        )
-    records = bytes(decompress(batch))
+    records = records_in(batch)
     base_offset, latest, last_of = header.base_offset, offsets.latest_offset, offsets.get
     runs: list[bytes] = []
     run_begin = run_end = kept = without_key = 0
@@ -92,6 +87,19 @@ def cleaned(
         return CleanedBatch(emptied(batch) if keeps_sequence else None, 0, without_key)
     runs.append(records[run_begin:run_end])
     return CleanedBatch(_rebuilt(header, b"".join(runs), kept, max_delta), kept, without_key)
+
+
+def records_in(batch: RecordBatch) -> bytes:
+    """Return the records of a batch, decompressed.
+
+    Raises:
+        CorruptRecordsError: They cannot be, or are more than fit into the batch.
+    """
+    header, most = batch.header, most_records(batch.header)
+    if header.record_count > most:
+        found = f"{header.record_count} records in the batch at offset {header.base_offset}"
+        raise CorruptRecordsError(f"{found}, expected {most} at most")
+    return bytes(decompress(batch))
 
 
 def emptied(batch: RecordBatch) -> RecordBatch:

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.core.offset_map import ENTRY_SIZE, UNKNOWN, OffsetMap
+from barnabas.broker.cleaning.core.offset_map import ENTRY_SIZE, UNKNOWN, OffsetMap
 
 KEYS = st.binary(max_size=3)
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.core.cleaned_batch import cleaned, emptied
-from barnabas.broker.core.offset_map import ENTRY_SIZE, OffsetMap
+from barnabas.broker.cleaning.core.batches import cleaned, emptied
+from barnabas.broker.cleaning.core.offset_map import ENTRY_SIZE, OffsetMap
 from barnabas.broker.core.record_batch import NO_TIMESTAMP, RecordBatch, TimestampType, parse_header
 from barnabas.broker.core.records import MAX_RECORDS, CorruptRecordsError
 from tests.batches import keyed_batch, records_of

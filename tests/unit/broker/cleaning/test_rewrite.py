@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.broker.core.compaction import dirty_section, log_to_clean
+from barnabas.broker.cleaning.core.choice import dirty_section, log_to_clean
+from barnabas.broker.cleaning.core.offset_map import ENTRY_SIZE
+from barnabas.broker.cleaning.job import CleanerMemory, facts_of, plan
+from barnabas.broker.cleaning.rewrite import Cleaned, NewSegment, clean
 from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.core.offset_map import ENTRY_SIZE
 from barnabas.broker.core.record_batch import parse_header
-from barnabas.broker.disk.cleaning import Cleaned, NewSegment, clean
-from barnabas.broker.disk.cleaning_job import CleaningJob
-from barnabas.broker.disk.compaction import CleanerMemory
 from barnabas.broker.disk.errors import CorruptLogError
 from barnabas.cluster.model.epochs import LeaderEpoch
 from tests.batches import keyed_batch, records_of, whole_batches
@@ -42,15 +40,14 @@ def swap_in(log, step, generation):
 
 
 def job_of(log, checkpoint=None, memory=MEMORY, high_watermark=None):
-    facts = log.compaction.facts(log.config, log.log_end_offset if high_watermark is None else high_watermark)
+    facts = facts_of(log, log.log_end_offset if high_watermark is None else high_watermark)
     first_dirty = dirty_section(facts, checkpoint).offset
-    return log.compaction.job(log_to_clean(facts, first_dirty, 0), log.config, memory)
+    return plan(log, log_to_clean(facts, first_dirty, 0), memory)
 
 
 def compact(log, checkpoint=None, memory=MEMORY):
     """Clean all that may be cleaned; the next checkpoint."""
     job = job_of(log, checkpoint, memory)
-    job = CleaningJob.of(json.loads(json.dumps(asdict(job))))
     for step in clean(job):
         if isinstance(step, NewSegment):
             assert swap_in(log, step, log.compaction.generation)
@@ -123,11 +120,11 @@ def small_log(logs):
 
 def test_the_active_segment_is_left_alone_and_small_segments_become_one(logs):
     log = small_log(logs)
-    segments, active = log.segment_count, log.compaction.facts(COMPACT, 0).segments[-1]
+    segments, active = log.segment_count, log.compaction.segments[-1]
     assert compact(log) == active.base_offset
     compact(log)
     assert log.segment_count < segments
-    assert log.compaction.facts(COMPACT, 0).segments[-1] is active
+    assert log.compaction.segments[-1] is active
 
 
 def test_a_swap_leaves_the_files_of_one_log(logs):
@@ -144,7 +141,7 @@ def test_a_swap_leaves_the_files_of_one_log(logs):
 
 def test_a_cleaned_file_is_as_old_as_the_last_one_it_replaces(logs):
     log = small_log(logs)
-    for index, segment in enumerate(log.compaction.facts(COMPACT, 0).segments):
+    for index, segment in enumerate(log.compaction.segments):
         os.utime(segment.path, (1000 + index, 1000 + index))
     job = job_of(log)
     new = [step for step in clean(job) if isinstance(step, NewSegment)]
@@ -164,16 +161,14 @@ def test_tombstones_go_once_their_segment_is_older_than_the_clean_section_by_the
     checkpoint = compact(log)
     assert (b"k", None) in [(key, value) for _, key, value, _ in content(log)]
     fill(log, [[(b"z", b"z" * 280)]] * 2)
-    clean_segments = [
-        each for each in log.compaction.facts(config, 0).segments if each.base_offset < checkpoint
-    ]
+    clean_segments = [each for each in log.compaction.segments if each.base_offset < checkpoint]
     for segment in clean_segments:
         os.utime(segment.path, (1000, 1000))
     os.utime(clean_segments[-1].path, (1000.5, 1000.5))
     again = compact(log, checkpoint)
     assert (b"k", None) in [(key, value) for _, key, value, _ in content(log)]
     fill(log, [[(b"z", b"z" * 280)]] * 2)
-    os.utime(log.compaction.facts(config, 0).segments[-4].path, (1002, 1002))
+    os.utime(log.compaction.segments[-4].path, (1002, 1002))
     compact(log, again)
     assert b"k" not in {key for _, key, _, _ in content(log)}
 
@@ -198,7 +193,7 @@ def test_records_whose_abort_lies_beyond_the_cleaned_segments_hide_nothing(logs)
     aborted = transactional(keyed_batch([(b"k", b"bad" * 150)], base_offset=1, producer=(9, 0, 0)))
     log.append_as_follower(good + aborted)
     log.append_as_follower(marker(0, (9, 0), 2))
-    active = log.compaction.facts(COMPACT, 3).segments[-1]
+    active = log.compaction.segments[-1]
     assert active.base_offset == 2
     assert compact(log) == 2
     found = [(key, value) for _, key, value, _ in content(log) if key == b"k"]
@@ -249,7 +244,7 @@ def test_a_damaged_batch_ends_the_cleaning_and_leaves_nothing_behind(logs, damag
 
 def test_what_was_given_up_halfway_leaves_nothing_behind(logs):
     log = small_log(logs)
-    job = replace(job_of(log), buffer_bytes=1)
+    job = job_of(log, memory=MEMORY._replace(buffer_bytes=1))
     steps = clean(job)
     while not list(log.directory.glob("*.cleaned")):
         next(steps)
@@ -285,7 +280,7 @@ def test_a_truncation_takes_back_a_swap_that_has_begun(logs):
 def test_an_empty_active_segment_leaves_the_last_offset_to_the_one_before(logs):
     log = small_log(logs)
     log.seal_active()
-    last = log.compaction.facts(COMPACT, 0).segments[-2]
+    last = log.compaction.segments[-2]
     assert compact(log) == last.base_offset
 
 

@@ -14,30 +14,18 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 
-class DirectoryFigures(NamedTuple):
-    """The partitions of a log directory that cannot be compacted.
-
-    Attributes:
-        partitions: How many logs.
-        size: The bytes of their dirty sections.
-    """
-
-    partitions: int
-    size: int
-
-
 class CleanerFigures(NamedTuple):
     """The figures of the log cleaner.
 
     Attributes:
         gauges: The value of each of `GAUGES`, by its name.
         io_bytes: Bytes that were read and written.
-        directories: What cannot be compacted, by log directory.
+        directories: How many logs cannot be compacted, and their dirty bytes, by log directory.
     """
 
     gauges: Mapping[str, int]
     io_bytes: int
-    directories: Mapping[str, DirectoryFigures]
+    directories: Mapping[str, tuple[int, int]]
 
 
 _CLEANER = "kafka_log_LogCleaner_"
@@ -80,9 +68,9 @@ class CleanerMetrics(Collector):
             _MANAGER + "uncleanable_partitions_count", "Logs that cannot be compacted", labels=labels
         )
         size = GaugeMetricFamily(_MANAGER + "uncleanable_bytes", "Their dirty bytes", labels=labels)
-        for directory, figures in directories.items():
-            count.add_metric((directory,), figures.partitions)
-            size.add_metric((directory,), figures.size)
+        for directory, (partitions, dirty_bytes) in directories.items():
+            count.add_metric((directory,), partitions)
+            size.add_metric((directory,), dirty_bytes)
         moved = CounterMetricFamily(
             "kafka_utils_Throttler_cleaner_io", "Bytes that the log cleaner has read and written"
         )

@@ -1,9 +1,9 @@
-"""The log cleaner: compacts this broker's logs, leaders and followers alike, each by its own log.
+"""The log cleaner's threads, which are tasks of the event loop.
 
-Each of its ``log.cleaner.threads`` takes the filthiest log, lets a process do the file work
-(``cleaner_process``), and replaces the segments on the event loop. A log keeps its segments if it is
-truncated, deleted or repaired meanwhile, or no longer compacted. A damaged log waits until it changes. A log
-whose cleaning ended with its process, or never began because there was none, is tried again later.
+Each of ``log.cleaner.threads`` takes the filthiest log, lets a process do the file work, and replaces the
+segments on the event loop. A log keeps its segments if it is truncated, deleted or repaired meanwhile, or no
+longer compacted. A damaged log waits until it changes. A log whose cleaning ended with its process, or never
+began because there was none, is tried again later.
 
 Source: ``LogCleaner.scala`` and ``LogCleanerManager.scala`` of Kafka 2.8.
 """
@@ -20,23 +20,23 @@ from typing import NamedTuple, TypeVar
 
 import structlog
 
-from barnabas.broker.core.compaction import LogToClean, dirty_section, filthiest, log_to_clean
+from barnabas.broker.cleaning.core.choice import LogToClean, dirty_section, filthiest, log_to_clean
+from barnabas.broker.cleaning.core.throttle import Throttle
+from barnabas.broker.cleaning.job import CleanerMemory, facts_of, plan
+from barnabas.broker.cleaning.metrics import CleanerFigures
+from barnabas.broker.cleaning.process import Cleaner, CleanerProcess
+from barnabas.broker.cleaning.report import beginning, described, statistics
+from barnabas.broker.cleaning.rewrite import Cleaned, CleaningStats, NewSegment, Progress, remove_cleaned
+from barnabas.broker.cleaning.worker import CleanerUnavailableError
 from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.core.throttle import Throttle
-from barnabas.broker.disk.cleaner_worker import CleanerUnavailableError, CleaningFailedError
-from barnabas.broker.disk.cleaning import Cleaned, NewSegment, Progress, remove_cleaned
-from barnabas.broker.disk.cleaning_job import CleaningStats
-from barnabas.broker.disk.compaction import CleanerMemory
-from barnabas.broker.disk.errors import KafkaStorageError
+from barnabas.broker.core.records import CorruptRecordsError
+from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
 from barnabas.broker.disk.log import Log
-from barnabas.broker.replicas.cleaner_process import Cleaner, CleanerProcess
-from barnabas.broker.replicas.cleaner_report import beginning, described, statistics
-from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, Logs, monotonic_ms
+from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
 from barnabas.broker.replicas.retention import LogRetention
 from barnabas.broker.replicas.turn import Turn
 from barnabas.cluster.model.configs.settings import setting
 from barnabas.cluster.model.ids import Offset, TopicPartition
-from barnabas.cluster.runtime.cleaner_metrics import CleanerFigures, DirectoryFigures
 from barnabas.cluster.runtime.supervisor import Supervisor
 
 T = TypeVar("T")
@@ -103,14 +103,12 @@ class _Cleaning:
         partition: The partition.
         log: The log.
         due: The dirty section.
-        config: Its settings when the cleaning began.
         generation: The log's generation after the last change by this cleaning.
     """
 
     partition: HostedPartition
     log: Log
     due: LogToClean
-    config: LogConfig
     generation: int
 
 
@@ -119,8 +117,6 @@ class LogCleaner:
 
     Args:
         hosted: The partitions.
-        logs: The checkpoints of their logs.
-        retention: Deletes old segments of compacted logs, between two cleanings.
         settings: Returns the settings in force.
         new_cleaner: Creates the executor of the file work of one thread.
         clock_ms: Returns the milliseconds since 1970.
@@ -129,16 +125,14 @@ class LogCleaner:
     def __init__(
         self,
         hosted: HostedPartitions,
-        logs: Logs,
-        retention: LogRetention,
         settings: Callable[[], CleanerSettings],
         new_cleaner: Callable[[], Cleaner] = CleanerProcess,
         *,
         clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
     ) -> None:
         self._hosted = hosted
-        self._logs = logs
-        self._retention = retention
+        self._logs = hosted.logs
+        self._retention = LogRetention(hosted)
         self._settings = settings
         self._new_cleaner = new_cleaner
         self._clock_ms = clock_ms
@@ -225,7 +219,7 @@ class LogCleaner:
         due, log = self._look_at(again), again.log
         if due is None or not due.cleanable_bytes:
             return None
-        return _Cleaning(again, log, due, log.config, log.compaction.generation)
+        return _Cleaning(again, log, due, log.compaction.generation)
 
     def _may_clean(self, partition: HostedPartition) -> bool:
         log, topic_partition = partition.log, partition.topic_partition
@@ -252,7 +246,7 @@ class LogCleaner:
     def _look_at(self, partition: HostedPartition) -> LogToClean | None:
         """Return how dirty a log is; None if its disk refused."""
         log, topic_partition = partition.log, partition.topic_partition
-        facts = log.compaction.facts(log.config, partition.replica.high_watermark)
+        facts = facts_of(log, partition.replica.high_watermark)
         section = dirty_section(facts, self._logs.cleaner_offset(topic_partition))
         if section.is_reset:
             self._logs.checkpoint_cleaner_offset(topic_partition, section.offset)
@@ -276,7 +270,7 @@ class LogCleaner:
         except KafkaStorageError as error:
             await self._give_up(cleaner, log)
             self._hosted.disk_failed(error)
-        except (CleanerUnavailableError, CleaningFailedError, OSError) as error:
+        except (CleanerUnavailableError, CorruptLogError, CorruptRecordsError, OSError) as error:
             await self._give_up(cleaner, log)
             if self._is_same(cleaning):  # otherwise truncated or deleted files are the reason
                 self._failed(cleaning, error)
@@ -287,9 +281,7 @@ class LogCleaner:
                 self._logs.checkpoint_cleaner_offset(name, next_dirty)
         return True
 
-    def _failed(
-        self, cleaning: _Cleaning, error: CleanerUnavailableError | CleaningFailedError | OSError
-    ) -> None:
+    def _failed(self, cleaning: _Cleaning, error: Exception) -> None:
         partition, log, name = cleaning.partition, cleaning.log, cleaning.partition.topic_partition
         if isinstance(error, OSError):
             _log.error(f"Failed to cleanup log for {name} due to IOException", error=str(error))
@@ -306,8 +298,8 @@ class LogCleaner:
             text = f"Unexpected exception thrown when cleaning log {described(partition)}. {which}"
         self._failures[name] = _Failure(log, log.compaction.generation, until_ms, in_a_row)
         _log.warning(text, error=str(error))
-        if isinstance(error, CleaningFailedError) and error.corrupt is not None:
-            self._hosted.on_corrupt(partition, error.corrupt)
+        if isinstance(error, CorruptLogError):
+            self._hosted.on_corrupt(partition, error)
 
     async def _give_up(self, cleaner: Cleaner, log: Log) -> None:
         """Stop the file work and delete its unfinished files."""
@@ -324,7 +316,8 @@ class LogCleaner:
 
         Raises:
             _Aborted: The log has changed meanwhile.
-            CleaningFailedError: The log cannot be compacted.
+            CorruptLogError: A batch is damaged.
+            CorruptRecordsError: The records of a batch cannot be read.
             CleanerUnavailableError: The process that compacts has failed.
             KafkaStorageError: The disk refused.
             OSError: The disk refused the file work.
@@ -335,7 +328,7 @@ class LogCleaner:
         await _done(log.on_disk_thread(lambda: None))
         if not self._is_same(cleaning):
             raise _Aborted
-        job = log.compaction.job(cleaning.due, cleaning.config, self._settings().memory)
+        job = plan(log, cleaning.due, self._settings().memory)
         who = f"Cleaner {number}: "
         for line in beginning(name, job):
             _log.info(who + line)
@@ -362,7 +355,7 @@ class LogCleaner:
         raise CleanerUnavailableError("the file work has ended before its end")
 
     async def _swap(self, cleaning: _Cleaning, step: NewSegment) -> None:
-        log, config = cleaning.log, cleaning.config
+        log, config = cleaning.log, cleaning.log.config
         try:
             new = await _done(log.compaction.open(step.base_offset, config))
             if not self._is_same(cleaning):
@@ -406,14 +399,14 @@ class LogCleaner:
     def figures(self) -> CleanerFigures:
         """Return what the metrics page shows."""
         stats = tuple(self._last_stats.values())
-        by_directory: dict[str, DirectoryFigures] = {}
+        by_directory: dict[str, tuple[int, int]] = {}
         for partition in tuple(self._hosted.all):
             directory = str(partition.log.directory.parent)
-            count, size = by_directory.get(directory, DirectoryFigures(0, 0))
+            count, size = by_directory.get(directory, (0, 0))
             if self._is_uncleanable(partition):
                 first_dirty = self._logs.cleaner_offset(partition.topic_partition) or Offset(0)
                 count, size = count + 1, size + partition.log.compaction.uncleanable_bytes(first_dirty)
-            by_directory[directory] = DirectoryFigures(count, size)
+            by_directory[directory] = count, size
         read = sum(each.bytes_read for each in stats)
         gauges = {
             "max_buffer_utilization_percent": int(100 * max((each.utilization for each in stats), default=0)),

@@ -8,27 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
+import pickle
 import signal
 import socket
 import sys
 from collections.abc import AsyncIterator
-from dataclasses import asdict
 from typing import Protocol
 
-from barnabas.broker.disk import cleaner_worker
-from barnabas.broker.disk.cleaner_worker import CleanerUnavailableError
-from barnabas.broker.disk.cleaning import Cleaned, Step
-from barnabas.broker.disk.cleaning_job import CleaningJob
-
-MAX_LINE_BYTES = 64 * 1024 * 1024
-"""The longest answer: it may name all segments of a log."""
+from barnabas.broker.cleaning import worker
+from barnabas.broker.cleaning.job import CleaningJob
+from barnabas.broker.cleaning.rewrite import Cleaned, Step
+from barnabas.broker.cleaning.worker import LENGTH_BYTES, CleanerUnavailableError
 
 STEP_TIMEOUT_S = 300.0
 """The time in seconds that the process has for a step, the longest of which is the flush of a segment."""
-
-_GO_ON = b"\n"
 
 
 class Cleaner(Protocol):
@@ -38,7 +32,8 @@ class Cleaner(Protocol):
         """Do the job; the work waits until the next step is asked for.
 
         Raises:
-            CleaningFailedError: The log cannot be compacted.
+            CorruptLogError: A batch is damaged.
+            CorruptRecordsError: The records of a batch cannot be read.
             CleanerUnavailableError: The work cannot be done now, which is no fault of the log or the disk.
             OSError: The disk refused, or the log has gone meanwhile.
         """
@@ -65,31 +60,34 @@ class CleanerProcess:
 
     async def steps(self, job: CleaningJob) -> AsyncIterator[Step]:
         """Do a job; see ``Cleaner.steps``."""
-        line = json.dumps(asdict(job)).encode() + b"\n"
+        request = pickle.dumps(job)
         while True:
             try:
                 async with asyncio.timeout(STEP_TIMEOUT_S):
-                    answer = await self._ask(line)
+                    answer = await self._ask(request)
             except TimeoutError as error:
                 raise CleanerUnavailableError(f"no answer in {STEP_TIMEOUT_S:g} s") from error
-            except (OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
+            except (OSError, asyncio.IncompleteReadError) as error:
                 raise CleanerUnavailableError(str(error)) from error
-            step = cleaner_worker.decode(answer)
-            yield step
-            if isinstance(step, Cleaned):
+            if isinstance(answer, Exception):
+                raise answer
+            yield answer
+            if isinstance(answer, Cleaned):
                 return
-            line = _GO_ON
+            request = b"\n"
 
-    async def _ask(self, line: bytes) -> bytes:
+    async def _ask(self, request: bytes) -> Step | Exception:
         if self._streams is None:
             ours, theirs = socket.socketpair()
             with theirs:
                 self.pid = _spawn(theirs.fileno())
-            self._streams = await asyncio.open_unix_connection(sock=ours, limit=MAX_LINE_BYTES)
+            self._streams = await asyncio.open_unix_connection(sock=ours)
         answers, requests = self._streams
-        requests.write(line)
+        requests.write(request)
         await requests.drain()
-        return await answers.readuntil()
+        length = int.from_bytes(await answers.readexactly(LENGTH_BYTES), "big")
+        answer: Step | Exception = pickle.loads(await answers.readexactly(length))
+        return answer
 
     async def close(self) -> None:
         """Kill the process if it runs; nothing that it knows is lost."""
@@ -108,7 +106,7 @@ def _spawn(descriptor: int) -> int:
 
     It has a session of its own: an interrupt from the terminal is the broker's to handle.
     """
-    command = (sys.executable, "-P", "-m", cleaner_worker.__name__)
+    command = (sys.executable, "-P", "-m", worker.__name__)
     actions = [(os.POSIX_SPAWN_DUP2, descriptor, number) for number in (0, 1)]
     return os.posix_spawn(sys.executable, command, os.environ, file_actions=actions, setsid=True)
 
