@@ -16,6 +16,15 @@ TOGETHER_MS = 30_000
 CAUSE_MS = 60_000
 """The time, in ms, from an action on a broker to its loss within which the action counts as the cause."""
 
+_LEFT, _LOST, _STOPPED = "left", "was lost", "was stopped"
+"""The ways in which a broker leaves; ``_LEFT`` if nothing shows whether it was stopped or lost."""
+
+_MANNERS = {
+    **dict.fromkeys(("stop", "stopped"), _STOPPED),
+    **dict.fromkeys(("kill", "killed", "ended", "pause", "paused", "cut", "expire"), _LOST),
+}
+"""The way in which a broker leaves after an action, or while its process is in a state."""
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -128,7 +137,8 @@ def last_failover(base: Json, entries: Sequence[Entry]) -> Failover | None:
     partitions = _Partitions.of(base)
     for entry in entries[:start]:
         partitions.apply(entry)
-    return _described(partitions, entries[start:], list(dict.fromkeys(lost)))
+    manners = {broker: _manner(partitions.leaders, entries[start:], broker) for broker in lost}
+    return _described(partitions, entries[start:], manners)
 
 
 def _lost(entry: Entry) -> int | None:
@@ -184,11 +194,42 @@ def _departure(base: Json, entries: Sequence[Entry], loss: int, broker: int) -> 
     return min(recent, default=loss)
 
 
-def _described(before: _Partitions, entries: Sequence[Entry], lost: list[int]) -> Failover:
+def _manner(before: Mapping[TopicPartition, int], entries: Sequence[Entry], broker: int) -> str:
+    """Return how a broker left.
+
+    An action on it or the state of its process shows that. Without them, leaders that moved away before its
+    session ended show a controlled shutdown; a broker that is lost leads until then.
+
+    Args:
+        before: The leader of each partition before the entries.
+        entries: The failover.
+        broker: The broker's id.
+    """
+    led = {tp for tp, leader in before.items() if leader == broker}
+    partitions = _Partitions(leaders=dict(before))
+    shown, inferred, is_gone = None, _LEFT, False
+    for entry in entries:
+        change = entry.change
+        if partitions.apply(entry) is not None or change.data.get("id") != broker:
+            continue
+        if change.kind == "broker":
+            is_gone = _lost(entry) is not None
+            if is_gone and led:
+                now = {partitions.leaders.get(tp, NO_LEADER) for tp in led}
+                inferred = _STOPPED if now - {broker, NO_LEADER} else _LOST
+        elif not is_gone:
+            shown = _MANNERS.get(str(change.data.get("action", change.data.get("state"))))
+        elif shown is None and change.data.get("state") == "stopped":
+            shown = _STOPPED  # the session ends before the process does
+    return shown or inferred
+
+
+def _described(before: _Partitions, entries: Sequence[Entry], manners: Mapping[int, str]) -> Failover:
+    lost = set(manners)
     leaders = dict(before.leaders)
     isr = {tp: set(members) for tp, members in before.isr.items()}
     moving = {tp for tp, leader in leaders.items() if leader in lost}
-    shrinking = {tp for tp, members in isr.items() if members & set(lost)}
+    shrinking = {tp for tp, members in isr.items() if members & lost}
     steps: list[Step] = []
     led_again: dict[TopicPartition, Entry] = {}
     shrunk: dict[TopicPartition, Entry] = {}
@@ -221,7 +262,7 @@ def _described(before: _Partitions, entries: Sequence[Entry], lost: list[int]) -
     # A broker that is gone leaves every ISR but those that it is alone in.
     to_shrink = {tp for tp in shrinking & alive if before.isr[tp] & gone and before.isr[tp] - gone}
     is_over = not (leaderless or waiting or to_shrink or (shrunk.keys() & alive) - whole_again.keys())
-    headline = _headline(steps, lost, _Moved(moving & alive, led_again, waiting), leaderless)
+    headline = _headline(steps, _who(manners), _Moved(moving & alive, led_again, waiting), leaderless)
     return Failover(headline, tuple(steps), is_over)
 
 
@@ -247,22 +288,26 @@ def _share(count: int, of: int) -> str:
     return str(of) if count == of else f"{count} so far, of {of}"
 
 
-def _headline(
-    steps: Sequence[Step], lost: Sequence[int], moved: _Moved, leaderless: Sequence[TopicPartition]
-) -> str:
-    who = f"Broker {lost[0]}" if len(lost) == 1 else f"Brokers {', '.join(map(str, lost))}"
-    was = "was" if len(lost) == 1 else "were"
+def _who(manners: Mapping[int, str]) -> str:
+    """Return who left, and how, as "Brokers 3, 2 were lost", or "Broker 3 was lost, broker 2 was stopped"."""
+    if len(manners) > 1 and len(set(manners.values())) == 1:
+        manner = next(iter(manners.values()))
+        return f"Brokers {', '.join(map(str, manners))} {manner.replace('was', 'were')}"
+    return ", ".join(f"broker {broker} {manner}" for broker, manner in manners.items()).capitalize()
+
+
+def _headline(steps: Sequence[Step], who: str, moved: _Moved, leaderless: Sequence[TopicPartition]) -> str:
     of = len(moved.led)
     if leaderless:
-        return f"{who} {was} lost; {_count(len(leaderless))} still without a leader."
+        return f"{who}; {_count(len(leaderless))} still without a leader."
     if not of:
-        return f"{who} {was} lost and led no partition."
+        return f"{who}; no partition lost its leader."
     if moved.waiting:
-        return f"{who} {was} lost; {len(moved.waiting)} of {_count(of)} not moved to a new leader."
+        return f"{who}; {len(moved.waiting)} of {_count(of)} not moved to a new leader."
     if not moved.led_again:
-        return f"{who} {was} lost and returned as leader of {_count(of)}."
+        return f"{who}; {_count(of)} waited for the leader to return."
     took_s = (max(entry.at_ms for entry in moved.led_again.values()) - steps[0].at_ms) / 1000
-    return f"{who} {was} lost; {_count(len(moved.led_again))} moved to a new leader within {took_s:.1f} s."
+    return f"{who}; {_count(len(moved.led_again))} moved to a new leader within {took_s:.1f} s."
 
 
 def _count(partitions: int) -> str:

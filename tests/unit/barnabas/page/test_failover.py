@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.page.failover import last_failover
 from barnabas.page.history import History
@@ -81,7 +83,7 @@ def test_a_controlled_stop_begins_with_the_leaders_that_it_moves():
     scene.now(10_000, ClusterState(BROKERS, 3, 1, MOVED))
     scene.now(11_000, without_3(WHOLE, partitions=MOVED))
     told = scene.told()
-    assert told.headline == "Broker 3 was lost; 1 partition moved to a new leader within 0.0 s."
+    assert told.headline == "Broker 3 was stopped; 1 partition moved to a new leader within 0.0 s."
     assert [(step.at_ms, step.text) for step in told.steps] == [
         (10_000, "orders-0 moved to a new leader (1)"),
         (10_000, "orders-0 lost a member of the ISR, the first of 2"),
@@ -109,7 +111,7 @@ def test_a_failover_has_begun_before_a_partition_has_changed():
     scene = Scene()
     scene.now(500, followed)
     scene.now(1_000, without_3(followed))
-    assert scene.told().headline == "Broker 3 was lost and led no partition."
+    assert scene.told().headline == "Broker 3 left; no partition lost its leader."
     assert not scene.told().is_over, "broker 3 is still in the ISR of a partition that it followed"
 
 
@@ -127,7 +129,43 @@ def test_a_broker_that_led_nothing():
     led_by_1 = {P0: WHOLE.partitions[P0]._replace(leader=1, leader_epoch=1), P1: WHOLE.partitions[P1]}
     scene.now(500, ClusterState(BROKERS, 3, 1, led_by_1))
     scene.now(1_000, without_3(scene.state))
-    assert scene.told().headline == "Broker 3 was lost and led no partition."
+    assert scene.told().headline == "Broker 3 left; no partition lost its leader."
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "was"),
+    [
+        ("action stop", "", "stopped"),
+        ("", "state stopped", "stopped"),
+        ("action stop, state killed", "", "lost"),
+        (
+            "state paused, state running",
+            "",
+            "lost",
+        ),  # its partition had no other leader when its session ended
+        ("action pause, action resume", "state stopped", "stopped"),
+        ("state killed", "state stopped", "lost"),
+    ],
+)
+def test_actions_and_processes_show_whether_a_broker_was_stopped(before, after, was):
+    scene = Scene()
+
+    def happen(at_ms, shown):
+        for name, value in map(str.split, filter(None, shown.split(", "))):
+            kind = "action" if name == "action" else "process"
+            scene.history.add(at_ms, [Change(kind, value, {"id": 3, name: value}, is_bad=True)])
+
+    happen(1_000, before)
+    scene.now(2_000, without_3(WHOLE))
+    happen(3_000, after)
+    assert scene.told().headline == f"Broker 3 was {was}; 1 of 1 partition not moved to a new leader."
+
+
+def test_brokers_that_were_lost_together():
+    scene = Scene()
+    scene.now(1_000, without_3(WHOLE))
+    scene.now(2_000, replace(scene.state, brokers={2: BROKERS[2]}))
+    assert scene.told().headline.startswith("Brokers 3, 1 were lost; 2 of 2 partitions not moved")
 
 
 def test_a_broker_that_returns_before_anything_moved():
@@ -135,7 +173,7 @@ def test_a_broker_that_returns_before_anything_moved():
     scene.now(1_000, without_3(WHOLE))
     assert scene.told().headline == "Broker 3 was lost; 1 of 1 partition not moved to a new leader."
     scene.now(2_000, WHOLE)
-    assert scene.told().headline == "Broker 3 was lost and returned as leader of 1 partition."
+    assert scene.told().headline == "Broker 3 was lost; 1 partition waited for the leader to return."
 
 
 def test_losses_close_together_are_one_failover_and_earlier_ones_another():
@@ -145,14 +183,14 @@ def test_losses_close_together_are_one_failover_and_earlier_ones_another():
     scene.now(100_000, without_3(WHOLE))
     only_1 = ClusterState({1: BROKERS[1]}, 1, 2, MOVED)
     scene.now(110_000, only_1)
-    assert scene.told().headline.startswith("Brokers 3, 2 were lost; 1 partition moved")
+    assert scene.told().headline.startswith("Broker 3 was lost, broker 2 left; 1 partition")
     assert scene.told().steps[0].at_ms == 100_000
 
 
 def test_what_is_deleted_meanwhile_is_not_waited_for():
     scene = Scene()
     scene.now(1_000, without_3(WHOLE, partitions={P1: MOVED[P1]}))
-    assert scene.told().headline == "Broker 3 was lost and led no partition."
+    assert scene.told().headline == "Broker 3 was lost; no partition lost its leader."
 
 
 def test_the_leaders_before_the_history_begins_come_from_its_snapshot():
