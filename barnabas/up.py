@@ -224,6 +224,7 @@ def _page(
         {number: broker.state_change_log.parent for number, broker in brokers.items()},
         zookeeper_security(cluster),
         None if secured is None else secured.admin,
+        cluster.session_timeout_ms,
     )
     # Sessions are ended by a client that does not log in.
     expires = cluster.zookeeper_connect if secured is None else None

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Self
 
 from barnabas.cluster.model.ids import BrokerId
-from barnabas.local.broker_process import CONTROLLERS, RUNNING, STATE, BrokerProcess
+from barnabas.local.broker_process import CONTROLLERS, RUNNING, SESSION_TIMEOUT_MS, STATE, BrokerProcess
 from barnabas.local.children import Children
 from barnabas.local.errors import ClusterError
 from barnabas.local.place import HERE, Place
@@ -112,6 +112,11 @@ class LocalCluster:
     def zookeeper_connect(self) -> str:
         """``zookeeper.connect`` of the brokers."""
         return self._connect
+
+    @property
+    def session_timeout_ms(self) -> int:
+        """``zookeeper.session.timeout.ms`` of the brokers."""
+        return int(self._overrides.get("zookeeper.session.timeout.ms", SESSION_TIMEOUT_MS))
 
     @property
     def cluster_file(self) -> Path:

@@ -34,17 +34,21 @@ class GroupReader:
         self._admin: Any = None
         logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)  # the page itself shows dead brokers
 
-    def read(self, end_offsets: Mapping[TopicPartition, int]) -> list[Json]:
+    def read(self, end_offsets: Mapping[TopicPartition, int]) -> list[Json] | None:
         """Return each group with its state, members and lag, by name; blocks for some seconds at most.
 
         Args:
             end_offsets: The log end offset of each partition's leader.
+
+        Returns:
+            The groups; None if they are unknown, because a broker that may coordinate some did not answer.
         """
         try:
             if self._admin is None:
                 self._admin = KafkaAdmin(
                     bootstrap_servers=self._bootstrap.split(","),
                     request_timeout_ms=_TIMEOUT_MS,
+                    bootstrap_timeout_ms=_TIMEOUT_MS,
                     **kafka_python(self._login),
                 )
             names = sorted({group["group_id"] for group in self._admin.list_groups()})
@@ -52,7 +56,7 @@ class GroupReader:
             committed = self._admin.list_group_offsets(names) if names else {}
         except KafkaError:
             self.close()  # the next try finds brokers and coordinators again
-            return []
+            return None
         return [_group(described[name], committed[name], end_offsets) for name in names]
 
     def close(self) -> None:

@@ -46,6 +46,7 @@ class Source:
         logs: The folder of each broker's logs by id.
         zookeeper_security: The login and TLS towards ZooKeeper.
         login: The login at the brokers; None if they want none.
+        session_timeout_ms: ``zookeeper.session.timeout.ms`` of the brokers; None if it is unknown.
     """
 
     zookeeper: str
@@ -54,6 +55,7 @@ class Source:
     logs: Mapping[int, Path] = field(default_factory=dict)
     zookeeper_security: ZooKeeperSecurity = UNSECURED
     login: ClientLogin | None = None
+    session_timeout_ms: int | None = None
 
 
 @dataclass(frozen=True)
@@ -193,6 +195,7 @@ class LiveCluster:
             "now": _now_ms(),
             "controls": sorted(self._controls.actions()),
             "bootstrap": self.source.bootstrap,
+            "session_timeout_ms": self.source.session_timeout_ms,
         }
 
     def failover(self) -> Json | None:

@@ -59,6 +59,7 @@ def source(cluster):
         cluster.bootstrap,
         {int(broker.id): broker.metrics for broker in brokers},
         {int(broker.id): broker.state_change_log.parent for broker in brokers},
+        session_timeout_ms=cluster.session_timeout_ms,
     )
 
 
@@ -153,6 +154,12 @@ def test_a_failover_is_watched_to_its_end(whole, cluster):
     broker_is(page, dead, "running")
     all_are_whole(page)
     expect(page.locator("#steps")).to_contain_text("whole ISR again, the last of")
+    page.evaluate(
+        "(text) => goTo(timeline.changes.findLastIndex((each) => each.text === text) + 1)",
+        f"The process of broker {dead} is killed",
+    )
+    expect(page.locator(f".broker[data-id='{dead}'] .expiry")).to_have_text("session expires within 2.0 s")
+    page.keyboard.press("l")
     page.locator("#workload-stop").click()
     expect(page.locator("#workload-start")).to_be_enabled()
     sent, acknowledged, failed, read = (page.locator(f"#{each}").inner_text() for each in COUNTS)
@@ -180,6 +187,8 @@ def test_every_button_of_a_broker(whole):
     )
     press(page, "stop", 2)
     broker_is(page, 2, "stopped")
+    page.keyboard.press("w")
+    expect(page.locator("#headline")).to_have_text(re.compile(r"[Bb]roker 2 was stopped"))
     press(page, "start", 2)
     broker_is(page, 2, "running")
     all_are_whole(page)
@@ -204,14 +213,14 @@ def test_throughput_is_shown_by_topic_and_by_broker(whole):
     page = whole
     page.locator("#workload-start").click()
     rate = re.compile(r"[·,] [1-9]\d* records/s")
-    expect(page.locator(".topic h3", has_text="page-workload")).to_have_text(rate)
+    expect(page.locator(".topic summary", has_text="page-workload")).to_have_text(rate)
     expect(page.locator(".broker p", has_text=rate)).not_to_have_count(0)
     page.locator("#workload-stop").click()
 
 
-def test_figures_of_the_past_are_those_of_that_time_or_marked(whole):
+def test_figures_of_the_past_are_those_of_that_time_or_unknown(whole):
     page = whole
-    workload, notes = page.locator(".topic h3", has_text="page-workload"), page.locator(".as-of-now:visible")
+    workload, groups = page.locator(".topic summary", has_text="page-workload"), page.locator("#groups")
     page.locator("#workload-start").click()
     expect(workload).to_have_text(re.compile(r", [1-9]\d* records/s"))
     # A reading is 0 if a broker did not answer in time, so one topic may not do.
@@ -234,13 +243,14 @@ def test_figures_of_the_past_are_those_of_that_time_or_marked(whole):
     # A browser rounds 76.5 up to 77, and Python's round down to 76.
     expect(workload).to_contain_text(f"{floor(then['rates']['page-workload'] + 0.5)} records/s")
     expect(page.locator("#sent")).to_have_text(f"{then['workload']['sent']:,}")
-    expect(notes).to_have_count(0)
+    expect(groups).not_to_contain_text("unknown")
 
     page.locator("#slider").fill("0")  # before this page was opened
-    expect(notes).to_have_count(2)
+    expect(groups).to_have_text("unknown: this page was not open then")
+    expect(page.locator("#sent")).to_have_text("?")
     expect(page.locator("#totals")).not_to_contain_text("records/s")
     page.keyboard.press("l")
-    expect(notes).to_have_count(0)
+    expect(groups).not_to_contain_text("unknown")
 
 
 def test_epochs_and_lag_are_on_the_tiles(whole):
@@ -254,7 +264,7 @@ def test_epochs_and_lag_are_on_the_tiles(whole):
     follower = min((1, 2, 3), key=led.count)
     press(page, "cut", follower)
     expect(tiles.filter(has_text=re.compile(r"^e\d+ \u2212[1-9]\d*k?$"))).not_to_have_count(0)
-    title = page.locator(".topic h3", has_text="page-workload")
+    title = page.locator(".topic summary", has_text="page-workload")
     expect(title).to_have_text(re.compile(r", leader epoch \d+( to \d+)?, .*records behind$"))
     page.locator("#workload-stop").click()
     press(page, "heal", follower)
@@ -310,8 +320,13 @@ def test_the_script_and_the_server_agree_on_every_state(browser):
 
 def test_time_is_scrolled_back_and_shared_as_a_link(whole, browser):
     page = whole
+    acting = page.locator(".broker button:enabled, #create-topic:enabled, #workload-start:enabled")
+    expect(page.locator(".broker button[title='']")).to_have_count(0)
+    expect(acting).not_to_have_count(0)
     page.keyboard.press("ArrowLeft")
     expect(page.locator("#live")).to_have_attribute("aria-pressed", "false")
+    expect(page.locator("#past")).to_be_visible()
+    expect(acting).to_have_count(0)
     at = page.locator("#moment").inner_text()
     page.locator("#share").click()
     link = page.evaluate("() => navigator.clipboard.readText()")
@@ -354,6 +369,15 @@ def test_filters_by_mouse_and_by_key(whole):
     page.locator("body").press("u")
     expect(page.get_by_label("only those not whole")).not_to_be_checked()
     expect(partitions).to_have_count(shown)
+    page.get_by_label("Name of the new topic").fill("__internal")
+    page.get_by_role("button", name="Create topic").click()
+    internal = page.locator("[data-partition='__internal-0']")
+    expect(internal).to_have_count(1)
+    expect(internal).to_be_hidden()
+    page.locator("#filter").fill("__internal-0")
+    expect(internal).to_be_visible()
+    page.locator("#filter").fill("")
+    expect(internal).to_be_hidden()
     name = partitions.first.get_attribute("data-partition")
     partitions.first.click()
     expect(page.locator("#filter")).to_have_value(name)
@@ -408,6 +432,8 @@ def test_an_error_is_shown(whole):
     page.get_by_label("Name of the new topic").fill("orders")
     page.get_by_role("button", name="Create topic").click()
     expect(page.locator("#notice")).to_contain_text("cannot create orders: ")
+    page.locator("#notice").get_by_role("button", name="Close").click()
+    expect(page.locator("#notice")).to_be_empty()
 
 
 def test_a_small_window_and_the_other_theme(browser, served):

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 import pytest
 
 from barnabas.local.control import BrokerState
-from barnabas.page import app, readers, report
+from barnabas.page import app, groups, readers, report
 from barnabas.page.controls import Action, ControlError, NoControls
 from barnabas.page.live import Source
 from barnabas.page.report import ReportState
@@ -159,6 +159,11 @@ def test_no_log_has_lines_of_a_far_future(page):
 
 def test_without_a_loss_there_is_no_failover(page):
     assert json.loads(ask(page, "GET", "/api/failover")[1]) is None
+
+
+def test_groups_are_unknown_if_no_broker_answers(monkeypatch):
+    monkeypatch.setattr(groups, "_TIMEOUT_MS", 100)
+    assert groups.GroupReader(NOWHERE.bootstrap).read({}) is None
 
 
 def test_a_reader_that_does_not_read_is_cut_off(page, monkeypatch):

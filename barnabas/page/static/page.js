@@ -6,6 +6,7 @@ const MOST_KEPT = 25000; // changes in memory; then the history is read again
 const MOST_FIGURES = 900; // readings in memory: a quarter of an hour
 const FIGURES_WITHIN_MS = 2500; // a reading is of a moment that is at most this far away
 const DENSE_FROM = 200; // partitions from which they are drawn small
+const COUNT_DOWN_MS = 100; // between two drawings while a session is about to expire
 const ACTIONS = {
   kill: ["running", "unregistered", "cut", "paused"],
   stop: ["running", "unregistered", "cut"],
@@ -17,45 +18,57 @@ const ACTIONS = {
   heal: [], // whatever is cut off
 };
 const TITLES = {
+  kill: "SIGKILL: it dies at once, and its session expires later",
+  stop: "SIGTERM, a controlled shutdown: it gives its leaderships away, then ends its session",
+  pause: "SIGSTOP: it hangs",
+  resume: "SIGCONT: it goes on",
+  expire: "End its ZooKeeper session, as if its pings had not arrived; its process goes on",
+  start: "Start its process",
   cut: "Cut it off from ZooKeeper and the other brokers; clients still reach it",
   heal: "Connect it again",
 };
-const NOT_WHAT_IT_SAYS = { unregistered: "not in ZooKeeper", cut: "cut off" };
+const NOT_WHAT_IT_SAYS = { unregistered: "not in ZooKeeper", dead: "not in ZooKeeper", cut: "cut off" };
+const SILENT = ["killed", "ended", "paused", "cut"]; // such a broker sends nothing, so its session will expire
 
 const $ = (id) => document.getElementById(id);
 let timeline = new Timeline({ brokers: {}, processes: {}, cut: {}, controller: null, epoch: 0, partitions: {} }, []);
 let controls = [];
 let position = null; // the number of changes that are shown; null follows the cluster
-let figures = { rate: 0, rates: {}, broker_rates: {}, lags: {}, groups: [] };
+let figures = null; // the newest reading
 let readings = []; // the figures since this page was opened, oldest first
 let stream = null;
+let sessionTimeout = null; // zookeeper.session.timeout.ms, if the page knows it
+let ahead = 0; // milliseconds by which the server's clock is ahead of this one
 let isDrawn = true;
 
 // Requests.
 
-async function get(path) {
-  const answer = await fetch(path);
+async function get(path, options) {
+  const answer = await fetch(path, options).catch(() => { throw new Error("the page's server does not answer"); });
   const body = await answer.json();
   if (!answer.ok) throw new Error(body.error ?? answer.statusText);
   return body;
 }
 
-async function post(path, body = {}) {
-  const answer = await fetch(path, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify(body),
-  });
-  const said = await answer.json();
-  if (!answer.ok) throw new Error(said.error ?? answer.statusText);
-  return said;
+function post(path, body = {}) {
+  return get(path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
 }
 
-let noticeTimer = 0;
+// Show an error until it is closed; the same error is shown once.
 function notice(text) {
-  $("notice").textContent = text;
-  clearTimeout(noticeTimer);
-  noticeTimer = setTimeout(() => { $("notice").textContent = ""; }, 8000);
+  const box = $("notice");
+  if ([...box.children].some((each) => each.firstChild.textContent === text)) return;
+  const item = document.createElement("p");
+  const close = Object.assign(document.createElement("button"), { textContent: "Close", title: "Close (Escape closes all)" });
+  close.addEventListener("click", () => item.remove());
+  item.append(Object.assign(document.createElement("span"), { textContent: text }), close);
+  box.append(item);
+}
+
+// A button acts on the cluster of now, so it is off while another time is shown, or what is shown may be old.
+function allow(button, may) {
+  const isNow = position === null && stream?.readyState === EventSource.OPEN;
+  button.disabled = button.dataset.busy === "yes" || !isNow || !may;
 }
 
 // Run what a button asks for; the button waits, and an error is shown.
@@ -87,6 +100,8 @@ async function load() {
   }
   timeline = new Timeline(history.base, history.changes);
   controls = history.controls;
+  sessionTimeout = history.session_timeout_ms;
+  ahead = history.now - Date.now();
   $("report").hidden = history.no_report !== "";
   if (history.no_report) set($("report-state"), history.no_report);
   else get("/api/report").then(followReport).catch((error) => notice(error.message));
@@ -121,6 +136,7 @@ async function load() {
 function connection(text) {
   $("connection").textContent = text;
   $("connection").classList.toggle("bad", text !== "live");
+  draw();
 }
 
 // Drawing. Everything is drawn once a frame at most.
@@ -133,13 +149,12 @@ function draw() {
     const count = position ?? timeline.changes.length;
     const state = timeline.after(count);
     const shown = position === null ? figures : readingAt(timeline.changes[count - 1]?.at ?? 0);
-    for (const note of document.querySelectorAll(".as-of-now")) note.hidden = shown !== null;
     drawHeader(state, shown);
     drawTimeline(count);
-    drawBrokers(state, shown);
+    drawBrokers(state, shown, count);
     drawPartitions(state, shown);
-    drawWorkload(shown ?? figures);
-    drawGroups(shown ?? figures);
+    drawWorkload(shown);
+    drawGroups(state, shown);
     drawChanges(count);
   });
 }
@@ -168,7 +183,11 @@ function drawHeader(state, shown) {
   set($("controller"), state.controller === null ? "no controller" : `controller ${state.controller}, epoch ${state.epoch}`);
   $("controller").classList.toggle("bad", state.controller === null);
   const rate = shown ? `, ${perSecond(shown.rate)}` : "";
-  set($("totals"), `${all.length} partitions, ${leaderless} without a leader, ${short} under-replicated${rate}`);
+  set($("totals"), `${counted(all.length)}, ${leaderless} without a leader, ${short} under-replicated${rate}`);
+}
+
+function counted(partitions) {
+  return partitions === 1 ? "1 partition" : `${partitions} partitions`;
 }
 
 function perSecond(rate = 0) {
@@ -193,6 +212,8 @@ function drawTimeline(count) {
   const current = timeline.changes[count - 1];
   const text = current ? clock(current.at) : "";
   set($("moment"), text);
+  $("past").hidden = position === null;
+  set($("past-moment"), text || "the beginning");
   slider.setAttribute("aria-valuetext", text);
   drawMarks();
 }
@@ -214,12 +235,14 @@ function drawMarks() {
   const color = (name) => { probe.style.color = style.getPropertyValue(name); return getComputedStyle(probe).color; };
   const colors = { bad: color("--dead"), broker: color("--leader"), other: color("--line") };
   probe.remove();
+  paint.fillStyle = colors.other;
+  paint.fillRect(0, 14, width, 1);
   const changes = timeline.changes;
   const step = width / Math.max(1, changes.length);
   changes.forEach((change, at) => {
     paint.fillStyle = change.bad ? colors.bad : change.kind === "partition" ? colors.other : colors.broker;
-    const height = change.kind === "partition" ? 8 : 20;
-    paint.fillRect(at * step, (28 - height) / 2, Math.max(1, Math.min(3, step - 0.5)), height);
+    const height = change.kind === "partition" ? 6 : 13;
+    paint.fillRect(at * step, change.bad ? 14 : 14 - height, Math.max(1, Math.min(3, step - 0.5)), height);
   });
 }
 
@@ -234,7 +257,19 @@ function standing(state, id) {
   return isRegistered ? "running" : "unregistered";
 }
 
-function drawBrokers(state, shown) {
+// When the session of a broker that fell silent expires, in words; "" if it has expired, or the broker is not silent.
+let countingDown = 0;
+function expiry(state, id, count) {
+  if (!sessionTimeout || !(id in state.brokers) || !SILENT.includes(standing(state, id))) return "";
+  const now = position === null ? Date.now() + ahead : timeline.changes[count - 1].at;
+  const left = timeline.fellSilentAt(Number(id), count) + sessionTimeout - now;
+  // ZooKeeper counts from the last ping, which was earlier, and looks once a tick.
+  if (left <= 0) return "session has not expired yet";
+  if (position === null) countingDown ||= setTimeout(() => { countingDown = 0; draw(); }, COUNT_DOWN_MS);
+  return `session expires within ${(left / 1000).toFixed(1)} s`;
+}
+
+function drawBrokers(state, shown, count) {
   const ids = [...new Set([...Object.keys(state.brokers), ...Object.keys(state.processes), ...replicaIds(state)])];
   ids.sort((a, b) => a - b);
   const leads = {};
@@ -256,6 +291,7 @@ function drawBrokers(state, shown) {
     const [inSync, replicas] = follows[id] ?? [0, 0];
     set(card.querySelector(".state"), NOT_WHAT_IT_SAYS[card.dataset.state] ?? card.dataset.state);
     card.querySelector(".crown").hidden = state.controller !== Number(id);
+    set(card.querySelector(".expiry"), expiry(state, id, count));
     set(card.querySelector("p"), [
       `leads ${leads[id] ?? 0}, in sync ${inSync} of ${replicas}`,
       broker ? `${broker.address}, broker epoch ${broker.epoch}` : "",
@@ -264,8 +300,7 @@ function drawBrokers(state, shown) {
     ].filter(Boolean).join(" · "));
     const now = standing(timeline.latest, id);
     for (const button of card.querySelectorAll("button")) {
-      const may = button.dataset.action === "heal" ? id in timeline.latest.cut : ACTIONS[button.dataset.action].includes(now);
-      button.disabled = button.dataset.busy === "yes" || !may;
+      allow(button, button.dataset.action === "heal" ? id in timeline.latest.cut : ACTIONS[button.dataset.action].includes(now));
     }
   }
 }
@@ -278,13 +313,13 @@ function newBroker(box, id) {
   const card = document.createElement("article");
   card.className = "broker";
   card.dataset.id = id;
-  card.innerHTML = '<h3><span class="name"></span><span class="state quiet"></span><span class="crown" hidden>controller</span></h3><p class="quiet"></p><div class="buttons"></div>';
+  card.innerHTML = '<h3><span class="name"></span><span class="state quiet"></span><span class="crown" hidden>controller</span><span class="expiry bad"></span></h3><p class="quiet"></p><div class="buttons"></div>';
   card.querySelector(".name").textContent = `Broker ${id}`;
   for (const action of Object.keys(ACTIONS).filter((each) => controls.includes(each))) {
     const button = document.createElement("button");
     button.textContent = action;
     button.dataset.action = action;
-    button.title = TITLES[action] ?? "";
+    button.title = TITLES[action];
     button.setAttribute("aria-label", `${action} broker ${id}`);
     button.addEventListener("click", () => attempt(button, () => post(`/api/brokers/${id}/${action}`)));
     card.querySelector(".buttons").append(button);
@@ -307,6 +342,7 @@ function drawPartitions(state, shownFigures) {
     const numbers = Object.keys(state.partitions[topic]).map(Number).sort((a, b) => a - b);
     const section = topicSection(box, topic);
     const epochs = [];
+    const ailments = { leaderless: 0, short: 0, "": 0 };
     let shown = 0;
     let behind = 0;
     for (const number of numbers) {
@@ -317,6 +353,7 @@ function drawPartitions(state, shownFigures) {
       const lags = shownFigures?.lags[name] ?? {};
       drawTile(tile, state, name, partition, lags);
       epochs.push(partition[1]);
+      ailments[ailment(partition)] += 1;
       behind += Math.max(0, ...Object.values(lags));
       const isShown = name.toLowerCase().includes(wanted) && !(onlyUnhealthy && ailment(partition) === "");
       if (tile.element.hidden === isShown) tile.element.hidden = !isShown;
@@ -325,7 +362,9 @@ function drawPartitions(state, shownFigures) {
     section.hidden = shown === 0;
     const rates = shownFigures?.rates ?? {};
     set(section.querySelector(".quiet"), [
-      ` ${numbers.length} partitions`,
+      ` ${counted(numbers.length)}`,
+      ailments.leaderless > 0 ? `${ailments.leaderless} without a leader` : "",
+      ailments.short > 0 ? `${ailments.short} under-replicated` : "",
       `leader epoch ${span(epochs)}`,
       topic in rates ? perSecond(rates[topic]) : "",
       behind > 0 ? `${behind.toLocaleString("en")} records behind` : "",
@@ -344,23 +383,31 @@ function span(numbers) {
   return low === high ? `${low}` : `${low} to ${high}`;
 }
 
-// The topics of users first, then Kafka's own.
+// The topics of users first, then the internal ones, which are folded.
+const isInternal = (topic) => topic.startsWith("__");
 function byTopic(a, b) {
-  const isOwn = (topic) => topic.startsWith("__");
-  return isOwn(a) - isOwn(b) || (a < b ? -1 : a > b ? 1 : 0);
+  return isInternal(a) - isInternal(b) || (a < b ? -1 : a > b ? 1 : 0);
 }
 
 function topicSection(box, topic) {
   for (const section of box.children) if (section.dataset.topic === topic) return section;
-  const section = document.createElement("section");
+  const section = document.createElement("details");
   section.className = "topic";
   section.dataset.topic = topic;
-  section.style.cssText = "border:0;padding:0";
-  section.innerHTML = '<h3><span></span><span class="quiet"></span></h3><div class="grid"></div>';
+  section.open = !isInternal(topic) || isFiltered();
+  section.innerHTML = '<summary><span></span><span class="quiet"></span></summary><div class="grid"></div>';
   section.querySelector("span").textContent = topic;
   const after = [...box.children].find((each) => byTopic(each.dataset.topic, topic) > 0);
   box.insertBefore(section, after ?? null);
   return section;
+}
+
+const isFiltered = () => $("filter").value.trim() !== "" || $("unhealthy").checked;
+
+// What a filter finds is not folded.
+function filtered() {
+  for (const section of $("partitions").children) section.open = !isInternal(section.dataset.topic) || isFiltered();
+  draw();
 }
 
 function newTile(section, name, topic, number) {
@@ -369,7 +416,7 @@ function newTile(section, name, topic, number) {
   element.type = "button";
   element.dataset.partition = name;
   element.dataset.number = number;
-  element.addEventListener("click", () => { $("filter").value = name; draw(); showLinesAbout(name); });
+  element.addEventListener("click", () => { $("filter").value = name; filtered(); showLinesAbout(name); });
   const grid = section.querySelector(".grid");
   const after = [...grid.children].find((each) => Number(each.dataset.number) > number);
   grid.insertBefore(element, after ?? null);
@@ -381,7 +428,7 @@ function newTile(section, name, topic, number) {
 function drawTile(tile, state, name, partition, lags) {
   const [leader, epoch, isr, replicas, , adding, removing] = partition;
   const chips = replicas.map((id) => {
-    const kind = !(id in state.brokers) ? "dead" : id === leader ? "leader" : isr.includes(id) ? "sync" : "behind";
+    const kind = !(id in state.brokers) ? "offline" : id === leader ? "leader" : isr.includes(id) ? "sync" : "behind";
     return [id, kind, lags[id] ?? 0];
   });
   const key = JSON.stringify([leader, epoch, chips]);
@@ -401,7 +448,7 @@ function drawTile(tile, state, name, partition, lags) {
     chip.textContent = id;
     return chip;
   }), facts);
-  const words = chips.map(([id, kind, lag]) => `${id} ${{ leader: "leads", sync: "in sync", behind: "catching up", dead: "dead" }[kind]}${lag ? `, ${lag} records behind` : ""}`);
+  const words = chips.map(([id, kind, lag]) => `${id} ${{ leader: "leads", sync: "in sync", behind: "catching up", offline: "offline" }[kind]}${lag ? `, ${lag} records behind` : ""}`);
   const moving = adding?.length || removing?.length ? `; being reassigned: +${adding} -${removing}` : "";
   tile.element.title = `${name}, leader epoch ${epoch}: ${words.join("; ")}${moving}`;
   tile.element.setAttribute("aria-label", tile.element.title);
@@ -415,29 +462,34 @@ function shortened(count) {
   return count < 10000 ? String(count) : count < 1e7 ? `${Math.round(count / 1e3)}k` : `${Math.round(count / 1e6)}M`;
 }
 
-function drawWorkload({ workload }) {
-  if (!workload || !figures.workload) return;
-  for (const name of ["sent", "acknowledged", "failed", "read"]) set($(name), workload[name].toLocaleString("en"));
-  $("failed").classList.toggle("bad", workload.failed > 0);
-  set($("stall"), `${(workload.stall_ms / 1000).toFixed(1)} s`);
-  set($("workload-error"), workload.error);
-  const isRunning = figures.workload.running;
-  for (const [id, isOff] of [["workload-start", isRunning], ["workload-stop", !isRunning]]) {
-    $(id).disabled = isOff || $(id).dataset.busy === "yes";
-  }
+function drawWorkload(shown) {
+  const workload = shown?.workload;
+  for (const name of ["sent", "acknowledged", "failed", "read"]) set($(name), workload?.[name].toLocaleString("en") ?? "?");
+  $("failed").classList.toggle("bad", workload?.failed > 0);
+  set($("stall"), workload ? `${(workload.stall_ms / 1000).toFixed(1)} s` : "?");
+  set($("workload-error"), workload?.error ?? "");
+  allow($("workload-start"), figures?.workload.running === false);
+  allow($("workload-stop"), figures?.workload.running === true);
+  allow($("create-topic"), true);
 }
 
-function drawGroups({ groups = [] }) {
+// A group is known to its coordinator, the leader of a partition of __consumer_offsets, only.
+function drawGroups(state, shown) {
   const body = $("groups");
-  const rows = groups.length === 0 ? [["none"]]
-    : groups.map((group) => [group.name, group.state, group.members, group.partitions, group.lag]);
+  const rows = (shown?.groups ?? []).map((group) => [group.name, group.state, group.members, group.partitions, group.lag]);
+  const coordinators = Object.values(state.partitions.__consumer_offsets ?? {});
+  const without = coordinators.filter(([leader]) => !(leader in state.brokers)).length;
+  if (shown === null) rows.push([position === null ? "not read yet" : "unknown: this page was not open then"]);
+  else if (shown.groups === null) rows.push(["unknown: a coordinator does not answer"]);
+  else if (without > 0) rows.push([`unknown: groups of ${without} partitions of __consumer_offsets without a coordinator`]);
+  else if (rows.length === 0) rows.push(["none"]);
   const key = JSON.stringify(rows);
   if (body.dataset.key === key) return;
   body.dataset.key = key;
   body.replaceChildren(...rows.map((cells) => {
     const row = document.createElement("tr");
     row.append(...cells.map((cell) => Object.assign(document.createElement("td"), { textContent: cell })));
-    if (groups.length === 0) Object.assign(row.firstChild, { colSpan: 5, className: "quiet" });
+    if (cells.length === 1) Object.assign(row.firstChild, { colSpan: 5, className: "quiet" });
     return row;
   }));
 }
@@ -527,7 +579,7 @@ async function tell() {
   isTold = failover !== null && !failover.over;
   const steps = $("steps");
   if (failover === null) {
-    $("headline").textContent = "No broker was lost since this page began.";
+    $("headline").textContent = "No broker has left since this page began.";
     steps.replaceChildren();
     return;
   }
@@ -584,8 +636,8 @@ $("live").addEventListener("click", () => goTo(null));
 $("share").addEventListener("click", () => attempt($("share"), share));
 $("theme").addEventListener("click", theme);
 $("help").addEventListener("click", () => $("keys").showModal());
-$("filter").addEventListener("input", draw);
-$("unhealthy").addEventListener("change", draw);
+$("filter").addEventListener("input", filtered);
+$("unhealthy").addEventListener("change", filtered);
 $("filters").addEventListener("submit", (event) => event.preventDefault());
 $("tell").addEventListener("click", () => attempt($("tell"), tell));
 $("report").addEventListener("click", () => attempt($("report"), report));
@@ -594,7 +646,7 @@ $("workload-stop").addEventListener("click", () => attempt($("workload-stop"), (
 $("create").addEventListener("submit", (event) => {
   event.preventDefault();
   const body = { name: $("topic-name").value, partitions: Number($("topic-partitions").value) };
-  attempt(event.target.querySelector("button"), async () => {
+  attempt($("create-topic"), async () => {
     await post("/api/topics", body);
     $("topic-name").value = "";
   });
@@ -612,6 +664,7 @@ const KEYS = {
   c: () => $("share").click(),
   d: theme,
   "?": () => $("keys").showModal(),
+  Escape: () => $("notice").replaceChildren(),
 };
 addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || $("keys").open) return;

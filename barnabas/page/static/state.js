@@ -68,6 +68,15 @@ class Timeline {
     return state;
   }
 
+  // When the process of a broker got the state that it has after `count` changes, or the broker was cut off.
+  fellSilentAt(id, count) {
+    for (let at = count - 1; at >= 0; at--) {
+      const change = this.changes[at];
+      if (change.id === id && (change.kind === "process" || change.action === "cut")) return change.at;
+    }
+    return 0;
+  }
+
   // How many changes were seen at a time.
   countAt(time) {
     let low = 0;
