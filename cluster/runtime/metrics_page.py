@@ -10,12 +10,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterable
 from socketserver import ThreadingMixIn
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import parse_qs
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
@@ -36,30 +38,70 @@ Arm = Callable[[Failpoint, Action], None]
 
 
 MOST_REQUESTS = 16
-"""The most connections that are served at a time, each by a thread; further ones are closed."""
+"""The most connections that are served at a time, each by a thread."""
 
-SILENCE_S = 10.0
-"""The seconds after which a silent connection is closed."""
+REQUEST_S = 10.0
+"""The seconds after which a connection is closed, however much of its request or answer is left."""
 
 
 class _Server(ThreadingMixIn, WSGIServer):
+    """A server whose connections end in time, and whose slow clients keep nobody out.
+
+    If all places are taken, a new connection gets the place of the one whose request is incomplete for the
+    longest time. It is closed only if all requests have arrived.
+    """
+
     daemon_threads = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._free = threading.Semaphore(MOST_REQUESTS)
+        self._lock = threading.Lock()
+        # Both have the oldest first: when each connection ends, and those of incomplete requests.
+        self._served: dict[socket.socket, float] = {}
+        self._incomplete: dict[socket.socket, None] = {}
         super().__init__(*args, **kwargs)
 
     def verify_request(self, request: Any, client_address: Any) -> bool:
-        """Reserve one of ``MOST_REQUESTS`` places for a connection; return False if there is none."""
-        del request, client_address
-        return self._free.acquire(blocking=False)
+        """Take one of ``MOST_REQUESTS`` places for a connection; return False if there is none."""
+        del client_address
+        with self._lock:
+            if len(self._served) >= MOST_REQUESTS:
+                oldest = next(iter(self._incomplete), None)
+                if oldest is None:
+                    return False
+                self._end(oldest)
+            self._served[request] = time.monotonic() + REQUEST_S
+            self._incomplete[request] = None
+        return True
+
+    def has_arrived(self, request: socket.socket) -> None:
+        """Note that the request of a connection is complete."""
+        with self._lock:
+            self._incomplete.pop(request, None)
+
+    def service_actions(self) -> None:
+        """End the connections whose time is up; called several times a second."""
+        now = time.monotonic()
+        with self._lock:
+            for request in [each for each, end in self._served.items() if end <= now]:
+                self._end(request)
+
+    def _end(self, request: socket.socket) -> None:
+        """Give the place of a connection to others; its thread notices the end of the stream."""
+        self._leave(request)
+        with contextlib.suppress(OSError):
+            request.shutdown(socket.SHUT_RDWR)
+
+    def _leave(self, request: socket.socket) -> None:
+        self._served.pop(request, None)
+        self._incomplete.pop(request, None)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         """Serve a connection and release its place."""
         try:
             super().process_request_thread(request, client_address)
         finally:
-            self._free.release()
+            with self._lock:
+                self._leave(request)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Log one line where `socketserver` would print a traceback.
@@ -78,7 +120,13 @@ class _ServerIpv6(_Server):
 
 
 class _Handler(WSGIRequestHandler):
-    timeout = SILENCE_S
+    timeout = REQUEST_S
+
+    def parse_request(self) -> bool:
+        """Parse the request, which must arrive before others need the place of the connection."""
+        is_valid = super().parse_request()
+        cast("_Server", self.server).has_arrived(self.connection)
+        return is_valid
 
     def log_message(self, *args: Any, **kwargs: Any) -> None:
         """Log nothing, because a scraper sends a request every few seconds."""

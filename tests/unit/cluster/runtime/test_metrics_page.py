@@ -113,17 +113,36 @@ def test_a_taken_port_is_an_error(page):
         MetricsPage("127.0.0.1", page.port, Metrics().registry, lambda: True, lambda _point, _action: None)
 
 
-def test_connections_that_say_nothing_take_neither_all_threads_nor_the_page(page, monkeypatch):
-    monkeypatch.setattr(metrics_page._Handler, "timeout", 0.2)
+def test_slow_clients_keep_nobody_out(page):
+    """Forty clients that sent a byte every four seconds made every health check fail."""
     with contextlib.ExitStack() as stack:
-        silent = [
+        slow = [
             stack.enter_context(socket.create_connection(("127.0.0.1", page.port)))
             for _ in range(3 * MOST_REQUESTS)
         ]
-        for connection in silent:  # closed at once, or when its time is up
-            with contextlib.suppress(ConnectionResetError):
+        for connection in slow[-MOST_REQUESTS:]:
+            connection.sendall(b"G")
+        assert ask(page, "/health") == (200, "serving\n")
+        for connection in slow[:MOST_REQUESTS]:
+            assert connection.recv(1) == b""
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /health HTTP/1.0\r\n"])
+def test_a_request_that_does_not_end_is_ended(page, monkeypatch, sent):
+    monkeypatch.setattr(metrics_page, "REQUEST_S", 0.2)
+    with socket.create_connection(("127.0.0.1", page.port)) as connection:
+        connection.sendall(sent)
+        connection.settimeout(0.05)
+        for _ in range(1_000):
+            try:
                 assert connection.recv(1) == b""
-    assert ask(page, "/health") == (200, "serving\n")
+                break
+            except TimeoutError:
+                connection.sendall(b"x")
+            except ConnectionError:
+                break
+        else:
+            pytest.fail("the connection is open after 1,000 bytes")
 
 
 def test_who_hangs_up_leaves_no_traceback(page, capfd):
