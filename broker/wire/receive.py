@@ -8,7 +8,7 @@ from barnabas.broker.wire.frames import SIZE_BYTES
 from barnabas.broker.wire.guard import HostileFrameError
 
 CHUNK_BYTES = 32_768
-"""The buffer of an idle connection, and the most bytes read before the size of the next frame is known."""
+"""The most bytes read before the size of the next frame is known."""
 
 SHORT_FRAMES = 64
 """The number of consecutive frames within a chunk after which the buffer of a longer one is freed."""
@@ -21,8 +21,9 @@ class ReceiveBuffer:
 
     A frame is received at its final place: the buffer begins with a small chunk, and once the size of a
     larger frame is known, it offers exactly the rest of that frame. The buffer doubles only when the bytes
-    before are received, so an announced size alone reserves nothing. The view of a frame is valid until the
-    next call of ``writable``; after ``give_away``, as long as it is held.
+    before are received, so an announced size alone reserves nothing. A chunk whose frames are consumed is
+    left to their readers, so an idle connection has no buffer; the one of a large frame is used again. The
+    view of a frame is valid until the next call of ``writable``; after ``give_away``, as long as it is held.
 
     Attributes:
         max_frame_bytes: The largest frame; a larger one is refused by its size.
@@ -32,13 +33,13 @@ class ReceiveBuffer:
 
     def __init__(self, max_frame_bytes: int) -> None:
         self.max_frame_bytes = max_frame_bytes
-        self._replace(CHUNK_BYTES)
-        self._start = self._end = 0
+        self._replace(0)
         self._short_frames = 0
 
     def _replace(self, capacity: int) -> None:
         self._bytes = bytearray(capacity)
         self._view = memoryview(self._bytes)
+        self._start = self._end = 0
 
     @property
     def capacity(self) -> int:
@@ -60,6 +61,8 @@ class ReceiveBuffer:
         if self._start == self._end:
             if self._short_frames >= SHORT_FRAMES:
                 self.release()
+            if not self.capacity:
+                self._replace(CHUNK_BYTES)
             self._start = self._end = 0
             return self._view[:CHUNK_BYTES]
         needed = self.needed
@@ -91,7 +94,7 @@ class ReceiveBuffer:
         """Move the begun frame to the front; if it fills the buffer, into one twice as large."""
         begun = self._view[self._start : self._end]
         if len(begun) == self.capacity:
-            self._replace(min(needed, 2 * self.capacity))
+            self._replace(max(CHUNK_BYTES, min(needed, 2 * self.capacity)))
         self._view[: len(begun)] = begun
         self._start, self._end = 0, len(begun)
 
@@ -116,21 +119,24 @@ class ReceiveBuffer:
         needed = self.needed
         self._start += needed
         self._short_frames = self._short_frames + 1 if needed <= CHUNK_BYTES else 0
+        if self._start == self._end and self.capacity <= CHUNK_BYTES:
+            self._replace(0)
 
     def give_away(self) -> None:
         """Leave the memory of the consumed frames to their readers, and continue in a new buffer."""
         begun = self._view[self._start : self._end]
-        self._replace(max(CHUNK_BYTES, len(begun)))
+        self._replace(max(CHUNK_BYTES, len(begun)) if begun else 0)
         self._view[: len(begun)] = begun
-        self._start, self._end = 0, len(begun)
+        self._end = len(begun)
 
     def close(self) -> None:
         """Free the memory: nothing more is received."""
         self._replace(0)
-        self._start = self._end = 0
 
     def release(self) -> None:
-        """Free the buffer of a large frame, if it is empty."""
-        if self._start == self._end and self.capacity > CHUNK_BYTES:
-            self._replace(CHUNK_BYTES)
-            self._start = self._end = 0
+        """Free what has no byte of a frame, because none has come for a while."""
+        if self.received_bytes < self.capacity:
+            begun = self._view[self._start : self._end]
+            self._replace(len(begun))
+            self._view[:] = begun
+            self._end = len(begun)

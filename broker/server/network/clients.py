@@ -21,6 +21,7 @@ from barnabas.broker.server.security.handshakes import Handshakes
 from barnabas.broker.server.security.tls_transport import TlsTransport
 from barnabas.broker.wire.apis import ApiKey
 from barnabas.cluster.model.principal import KafkaPrincipal
+from barnabas.cluster.runtime.allocator import return_freed_memory
 from barnabas.cluster.runtime.line_limit import LINES
 
 _log = structlog.get_logger("org.apache.kafka.common.network.Selector")
@@ -30,6 +31,9 @@ AUTHENTICATION_SECONDS = 60.0
 
 SWEEP_SECONDS = 5.0
 """The interval in seconds between two checks for silent connections."""
+
+MANY_GONE = 1_000
+"""The number of closed connections after which the memory that they have left is returned to the system."""
 
 
 class NewTls(Protocol):
@@ -86,6 +90,7 @@ class ClientListener:
         self._sweep: asyncio.TimerHandle | None = None
         self._all_gone: asyncio.Future[None] | None = None
         self._is_stopping = False
+        self._gone_since_return = 0
 
     @property
     def connection_count(self) -> int:
@@ -189,6 +194,7 @@ class ClientListener:
     def _gone(self, host: str) -> None:
         """Stop counting a connection, and wake the task that waits for the end of all connections."""
         self._quotas.closed(self._name, host)
+        self._gone_since_return += 1
         is_last = not self._connections and not self._handshakes
         if is_last and self._all_gone is not None and not self._all_gone.done():
             self._all_gone.set_result(None)
@@ -208,6 +214,9 @@ class ClientListener:
             elif silent_ms > 1000 * SWEEP_SECONDS:
                 connection.release()
         self._close_excess()
+        if self._gone_since_return >= MANY_GONE:
+            self._gone_since_return = 0
+            return_freed_memory()
         self._sweep = loop.call_later(SWEEP_SECONDS, self._look_for_silence)
 
     def _close_excess(self) -> None:

@@ -104,6 +104,20 @@ async def test_a_silent_connection_is_closed(listen, monkeypatch):
     writer.close()
 
 
+async def test_memory_is_returned_when_many_connections_have_gone(listen, monkeypatch):
+    returned = asyncio.Event()
+    monkeypatch.setattr(clients, "SWEEP_SECONDS", 0.001)
+    monkeypatch.setattr(clients, "MANY_GONE", 3)
+    monkeypatch.setattr(clients, "return_freed_memory", returned.set)
+    _, port = await listen()
+    for number in range(3):
+        assert not returned.is_set(), f"after {number} connections"
+        _, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.close()
+    async with asyncio.timeout(60):
+        await returned.wait()
+
+
 async def test_a_client_that_authenticates_byte_by_byte_is_closed(listen, monkeypatch):
     monkeypatch.setattr(clients, "SWEEP_SECONDS", 0.001)
     monkeypatch.setattr(clients, "AUTHENTICATION_SECONDS", 0.05)
