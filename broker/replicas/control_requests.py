@@ -378,7 +378,9 @@ class ControlRequests:
             # The cache comes first: if a later step fails, the same request sent again would change nothing
             # and notify nobody.
             self._on_metadata(change)
-            await self._write_each(map(lines.cached_metadata, change.cached))
+            # Of a partition that no broker has led yet, a line would look as if it had lost its leader.
+            led = (partition for partition in change.cached if not partition.awaits_first_leader)
+            await self._write_each(map(lines.cached_metadata, led))
             await self._write_each(map(lines.deleted_metadata, change.removed))
             if request.partitions:
                 self._write(lines.updated_metadata(len(change.cached), len(change.removed)))

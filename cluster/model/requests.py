@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from barnabas.cluster.model.brokers import Broker
-from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch, LeaderEpoch
+from barnabas.cluster.model.epochs import INITIAL_LEADER_EPOCH, BrokerEpoch, ControllerEpoch, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicIdentity, TopicPartition
 from barnabas.cluster.model.partition import Assignment, PartitionState
@@ -68,12 +68,21 @@ class LeaderAndIsrResponse:
 
 @dataclass(frozen=True, slots=True)
 class UpdateMetadataPartition:
-    """A partition of an UpdateMetadata request; ``offline_replicas`` are those on dead brokers or disks."""
+    """A partition of an UpdateMetadata request; ``offline_replicas`` are those on dead brokers or disks.
+
+    The state of a new partition has no leader until its first one has confirmed that it leads.
+    """
 
     topic_partition: TopicPartition
     state: PartitionState
     replicas: tuple[BrokerId, ...]
     offline_replicas: tuple[BrokerId, ...] = ()
+
+    @property
+    def awaits_first_leader(self) -> bool:
+        """Return whether no broker has confirmed yet that it leads the new partition."""
+        known = self.state.leader_and_isr
+        return not known.has_leader and known.leader_epoch == INITIAL_LEADER_EPOCH
 
 
 @dataclass(frozen=True, slots=True)

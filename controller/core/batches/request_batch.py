@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 
 from barnabas.cluster.model.epochs import EPOCH_DURING_DELETE, UNKNOWN_BROKER_EPOCH, UNKNOWN_LEADER_EPOCH
-from barnabas.cluster.model.ids import LEADER_DURING_DELETE, BrokerId, TopicPartition
+from barnabas.cluster.model.ids import LEADER_DURING_DELETE, NO_LEADER, BrokerId, TopicPartition
 from barnabas.cluster.model.partition import Assignment, PartitionState
 from barnabas.cluster.model.requests import (
     LeaderAndIsrPartition,
@@ -206,10 +206,19 @@ class RequestBatch:
             )
 
     def _update_metadata_state(self, tp: TopicPartition, state: PartitionState) -> PartitionState:
-        """Return the state that UpdateMetadata sends: without a leader if the topic is being deleted."""
+        """Return the state that UpdateMetadata sends.
+
+        It has no leader if the topic is being deleted, or if the first leader of a new partition has not
+        confirmed that it leads. Kafka names that leader at once; a client that is faster than the leader gets
+        UNKNOWN_TOPIC_OR_PARTITION from it.
+        """
         if self.context.is_being_deleted(tp.topic):
-            return replace(state, leader_and_isr=replace(state.leader_and_isr, leader=LEADER_DURING_DELETE))
-        return state
+            leader = LEADER_DURING_DELETE
+        elif tp in self.context.not_led_yet:
+            leader = NO_LEADER
+        else:
+            return state
+        return replace(state, leader_and_isr=replace(state.leader_and_isr, leader=leader))
 
     def _send_stop_replica(
         self, broker: BrokerId, partitions: tuple[StopReplicaPartition, ...]

@@ -8,12 +8,16 @@ docs/kafka/controller.md, Events (``LeaderAndIsrResponseReceived``, ``UpdateMeta
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.controller.core.batches.request_batch import update_metadata
 from barnabas.controller.core.brokers import resends
 from barnabas.controller.core.brokers.offline_replicas import on_replicas_become_offline
 from barnabas.controller.core.context.controller_context import ControllerContext, PartitionReplica
 from barnabas.controller.core.context.machines import ReplicaMachineState
+from barnabas.controller.core.context.new_replicas import CONFIRMED
 from barnabas.controller.core.election import bounces, controller_election
 from barnabas.controller.core.protocol.effects import Decision, LogInfo, LogStateChange
 from barnabas.controller.core.protocol.inputs import (
@@ -44,6 +48,7 @@ def process_leader_and_isr_response(
         return
     yield from resends.fail_leaderships(context, broker, response.partition_errors)
     context.new_replicas.answered(broker, response.partition_errors)
+    yield from _announce_new_leader(context, broker, response.partition_errors)
     marked = context.offline_dirs.get(broker, set())
     failed = {tp for tp, error in response.partition_errors.items() if error is ErrorCode.KAFKA_STORAGE_ERROR}
     works = {tp for tp, error in response.partition_errors.items() if error is ErrorCode.NONE}
@@ -87,6 +92,22 @@ def _is_current(
         and known.epoch == received.broker_epoch
         and received.controller_epoch in (None, context.epoch)
     )
+
+
+def _announce_new_leader(
+    context: ControllerContext, broker: BrokerId, errors: Mapping[TopicPartition, ErrorCode]
+) -> Decision[None]:
+    """Send all brokers the new partitions that ``broker`` has confirmed to lead."""
+    led = [
+        tp
+        for tp in errors
+        if tp in context.not_led_yet
+        and errors[tp] in CONFIRMED
+        and context.leaderships[tp].leader_and_isr.leader == broker
+    ]
+    if led:
+        context.not_led_yet.difference_update(led)
+        yield from update_metadata(context, context.brokers, led)
 
 
 def _lose_the_kept(context: ControllerContext) -> Decision[None]:

@@ -160,6 +160,8 @@ class ControllerContext:
         partition_states: The state of each partition.
         replica_states: The state of each replica.
         new_replicas: The replicas that their brokers have not confirmed.
+        not_led_yet: The new partitions whose first leader has not confirmed LeaderAndIsr. UpdateMetadata
+            names no leader of them, because clients could not use it.
         failures: The requests that failed on brokers and are to be sent again.
         topics_to_delete: Topics queued for deletion.
         topics_ineligible_for_deletion: The queued topics whose deletion must wait.
@@ -188,6 +190,7 @@ class ControllerContext:
     )
     replica_states: ReplicaStates = field(default_factory=ReplicaStates)
     new_replicas: NewReplicas = field(default_factory=NewReplicas)
+    not_led_yet: set[TopicPartition] = field(default_factory=set)
     failures: Failures = field(default_factory=Failures)
     topics_to_delete: set[str] = field(default_factory=set)
     topics_ineligible_for_deletion: set[str] = field(default_factory=set)
@@ -225,6 +228,7 @@ class ControllerContext:
             self.partition_states,
             self.replica_states,
             self.new_replicas,
+            self.not_led_yet,
             self.failures,
             self.topics_to_delete,
             self.topics_ineligible_for_deletion,
@@ -361,6 +365,7 @@ class ControllerContext:
             partition = TopicPartition(topic, number)
             self.leaderships.pop(partition, None)
             self.partition_states.pop(partition, None)
+            self.not_led_yet.discard(partition)
             for replica in assignment.replicas:
                 self.replica_states.pop(PartitionReplica(partition, replica), None)
                 self.new_replicas.forget(partition, replica)

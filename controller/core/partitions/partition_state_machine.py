@@ -158,6 +158,7 @@ def _initialize(
             yield from _fail(context, tp, _ONLINE, cause)
             continue
         context.leaderships[tp] = state
+        context.not_led_yet.add(tp)
         in_sync = state.leader_and_isr.isr
         absent = (replica for replica in context.assignment(tp).replicas if replica not in in_sync)
         context.new_replicas.created(tp, absent)
@@ -173,6 +174,7 @@ def _elect(
     for tp, cause in result.failed.items():
         yield from _fail(context, tp, _ONLINE, cause)
     for tp, elected in result.elected.items():
+        context.not_led_yet.discard(tp)
         recipients = (*elected.recipients, *context.refused_replicas(tp))
         batch.add_leader_and_isr(recipients, tp, context.leaderships[tp])
         yield from _go_online(context, tp)

@@ -12,7 +12,7 @@ from barnabas.broker.disk.errors import KafkaStorageError, NoDescriptorError
 from barnabas.broker.replicas.control_requests import ControlRequests
 from barnabas.broker.replicas.followed_partitions import FollowedPartitions
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.cluster.model.ids import TopicIdentity, TopicPartition
+from barnabas.cluster.model.ids import NO_LEADER, TopicIdentity, TopicPartition
 from barnabas.cluster.model.requests import (
     LeaderAndIsrRequest,
     UpdateMetadataPartition,
@@ -329,6 +329,16 @@ async def test_metadata_are_applied_and_announced(scene):
     assert scene.kinds == [Kind.METADATA_CACHED, Kind.METADATA_UPDATED]
     await scene.update()
     assert scene.kinds == [Kind.METADATA_CACHED, Kind.METADATA_UPDATED]
+
+
+async def test_no_line_says_that_a_new_partition_has_no_leader(scene):
+    new, lost = (
+        UpdateMetadataPartition(tp, scene.room.order(NO_LEADER, epoch).state, (1,))
+        for tp, epoch in ((TP, 0), (OTHER, 1))
+    )
+    await scene.update(new, lost)
+    assert scene.room.metadata.partition(TP) is new
+    assert [line.values["tp"] for line in scene.lines if line.kind is Kind.METADATA_CACHED] == [OTHER]
 
 
 async def test_metadata_are_announced_even_if_a_later_step_fails(scene, monkeypatch):

@@ -218,6 +218,13 @@ def topic_created(world, transcript):
     draws = (Draw(0.0, 0.0), Draw(0.0, 0.0))
     transcript.happens("a client asks for topics", CommandReceived(1, request, draws))
     transcript.happens("the watch on /brokers/topics fires", TopicChange())
+    hosted = dict.fromkeys((TopicPartition("orders", number) for number in (0, 1)), ErrorCode.NONE)
+    for broker in (1, 2):
+        response = LeaderAndIsrResponse(ErrorCode.NONE, hosted)
+        transcript.happens(
+            f"broker {broker} leads what it should",
+            LeaderAndIsrResponseReceived(BrokerId(broker), world.epoch_of(broker), response),
+        )
 
 
 def broker_dies_and_returns(world, transcript):
@@ -269,11 +276,12 @@ def controlled_shutdown(world, transcript):
     for broker, numbers in ((BrokerId(3), (0, 1)), (BrokerId(1), (0,))):
         created = {TopicPartition("orders", number): ErrorCode.NONE for number in numbers}
         response = LeaderAndIsrResponse(ErrorCode.NONE, created)
-        world.run(LeaderAndIsrResponseReceived(broker, world.epoch_of(broker), response))
+        transcript.happens(
+            f"broker {broker} has created its logs",
+            LeaderAndIsrResponseReceived(broker, world.epoch_of(broker), response),
+        )
     world.meanwhile[TopicPartition("orders", 0)] = LeaderAndIsr(BrokerId(2), LeaderEpoch(0), (BrokerId(2),))
-    transcript.happens(
-        "it asks again when they have; just then its followers of orders-0 lag behind", asks(1)
-    )
+    transcript.happens("broker 2 asks again; just then its followers of orders-0 lag behind", asks(1))
     world.write_state(TopicPartition("orders", 0), 2, (2, 3))
     transcript.happens("broker 3 has caught up, and broker 2 asks again", asks(2))
     world.remove(2)

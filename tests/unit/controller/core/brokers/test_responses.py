@@ -4,11 +4,12 @@ import pytest
 
 from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
 from barnabas.cluster.model.requests import LeaderAndIsrResponse, UpdateMetadataResponse
 from barnabas.controller.core.election.effects import ScheduleReelection
-from barnabas.controller.core.protocol.effects import NO_CONTROLLER, LogStateChange
+from barnabas.controller.core.protocol.effects import NO_CONTROLLER, LogStateChange, SendUpdateMetadata
 from barnabas.controller.core.protocol.inputs import (
+    BrokerChange,
     LeaderAndIsrResponseReceived,
     Reelect,
     TopicChange,
@@ -35,7 +36,42 @@ def leader_and_isr_response(world, broker, errors, error=ErrorCode.NONE, epoch=N
 
 def test_success_says_nothing(make_world):
     world = with_topic(make_world)
-    assert world.run(leader_and_isr_response(world, 2, {T0: ErrorCode.NONE})) == []
+    answer = leader_and_isr_response(world, 2, {T0: ErrorCode.NONE})
+    world.run(answer)
+    assert world.run(answer) == []
+
+
+def leaders_in_metadata(world):
+    """What the last UpdateMetadata about each partition says."""
+    return {
+        p.topic_partition: p.state.leader_and_isr.leader
+        for sent in world.sent(SendUpdateMetadata)
+        for p in sent.request.partitions
+    }
+
+
+def test_metadata_names_a_new_leader_once_it_has_confirmed_that_it_leads(make_world):
+    """A client that is faster than the leader would be refused by it; other leaders need not wait for it."""
+    world = make_world()
+    world.write_topic("t", (2, 3, 1), (3, 2, 1))
+    world.run(TopicChange())
+    assert leaders_in_metadata(world) == {T0: NO_LEADER, T1: NO_LEADER}
+    world.run(leader_and_isr_response(world, 1, {T0: ErrorCode.NONE, T1: ErrorCode.NONE}))
+    world.run(leader_and_isr_response(world, 2, {T0: ErrorCode.NONE, T1: ErrorCode.NONE}))
+    assert leaders_in_metadata(world) == {T0: 2, T1: NO_LEADER}
+    assert set(world.sent(SendUpdateMetadata)[-1].recipients) == {1, 2, 3}
+    world.run(leader_and_isr_response(world, 3, {T1: ErrorCode.UNKNOWN_SERVER_ERROR}))
+    assert leaders_in_metadata(world)[T1] == NO_LEADER
+    world.run(leader_and_isr_response(world, 3, {T1: ErrorCode.NONE}))
+    assert leaders_in_metadata(world) == {T0: 2, T1: 3}
+
+
+def test_a_new_leader_that_never_answers_is_replaced_at_its_death_and_named_at_once(make_world):
+    world = with_topic(make_world)
+    world.remove(3)
+    world.run(BrokerChange())
+    assert leaders_in_metadata(world)[T1] == 2
+    assert world.context.not_led_yet == {T0}
 
 
 def test_a_refusal_of_the_whole_request_is_only_logged(make_world):
