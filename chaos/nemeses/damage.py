@@ -11,6 +11,7 @@ from pathlib import Path
 from barnabas.chaos.nemeses.segments import base_of, differences, partitions_in, replica, segments_of
 from barnabas.chaos.targets.disk import DiskError
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.model.topic_names import INTERNAL_TOPICS
 
 ZEROS = 4096
 """The bytes of a block that was never written."""
@@ -57,13 +58,15 @@ class Damage:
 def damage(log_dirs: Mapping[BrokerId, Sequence[Path]], broker: BrokerId, harm: Harm) -> Damage:
     """Damage one sealed segment in each of up to ``MOST`` replicas of a broker.
 
+    Internal topics are left out: their replicas are compacted one by one, and differ.
+
     Raises:
         DiskError: The broker has no sealed segment.
     """
     ranges: dict[TopicPartition, tuple[int, int]] = {}
     for tp in partitions_in(log_dirs[broker]):
         segments = segments_of(log_dirs[broker], tp)
-        if len(segments) < 2 or len(ranges) == MOST:
+        if len(segments) < 2 or len(ranges) == MOST or tp.topic in INTERNAL_TOPICS:
             continue
         *_, segment, following = segments
         ruin(segment, harm)

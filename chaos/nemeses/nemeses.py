@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from barnabas.chaos.nemeses import copies, registrations
+from barnabas.chaos.nemeses.cleaning import kill_cleaner
 from barnabas.chaos.nemeses.expiry import expire_owner
 from barnabas.chaos.nemeses.faults import TERMINATE_TIMEOUT_S, InjectedFault, kill, names, restart
 from barnabas.chaos.targets.disk import turn_read_only
@@ -228,6 +229,7 @@ _INJECTIONS: dict[str, Callable[[Targets, tuple[BrokerId, ...]], InjectedFault]]
     "empty-disks": copies.empty_all,
     "damage-flip": copies.damage_flip,
     "damage-zeros": copies.damage_zeros,
+    "kill-cleaner": kill_cleaner,
     "duplicate-id": registrations.duplicate,
     "duplicate-id-of-paused": registrations.duplicate_of_paused,
     "wipe-registration": registrations.wipe_brokers,

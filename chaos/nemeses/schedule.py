@@ -119,6 +119,7 @@ KINDS: tuple[Kind, ...] = (
     Kind("empty-disks", Needs.DISK, Role.ANY, MIDDLING, takes_copies=True),
     Kind("damage-flip", Needs.DISK, Role.ANY, SHORT, takes_copies=True),
     Kind("damage-zeros", Needs.DISK, Role.LEADER, SHORT, takes_copies=True),
+    Kind("kill-cleaner", Needs.PROCESS, Role.ANY, FLASH),
     Kind("duplicate-id", Needs.PROCESS, Role.ANY, MIDDLING),
     Kind("duplicate-id-of-paused", Needs.PROCESS, Role.LEADER, SHORT),
     Kind("wipe-registration", Needs.ZOOKEEPER, Role.LEADER, SHORT),

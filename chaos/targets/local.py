@@ -28,6 +28,11 @@ SETTINGS = {
     "auto.create.topics.enable": "false",
     "min.insync.replicas": "2",  # these are for the topic of the groups, which has no settings of its own
     "offsets.topic.num.partitions": "5",
+    # The groups' topic is compacted all the time, and so slowly that the process is met at work.
+    "offsets.topic.segment.bytes": "8192",
+    "log.cleaner.backoff.ms": "1000",
+    "log.cleaner.io.max.bytes.per.second": "20000",
+    "log.cleaner.min.cleanable.ratio": "0.01",
     # Damage is found within a minute; checking small batches leaves most of the CPU to the cluster.
     "log.scrub.interval.ms": "2000",
     "log.scrub.io.max.bytes.per.second": "500000",

@@ -9,13 +9,14 @@ TP = TopicPartition("t", 0)
 
 @pytest.fixture
 def log_dirs(tmp_path, batch):
-    """Three brokers with a replica of three segments each, and one of a topic that has not rolled yet."""
+    """Three brokers with two replicas of three segments each, and one of a topic that has not rolled yet."""
     for broker in (1, 2, 3):
-        log = tmp_path / str(broker) / "t-0"
-        log.mkdir(parents=True)
-        for base in (0, 50, 100):
-            content = b"".join(batch(base + n) for n in range(50))
-            (log / f"{base:020}.log").write_bytes(content)
+        for name in ("t-0", "__consumer_offsets-0"):
+            log = tmp_path / str(broker) / name
+            log.mkdir(parents=True)
+            for base in (0, 50, 100):
+                content = b"".join(batch(base + n) for n in range(50))
+                (log / f"{base:020}.log").write_bytes(content)
         fresh = tmp_path / str(broker) / "fresh-0"
         fresh.mkdir()
         (fresh / f"{0:020}.log").write_bytes(batch(0))

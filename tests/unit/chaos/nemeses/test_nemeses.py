@@ -2,7 +2,7 @@ import signal
 
 import pytest
 
-from barnabas.chaos.nemeses import copies, registrations
+from barnabas.chaos.nemeses import cleaning, copies, registrations
 from barnabas.chaos.nemeses import nemeses as module
 from barnabas.chaos.nemeses.faults import names
 from barnabas.chaos.nemeses.nemeses import inject
@@ -81,6 +81,8 @@ def targets(calls, monkeypatch, tmp_path):
     monkeypatch.setattr(module, "turn_read_only", lambda *what: calls.append(("read-only", *what)))
     monkeypatch.setattr(copies, "in_sync", lambda *what: calls.append(("in-sync", *what)) or {})
     monkeypatch.setattr(registrations, "PAUSE_S", 0.0)
+    monkeypatch.setattr(cleaning, "WAIT_S", 0.0)
+    monkeypatch.setattr(cleaning, "worker_of", lambda broker: calls.append(("worker-of", broker.pid)))
     for wiping in ("wipe", "wipe_parent"):
         monkeypatch.setattr(registrations, wiping, lambda *what: calls.append(("wipe", *what)) or ["/x"])
     log = tmp_path / "t-0"
