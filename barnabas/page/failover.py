@@ -289,11 +289,15 @@ def _share(count: int, of: int) -> str:
 
 
 def _who(manners: Mapping[int, str]) -> str:
-    """Return who left, and how, as "Brokers 3, 2 were lost", or "Broker 3 was lost, broker 2 was stopped"."""
-    if len(manners) > 1 and len(set(manners.values())) == 1:
-        manner = next(iter(manners.values()))
-        return f"Brokers {', '.join(map(str, manners))} {manner.replace('was', 'were')}"
-    return ", ".join(f"broker {broker} {manner}" for broker, manner in manners.items()).capitalize()
+    """Return who left, and how, as "Brokers 3, 2 were lost, broker 1 was stopped"."""
+    parts = []
+    for manner in dict.fromkeys(manners.values()):
+        brokers = [str(broker) for broker, each in manners.items() if each == manner]
+        if len(brokers) == 1:
+            parts.append(f"broker {brokers[0]} {manner}")
+        else:
+            parts.append(f"brokers {', '.join(brokers)} {manner.replace('was', 'were')}")
+    return ", ".join(parts).capitalize()
 
 
 def _headline(steps: Sequence[Step], who: str, moved: _Moved, leaderless: Sequence[TopicPartition]) -> str:

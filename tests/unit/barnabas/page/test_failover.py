@@ -29,8 +29,8 @@ class Scene:
         self.history.add(at_ms, differences(self.state, state))
         self.state = state
 
-    def act(self, at_ms, text, broker):
-        self.history.add(at_ms, [Change("action", text, {"id": broker})])
+    def act(self, at_ms, text, broker, **data):
+        self.history.add(at_ms, [Change("action", text, {"id": broker, **data})])
 
     def told(self):
         return last_failover(self.history.json()["base"], self.history.entries())
@@ -166,6 +166,9 @@ def test_brokers_that_were_lost_together():
     scene.now(1_000, without_3(WHOLE))
     scene.now(2_000, replace(scene.state, brokers={2: BROKERS[2]}))
     assert scene.told().headline.startswith("Brokers 3, 1 were lost; 2 of 2 partitions not moved")
+    scene.act(3_000, "SIGTERM to broker 2", 2, action="stop")
+    scene.now(4_000, replace(scene.state, brokers={}))
+    assert scene.told().headline.startswith("Brokers 3, 1 were lost, broker 2 was stopped; 2 of 2 partitions")
 
 
 def test_a_broker_that_returns_before_anything_moved():
