@@ -159,13 +159,18 @@ class LiveCluster:
         groups = GroupReader(self.source.bootstrap, self.source.login)
         before: EndOffsets = {}
         before_at = time.monotonic()
+        asked: asyncio.Future[list[Json] | None] | None = None
         with contextlib.closing(groups):
             while True:
                 await self._watched.wait()
                 after, at = await reader.read(), time.monotonic()
                 said = figures(self._state, before, after, max(at - before_at, FIGURES_S / 10))
                 ends = _ends_of_leaders(self._state, after)
-                said["groups"] = await asyncio.to_thread(groups.read, ends)
+                # A coordinator that hangs makes its groups unknown, and delays no other figure.
+                asked = asked or asyncio.ensure_future(asyncio.to_thread(groups.read, ends))
+                done, _ = await asyncio.wait([asked], timeout=FIGURES_S)
+                said["groups"] = asked.result() if done else None
+                asked = None if done else asked
                 said["workload"] = self.workload.json()
                 said["at"] = _now_ms()
                 self._send(Message("figures", said))

@@ -8,13 +8,14 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import urllib.request
 from contextlib import contextmanager
 
 import pytest
 
 from barnabas.local.control import BrokerState
-from barnabas.page import app, groups, readers, report
+from barnabas.page import app, groups, live, readers, report
 from barnabas.page.controls import Action, ControlError, NoControls
 from barnabas.page.live import Source
 from barnabas.page.report import ReportState
@@ -164,6 +165,25 @@ def test_without_a_loss_there_is_no_failover(page):
 def test_groups_are_unknown_if_no_broker_answers(monkeypatch):
     monkeypatch.setattr(groups, "_TIMEOUT_MS", 100)
     assert groups.GroupReader(NOWHERE.bootstrap).read({}) is None
+
+
+def test_a_coordinator_that_hangs_delays_no_other_figure(tmp_path, monkeypatch):
+    answers = threading.Event()
+    monkeypatch.setattr(groups.GroupReader, "read", lambda _self, _ends: [] if answers.wait(60) else None)
+    monkeypatch.setattr(live, "FIGURES_S", 0.01)
+
+    def next_groups():
+        while stream.readline() != b"event: figures\n":
+            pass
+        return json.loads(stream.readline().removeprefix(b"data: "))["groups"]
+
+    with PageServer(NOWHERE, NoControls(), out=tmp_path) as page, connected(page) as browser:
+        browser.request("GET", "/api/stream?after=0")
+        stream = browser.getresponse()
+        assert next_groups() is None
+        answers.set()
+        while next_groups() is None:
+            pass
 
 
 def test_a_reader_that_does_not_read_is_cut_off(page, monkeypatch):
