@@ -9,40 +9,19 @@ from dataclasses import replace
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
-from barnabas.broker.cleaning.core.offset_map import ENTRY_SIZE
-from barnabas.broker.cleaning.log_cleaner import CleanerSettings, LogCleaner
-from barnabas.broker.cleaning.rewrite import NewSegment, clean
+from barnabas.broker.cleaning.log_cleaner import LogCleaner
+from barnabas.broker.cleaning.rewrite import NewSegment
 from barnabas.broker.core.record_batch import parse_header
 from barnabas.cluster.model.errors import ErrorCode
 from tests.batches import keyed_batch
+from tests.compaction import SETTINGS, Inline
 
 three_logs = sys.modules["three_logs"]
 IDS, TP = three_logs.IDS, three_logs.TP
 
 KEYS = 3
-SETTINGS = CleanerSettings(dedupe_buffer_size=ENTRY_SIZE * 10_000, backoff_ms=1)
 
 policies = st.sampled_from(("compact", "compact,delete", "delete"))
-
-
-class Inline:
-    """Does the file work here and now.
-
-    Args:
-        before_swap: Called before each new segment is given out.
-    """
-
-    def __init__(self, before_swap):
-        self._before_swap = before_swap
-
-    async def steps(self, job):
-        for step in clean(job):
-            if isinstance(step, NewSegment):
-                self._before_swap()
-            yield step
-
-    async def close(self):
-        pass
 
 
 class CompactedLogs(three_logs.ThreeLogs):
@@ -74,16 +53,16 @@ class CompactedLogs(three_logs.ThreeLogs):
         """Clean a log; the topic is altered to delete after some of its segments if ``swaps`` says so."""
         node, left = self.nodes[broker_id], swaps
 
-        def before_swap():
+        def before(step):
             nonlocal left
-            if left is not None:
+            if isinstance(step, NewSegment) and left is not None:
                 left -= 1
                 if left < 0:
                     self.alter("delete")
 
         if node.alive:
             cleaner = LogCleaner(node.hosted, lambda: SETTINGS)
-            self.run(cleaner.clean_filthiest, 0, Inline(before_swap))
+            self.run(cleaner.clean_filthiest, 0, Inline(before))
 
     @staticmethod
     def held(node):

@@ -20,12 +20,11 @@ from structlog.testing import capture_logs
 from barnabas.broker.cleaning import log_cleaner, rewrite, worker
 from barnabas.broker.cleaning import process as cleaner_process
 from barnabas.broker.cleaning.core.choice import log_to_clean
-from barnabas.broker.cleaning.core.offset_map import ENTRY_SIZE
 from barnabas.broker.cleaning.job import facts_of, plan
-from barnabas.broker.cleaning.log_cleaner import CleanerSettings, LogCleaner
+from barnabas.broker.cleaning.log_cleaner import LogCleaner
 from barnabas.broker.cleaning.metrics import CleanerMetrics
 from barnabas.broker.cleaning.process import CleanerProcess
-from barnabas.broker.cleaning.rewrite import NewSegment, clean
+from barnabas.broker.cleaning.rewrite import NewSegment
 from barnabas.broker.cleaning.worker import CleanerUnavailableError
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.disk import log_files
@@ -34,35 +33,17 @@ from barnabas.broker.disk.segment import LogSegment
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.runtime.supervisor import Supervisor
-from tests.batches import keyed_batch, records_of, whole_batches
+from tests.batches import keyed_batch
+from tests.compaction import SETTINGS, Inline, values
 from tests.unit.broker.replicas import conftest as replicas
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 0)
-SETTINGS = CleanerSettings(dedupe_buffer_size=ENTRY_SIZE * 10_000, backoff_ms=1)
-
-
 room = replicas.room
 
 
 @pytest.fixture
 def log_config():
     return LogConfig(segment_bytes=1000, segment_index_bytes=16 * 1024, cleanup_policy=frozenset({"compact"}))
-
-
-class Inline:
-    """Does the file work here and now; ``before`` is called before each step is given out."""
-
-    def __init__(self, before=lambda _: None):
-        self.before = before
-        self.closed = 0
-
-    async def steps(self, job):
-        for step in clean(job):
-            self.before(step)
-            yield step
-
-    async def close(self):
-        self.closed += 1
 
 
 @pytest.fixture
@@ -77,28 +58,17 @@ def fill(partition, count=60):
     partition.replica.high_watermark = partition.log.log_end_offset
 
 
-def values(partition):
-    log, held = partition.log, {}
-    offset = log.log_start_offset
-    while offset < log.log_end_offset:
-        found = log.read(offset, 1 << 20, log.log_end_offset)
-        for batch in whole_batches(found.records):
-            held |= {key: value for _, key, value, _ in records_of(batch)}
-        offset = found.next_offset
-    return held
-
-
 async def test_the_process_compacts_a_log_and_leaves_the_last_values(room, cleaner):
     partition = room.lead(isr=(1,))
     fill(partition)
-    held, size, process = values(partition), partition.log.size, CleanerProcess()
+    held, size, process = values(partition.log), partition.log.size, CleanerProcess()
     try:
         with capture_logs() as said:
             assert await cleaner.clean_filthiest(0, process)
         assert not await cleaner.clean_filthiest(0, process)
     finally:
         await process.close()
-    assert values(partition) == held
+    assert values(partition.log) == held
     assert partition.log.size < size / 2
     reached = room.logs.cleaner_offset(TP)
     assert reached == partition.log.compaction.segments[-1].base_offset
@@ -131,7 +101,7 @@ async def test_a_cleaning_waits_until_the_last_swap_has_reached_the_disk(room, c
     room.hosted.on_corrupt = lambda *_: pytest.fail("nothing is damaged")
     write(b"k", 6, 12)
     write(b"m", 12, 12)
-    held = values(partition)
+    held = values(partition.log)
     assert await cleaner.clean_filthiest(0, Inline())
     assert [each.base_offset for each in partition.log.spans()] == [0, 12]
     write(b"n", 12, 12)
@@ -142,20 +112,20 @@ async def test_a_cleaning_waits_until_the_last_swap_has_reached_the_disk(room, c
     may_rename.set()
     assert await again
     assert not room.hosted.offline
-    assert values(partition) == held
+    assert values(partition.log) == held
 
 
 async def test_a_committed_value_survives_the_truncation_of_uncommitted_ones(room, cleaner):
     """KAFKA-13194: a leader that is cut off takes writes with acks=1, compacts, and truncates them later."""
     partition = room.lead(isr=(1, 2))
     fill(partition, 40)
-    held, committed = values(partition), partition.log.log_end_offset
+    held, committed = values(partition.log), partition.log.log_end_offset
     fill(partition, 60)
     partition.replica.high_watermark = committed
     assert await cleaner.clean_filthiest(0, Inline())
     assert room.logs.cleaner_offset(TP) <= committed
     partition.log.truncate_to(committed)
-    assert values(partition) == held
+    assert values(partition.log) == held
 
 
 async def test_the_filthiest_log_comes_first_and_a_log_that_is_not_compacted_never(room, cleaner):
@@ -193,7 +163,7 @@ async def test_a_log_that_changes_meanwhile_is_left_alone(room, cleaner, change)
     assert "Cleaner 3: The cleaning for partition t-0 is aborted" in [entry["event"] for entry in said]
     assert room.logs.cleaner_offset(TP) is None
     assert not list(partition.log.directory.glob("*.cleaned"))
-    assert len(values(partition)) == 5
+    assert len(values(partition.log)) == 5
 
 
 async def test_a_log_that_is_deleted_meanwhile_is_left_alone(room, cleaner):
@@ -306,13 +276,13 @@ class Watched(CleanerProcess):
 async def test_a_log_is_cleaned_after_its_cleaner_was_killed(room, cleaner, now):
     partition = room.lead(isr=(1,))
     fill(partition)
-    held, process = values(partition), Watched(lambda pid: os.kill(pid, signal.SIGKILL))
+    held, process = values(partition.log), Watched(lambda pid: os.kill(pid, signal.SIGKILL))
     assert not await cleaner.clean_filthiest(0, process)
     now[0] += log_cleaner.RETRY_MS
     process.watch = lambda _: None
     assert await cleaner.clean_filthiest(0, process)
     await process.close()
-    assert values(partition) == held
+    assert values(partition.log) == held
     assert not room.hosted.offline
 
 

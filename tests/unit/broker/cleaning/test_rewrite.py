@@ -18,7 +18,8 @@ from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.record_batch import parse_header
 from barnabas.broker.disk.errors import CorruptLogError
 from barnabas.cluster.model.epochs import LeaderEpoch
-from tests.batches import keyed_batch, records_of, whole_batches
+from tests.batches import keyed_batch, records_of
+from tests.compaction import content, everything, values
 from tests.unit.broker.conftest import Logs, marker, transactional
 
 COMPACT = LogConfig(
@@ -29,7 +30,6 @@ COMPACT = LogConfig(
 )
 MEMORY = CleanerMemory(ENTRY_SIZE * 1000, 0.9, 1 << 20)
 EPOCH = LeaderEpoch(0)
-BIG = 1 << 20
 
 
 def swap_in(log, step, generation):
@@ -54,26 +54,6 @@ def compact(log, checkpoint=None, memory=MEMORY):
         elif isinstance(step, Cleaned):
             return step.next_dirty_offset
     raise AssertionError
-
-
-def everything(log):
-    out, offset = [], log.log_start_offset
-    while offset < log.log_end_offset:
-        found = log.read(offset, BIG, log.log_end_offset)
-        out += whole_batches(found.records)
-        assert found.next_offset > offset
-        offset = found.next_offset
-    return out
-
-
-def content(log):
-    return [record for batch in everything(log) for record in records_of(batch)]
-
-
-def values(log):
-    """What a consumer holds that has read all."""
-    held = {key: value for _, key, value, _ in content(log)}
-    return {key: value for key, value in held.items() if value is not None}
 
 
 def fill(log, batches, **how):

@@ -187,6 +187,22 @@ async def test_the_active_segment_is_sealed_before_it_is_replaced(room, damaged)
     assert [span.base_offset for span in partition.log.spans()] == [0, 1, 2, 3, 4]
 
 
+async def test_what_may_lack_tombstones_waits_until_it_is_committed_and_is_compacted_again(room, damaged):
+    partition = fill(room)
+    room.follow(leader=2, epoch=1)
+    partition.log.compaction.note_gaps(4)
+    room.logs.checkpoint_cleaner_offset(TP, 3)
+    partition.replica.high_watermark = 3
+    hurt(partition, 1)
+    await damaged.scrub.check_all()
+    await asyncio.sleep(0)
+    assert damaged.fetched == []
+    partition.replica.high_watermark = 4
+    await room.until(lambda: not damaged._repairs)
+    assert damaged.fetched == [(1, 9002)]
+    assert room.logs.cleaner_offset(TP) == 1
+
+
 async def test_what_is_not_committed_yet_waits(room, damaged):
     partition = fill(room)
     room.follow(leader=2, epoch=1)

@@ -10,9 +10,7 @@ from itertools import product
 import grpc.aio
 import pytest
 
-from barnabas.broker.cleaning.core.offset_map import ENTRY_SIZE
-from barnabas.broker.cleaning.log_cleaner import CleanerSettings, LogCleaner
-from barnabas.broker.cleaning.rewrite import clean
+from barnabas.broker.cleaning.log_cleaner import LogCleaner
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
@@ -22,7 +20,8 @@ from barnabas.broker.replicas.repair import READ_RANGE_METHOD, RangeUnavailableE
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.rpc import replication_pb2 as pb
-from tests.batches import keyed_batch, records_of, whole_batches
+from tests.batches import keyed_batch
+from tests.compaction import SETTINGS, Inline, last_values, values
 
 TP = TopicPartition("t", 0)
 
@@ -151,23 +150,11 @@ COMPACTED = LogConfig(
     min_cleanable_dirty_ratio=0.0,
     delete_retention_ms=0,
 )
-SETTINGS = CleanerSettings(dedupe_buffer_size=ENTRY_SIZE * 1000, backoff_ms=1)
 RECORDS = [(b"k", b"deleted"), (b"m", b"deleted"), *((b"%d" % n, b"old") for n in range(3))]
 RECORDS += [(b"k", None), *((b"%d" % n, b"new") for n in range(4)), (b"m", None)]
 RECORDS += [(b"%d" % n, b"newer") for n in range(2, 9)]
 CLEANED_UP_TO = (0, 10, len(RECORDS))
 """The high watermark at each of the cleanings; the last of them drops tombstones."""
-
-
-class Inline:
-    """Does the file work here and now."""
-
-    async def steps(self, job):
-        for step in clean(job):
-            yield step
-
-    async def close(self):
-        pass
 
 
 async def clean_times(hosted, replica, times):
@@ -181,18 +168,6 @@ async def clean_times(hosted, replica, times):
     replica.log.flush()  # what the swaps have left to do is done
 
 
-def held(partition):
-    """The last value of each key, and the keys whose tombstones are still there."""
-    log, found, offset = partition.log, [], partition.log.log_start_offset
-    while offset < log.log_end_offset:
-        read = log.read(offset, 1 << 20, log.log_end_offset)
-        found += [record for batch in whole_batches(read.records) for record in records_of(batch)]
-        offset = read.next_offset
-    last = {key: value for _, key, value, _ in found}
-    deleted = {key for key, value in last.items() if value is None}
-    return {key: value for key, value in last.items() if key not in deleted}, deleted
-
-
 @pytest.mark.parametrize("number", range(3))
 @pytest.mark.parametrize("cleanings", list(product(range(3), repeat=2)))
 @pytest.mark.parametrize("log_config", [COMPACTED])
@@ -204,10 +179,11 @@ async def test_a_repair_brings_no_deleted_key_back(room, log_config, tmp_path_fa
         for offset, record in enumerate(RECORDS):
             partition.log.append_as_leader(keyed_batch([record]), partition.replica.leader_epoch)
             follower.log.append_as_follower(keyed_batch([record], base_offset=offset))
-        truth, _ = held(partition)
+        truth = values(partition.log)
         await clean_times(room.hosted, partition, ours)
         await clean_times(hosted, follower, theirs)
-        assert held(partition) == (truth, set() if ours == 2 else {b"k", b"m"})
+        kept = {key for key, value in last_values(partition.log).items() if value is None}
+        assert (values(partition.log), kept) == (truth, set() if ours == 2 else {b"k", b"m"})
         span, _ = damage(partition, number)
         await fetch_again(partition, span, room.logs.cleaner_offset(TP) or 0, endpoint, 6000)
-        assert held(partition)[0] == truth
+        assert values(partition.log) == truth
