@@ -134,6 +134,7 @@ class RunningContainers(Running):
         settings = {
             **self._options.all_settings(),
             "zookeeper.connect": f"{_SWITCHES}:{zookeeper.port}",
+            "zookeeper.connection.wait": "true",  # the containers start at once
             "inter.broker.detours": ",".join(
                 f"{link.target}={_SWITCHES}:{link.port}" for link in mine.values()
             ),
