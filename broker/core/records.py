@@ -217,6 +217,12 @@ def _field(records: bytes, at: int) -> tuple[bytes | None, int]:
     return records[start:at], at
 
 
+_NO_DELTA = 1 << 64
+"""A number above all timestamp deltas."""
+
+_KEY_AND_VALUE = range(2)
+
+
 class RecordsSurvey(NamedTuple):
     """The findings of a pass over all records of a batch.
 
@@ -240,30 +246,47 @@ def survey(header: BatchHeader, records: Bytes) -> Generator[None, None, Records
     Raises:
         CorruptRecordsError: They do not, or a record has more than ``MAX_HEADERS`` headers.
     """
-    at, base, index, next_pause = 0, header.base_timestamp, 0, STRETCH_BYTES
-    earliest, latest, has_gaps = NO_TIMESTAMP, NO_TIMESTAMP, False
+    at, index, next_pause, has_gaps = 0, 0, STRETCH_BYTES, False
+    no_time, lowest, highest = NO_TIMESTAMP - header.base_timestamp, _NO_DELTA, -_NO_DELTA
+    # As in ``key_values``, integers of one byte are decoded here.
     try:
         for index in range(header.record_count):
-            length, start = read_varint(records, at, _VARINT_BYTES)
-            timestamp_delta, at = read_varint(records, start + 1, _VARLONG_BYTES)
-            offset_delta, at = read_varint(records, at, _VARINT_BYTES)
-            at = _skip_fields(records, at)
-            if at != start + length:
+            byte = records[at]
+            length, at = (_SHORT[byte], at + 1) if byte < 0x80 else read_varint(records, at, _VARINT_BYTES)
+            end = at + length
+            byte = records[at + 1]
+            delta, at = (
+                (_SHORT[byte], at + 2) if byte < 0x80 else read_varint(records, at + 1, _VARLONG_BYTES)
+            )
+            if delta < lowest and delta != no_time:
+                lowest = delta
+            if delta > highest and delta != no_time:
+                highest = delta
+            byte = records[at]
+            delta, at = (_SHORT[byte], at + 1) if byte < 0x80 else read_varint(records, at, _VARINT_BYTES)
+            if delta != index:
+                has_gaps = True
+            # Key and value: an even byte is a length, and 1 stands for null.
+            for _ in _KEY_AND_VALUE:
+                byte = records[at]
+                if byte > 0x7F or (byte & 1 and byte != 1):
+                    at = _skip_field(records, at, NULL_LENGTH)
+                else:
+                    at += 1 + (byte >> 1)
+            at = _skip_headers(records, at) if records[at] else at + 1
+            if at != end:
                 raise BadLayoutError
             if at > next_pause or not index % STRETCH_RECORDS:
                 next_pause = at + STRETCH_BYTES
                 yield
-            if offset_delta != index:
-                has_gaps = True
-            timestamp = base + timestamp_delta
-            if timestamp != NO_TIMESTAMP:
-                latest = max(latest, timestamp)
-                if timestamp < earliest or earliest == NO_TIMESTAMP:
-                    earliest = timestamp
     except (IndexError, BadLayoutError) as error:
         detail = f"record {index} of the batch at offset {header.base_offset}"
         raise CorruptRecordsError(f"{detail} is not filled by what it holds") from error
     _check_end(header, records, at)
+    if lowest > highest:
+        return RecordsSurvey(NO_TIMESTAMP, NO_TIMESTAMP, has_gaps)
+    earliest = header.base_timestamp + lowest
+    latest = max(header.base_timestamp + highest, NO_TIMESTAMP)
     _check_timestamp(header, earliest)
     _check_timestamp(header, latest)
     return RecordsSurvey(earliest, latest, has_gaps)
@@ -282,9 +305,8 @@ def _check_timestamp(header: BatchHeader, timestamp: int) -> None:
         )
 
 
-def _skip_fields(records: Bytes, position: int) -> int:
-    """Return the position after key, value and headers, which begin at ``position``."""
-    position = _skip_field(records, _skip_field(records, position, NULL_LENGTH), NULL_LENGTH)
+def _skip_headers(records: Bytes, position: int) -> int:
+    """Return the position after the headers, whose number is at ``position``."""
     headers, position = read_varint(records, position, _VARINT_BYTES)
     if not 0 <= headers <= MAX_HEADERS:
         raise BadLayoutError

@@ -12,6 +12,7 @@ import struct
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cache
+from math import inf
 from typing import Any, NamedTuple, Protocol, cast
 
 from kio.serial import entity_reader
@@ -93,6 +94,7 @@ class Request:
         client_host: The address that it came from, without the port; "" if that is unknown.
         principal: The identity of its sender.
         spent: The time spent on it; None if no client has a quota.
+        sent_at: When its client sent it at the latest, in s of ``time.monotonic``; infinite if unknown.
     """
 
     api: Api
@@ -104,6 +106,7 @@ class Request:
     client_host: str = ""
     principal: KafkaPrincipal = ANONYMOUS
     spent: Spent | None = None
+    sent_at: float = inf
 
     def answer(self, name: str, /, **values: Any) -> Any:
         """Return an entity of this request's response module.
@@ -135,7 +138,11 @@ def read_prefix(frame: Bytes, at: int = 0) -> Prefix:
 
 
 def decode(
-    frame: memoryview, listener: str, client_host: str = "", principal: KafkaPrincipal = ANONYMOUS
+    frame: memoryview,
+    listener: str,
+    client_host: str = "",
+    principal: KafkaPrincipal = ANONYMOUS,
+    sent_at: float = inf,
 ) -> Request:
     """Decode a request of a served API and version.
 
@@ -146,6 +153,7 @@ def decode(
         listener: The name of the listener that received it.
         client_host: The address of its sender, without the port.
         principal: The identity of its sender.
+        sent_at: When its client sent it at the latest, in s of ``time.monotonic``.
 
     Raises:
         UnreadableFrameError: The bytes are no such request, or hostile.
@@ -165,11 +173,16 @@ def decode(
             f"{api.key.name} {prefix.api_version}: {type(error).__name__}: {error}"
         ) from error
     version, number = prefix.api_version, prefix.correlation_id
-    return Request(api, version, number, header.client_id, listener, body, client_host, principal)
+    sender = client_host, principal
+    return Request(api, version, number, header.client_id, listener, body, *sender, sent_at=sent_at)
 
 
 def decode_in_pieces(
-    frame: memoryview, listener: str, client_host: str = "", principal: KafkaPrincipal = ANONYMOUS
+    frame: memoryview,
+    listener: str,
+    client_host: str = "",
+    principal: KafkaPrincipal = ANONYMOUS,
+    sent_at: float = inf,
 ) -> Steps[Request]:
     """Decode a request as ``decode`` does, in steps; ``frame`` must not change until the last one.
 
@@ -190,7 +203,8 @@ def decode_in_pieces(
             f"{api.key.name} {prefix.api_version}: {type(error).__name__}: {error}"
         ) from error
     version, number = prefix.api_version, prefix.correlation_id
-    return Request(api, version, number, header.client_id, listener, body, client_host, principal)
+    sender = client_host, principal
+    return Request(api, version, number, header.client_id, listener, body, *sender, sent_at=sent_at)
 
 
 def milliseconds(duration: dt.timedelta) -> int:

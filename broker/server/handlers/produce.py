@@ -6,8 +6,10 @@ Sources: ``KafkaApis.handleProduceRequest`` and ``ProduceRequest.json`` of relea
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Collection, Iterable, Mapping
 from itertools import groupby
+from math import inf
+from time import monotonic
 from typing import Any
 
 from barnabas.broker.replicas.interface import Appended, AppendResults, Prepared, Prepares
@@ -28,6 +30,11 @@ _STORAGE_ERROR_SINCE = 4
 _RECORD_ERRORS_SINCE = 8
 _NO_ACKS = 0
 
+LEAST_TIMEOUT_MS = 1_000
+"""The time in milliseconds that a client waits at least: with acks=1, some send a timeout of 0."""
+
+_LATE = "the request waited for longer than its timeout, so nothing was appended"
+
 
 def handle(context: ServerContext, request: Request) -> Answer | Awaitable[Answer] | Preparing:
     """Append now; answer as ``acks`` requests.
@@ -43,16 +50,43 @@ def handle(context: ServerContext, request: Request) -> Answer | Awaitable[Answe
     if sum(len(topic.partition_data) for topic in body.topic_data) > LOCAL_PORTION:
         return _append_many(context, request, asked)
     batches = {TopicPartition(name, each.index): each.records for name, each in asked}
+    if _time_left_s(request) <= 0:
+        return _refused(request, ErrorCode.REQUEST_TIMED_OUT, _LATE)
     preparing = context.appends.prepare(batches)
     if preparing is not None:
         return Preparing(_append_later(context, request, preparing))
     return _append(context, request, batches)
 
 
+def _time_left_s(request: Request) -> float:
+    """Return the seconds until the client gives the request up, infinite if it waits for no answer.
+
+    It then sends the records again. If the late request were appended, too, they would be there twice, unless
+    the producer is idempotent.
+    """
+    if request.body.acks == _NO_ACKS:
+        return inf
+    timeout_ms = max(milliseconds(request.body.timeout), LEAST_TIMEOUT_MS)
+    return request.sent_at + timeout_ms / 1000 - monotonic()
+
+
+async def _prepared(request: Request, preparing: Prepares) -> Mapping[TopicPartition, Prepared] | None:
+    """Wait until the batches are recompressed; return None if the client has given the request up by then."""
+    left_s = _time_left_s(request)
+    try:
+        async with asyncio.timeout(None if left_s == inf else left_s):
+            return await preparing
+    except TimeoutError:
+        return None
+
+
 async def _append_later(
     context: ServerContext, request: Request, preparing: Prepares
 ) -> Answer | Awaitable[Answer]:
-    return _append(context, request, await preparing)
+    prepared = await _prepared(request, preparing)
+    if prepared is None:
+        return _refused(request, ErrorCode.REQUEST_TIMED_OUT, _LATE)
+    return _append(context, request, prepared)
 
 
 def _append(
@@ -84,7 +118,8 @@ async def _append_many(context: ServerContext, request: Request, asked: Iterable
     for portion in portions(batches.items(), LOCAL_PORTION):
         some = dict(portion)
         preparing = context.appends.prepare(some)
-        begun.append(_begin(context, request, some if preparing is None else await preparing))
+        prepared = some if preparing is None else await _prepared(request, preparing)
+        begun.append(_timed_out(some) if prepared is None else _begin(context, request, prepared))
         await turn.yield_if_long()
     results: AppendResults = {}
     for appended in begun:
@@ -98,6 +133,13 @@ async def _append_many(context: ServerContext, request: Request, asked: Iterable
         topics.append(request.answer("TopicProduceResponse", name=name, partition_responses=tuple(entities)))
     await freed_in_turns(batches, begun, results)
     return request.answer("ProduceResponse", responses=tuple(topics), throttle_time=NO_THROTTLE)
+
+
+def _timed_out(batches: Collection[TopicPartition]) -> asyncio.Future[AppendResults]:
+    """Return the results of batches that were not prepared in time."""
+    results: asyncio.Future[AppendResults] = asyncio.get_running_loop().create_future()
+    results.set_result(dict.fromkeys(batches, Appended(ErrorCode.REQUEST_TIMED_OUT, message=_LATE)))
+    return results
 
 
 async def _later(request: Request, results: asyncio.Future[AppendResults]) -> Answer:

@@ -82,6 +82,10 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._closing = False
         self._peer = "unknown"
         self._arrived = 0.0
+        self._begun = 0.0
+        """The latest time at which the next request began to arrive: it may have waited in the socket."""
+        self._paused: float | None = None
+        """The time at which reading was paused; None after the next read."""
         self.principal = ANONYMOUS
         """The identity of the client."""
         self.made_at = self._loop.time()
@@ -159,8 +163,11 @@ class ClientConnection(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         """Process ``nbytes`` received bytes."""
+        now = monotonic()
+        if self._input.is_empty:
+            self._begun = self._paused or now
         self._input.received(nbytes)
-        self._arrived, self.last_active = monotonic(), self._loop.time()
+        self._arrived, self._paused, self.last_active = now, None, self._loop.time()
         self.wake()
         self._note_arriving()
 
@@ -277,7 +284,8 @@ class ClientConnection(asyncio.BufferedProtocol):
         if prefix is FOR_THE_GATE:
             return self._pass_to_gate(frame)
         claimed, self._claimed = self._claimed, 0
-        is_pending = self._pipeline.start(prefix, frame, claimed, self._arrived)
+        begun, self._begun = self._begun, self._arrived
+        is_pending = self._pipeline.start(prefix, frame, claimed, self._arrived, begun)
         # The pipeline owns the memory of a frame that it may still read, and of one that was claimed.
         if claimed or is_pending:
             self._input.give_away()
@@ -346,6 +354,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         if wanted:
             self._transport.resume_reading()
         else:
+            self._paused = monotonic()
             self._transport.pause_reading()
 
     def _may_start(self, prefix: Prefix) -> bool:

@@ -161,7 +161,7 @@ class RequestPipeline:
             and len(self._in_flight) < MAX_IN_FLIGHT
         )
 
-    def start(self, prefix: Prefix, frame: memoryview, claimed: int, arrived: float) -> bool:
+    def start(self, prefix: Prefix, frame: memoryview, claimed: int, arrived: float, sent_at: float) -> bool:
         """Start a request; return whether its memory is still in use after the call.
 
         Args:
@@ -169,6 +169,7 @@ class RequestPipeline:
             frame: The request without its size.
             claimed: The bytes of ``ServerContext.requests`` that the request holds; given back here.
             arrived: When its connection last received bytes (``time.monotonic``).
+            sent_at: When the client sent it at the latest (``time.monotonic``).
         """
         api = APIS.get(prefix.api_key)
         if api is None or not api.serves(prefix.api_version):
@@ -179,7 +180,7 @@ class RequestPipeline:
             in_flight.held = len(frame)
             self._context.started.hold(len(frame))
         try:
-            return self._decode(in_flight, frame) or in_flight.held > 0
+            return self._decode(in_flight, frame, sent_at) or in_flight.held > 0
         except UnreadableFrameError as error:
             self._give_back(in_flight)
             self._connection.close("a frame that is no Kafka request", error=str(error))
@@ -195,13 +196,14 @@ class RequestPipeline:
         self._in_flight.clear()
         self._leaving.clear()
 
-    def _decode(self, in_flight: _InFlight, frame: memoryview) -> bool:
+    def _decode(self, in_flight: _InFlight, frame: memoryview, sent_at: float) -> bool:
         """Decode and handle a request; return whether that continues in a task of its own."""
+        principal = self._connection.principal
+        arguments = frame, self._listener, self._client_host, principal, sent_at
         if len(frame) < LONG_FRAME_BYTES:
-            request = decode(frame, self._listener, self._client_host, self._connection.principal)
+            request = decode(*arguments)
         else:
-            principal = self._connection.principal
-            steps = decode_in_pieces(frame, self._listener, self._client_host, principal)
+            steps = decode_in_pieces(*arguments)
             try:
                 next(steps)
             except StopIteration as decoded:

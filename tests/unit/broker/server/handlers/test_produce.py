@@ -9,7 +9,8 @@ import pytest
 
 from barnabas.broker.core.refusals import RecordFault
 from barnabas.broker.replicas.interface import Appended
-from barnabas.broker.server.context import CloseConnectionError
+from barnabas.broker.server.context import CloseConnectionError, Preparing
+from barnabas.broker.server.handlers import produce as produce_module
 from barnabas.broker.server.handlers.produce import handle
 from barnabas.broker.wire.frames import encode
 from barnabas.cluster.model.errors import ErrorCode
@@ -76,6 +77,44 @@ async def test_an_error_among_many_partitions_closes_without_acks(broker, produc
     with pytest.raises(CloseConnectionError) as closed:
         await handle(broker.context, many(produce(acks=0), 101))
     assert closed.value.details == {"partition": "orders-100", "error": "CORRUPT_MESSAGE"}
+
+
+NOW = 100.0
+
+
+@pytest.fixture
+def sent(produce, monkeypatch):
+    """A request that was sent so many milliseconds ago; its timeout is 1500."""
+    monkeypatch.setattr(produce_module, "monotonic", lambda: NOW)
+    return lambda age_ms, **more: replace(produce(**more), sent_at=NOW - age_ms / 1000)
+
+
+@pytest.mark.parametrize("count", [2, 70])
+async def test_what_is_not_recompressed_in_time_is_not_appended(broker, sent, count):
+    request = many(sent(1499), count)
+
+    async def prepared(_batches):
+        await asyncio.Event().wait()
+
+    broker.appends.preparing = [prepared] * 4
+    answer = handle(broker.context, request)
+    found = partitions(await (answer.work if isinstance(answer, Preparing) else answer))
+    assert {each.error_code for each in found.values()} == {ErrorCode.REQUEST_TIMED_OUT}
+    assert len(found) == count
+    assert broker.appends.calls == []
+
+
+async def test_what_waited_behind_others_for_too_long_is_not_appended(broker, sent):
+    found = partitions(handle(broker.context, sent(1500)))
+    assert {each.error_code for each in found.values()} == {ErrorCode.REQUEST_TIMED_OUT}
+    assert broker.appends.calls == []
+
+
+@pytest.mark.parametrize("acks", [0, 1])
+async def test_who_waits_for_no_answer_or_sends_no_timeout_is_not_late(broker, sent, acks):
+    request = sent(5000, acks=acks) if acks == 0 else sent(999, acks=acks)
+    handle(broker.context, replace(request, body=replace(request.body, timeout=dt.timedelta())))
+    assert len(broker.appends.calls) == 1
 
 
 async def test_batches_go_to_the_replicas_as_they_came(broker, produce):

@@ -16,6 +16,7 @@ from barnabas.broker.disk.file_records import FileRecords
 from barnabas.broker.replicas import turn as turn_module
 from barnabas.broker.replicas.interface import Appended, Fetched
 from barnabas.broker.server import fairness
+from barnabas.broker.server.handlers import produce
 from barnabas.broker.server.network import connection
 from barnabas.broker.server.network import pipeline as pipeline_module
 from barnabas.broker.wire.schemas import RESPONSE, load_schema
@@ -321,6 +322,38 @@ async def test_records_in_a_file_arrive_as_they_are(broker, connect, tmp_path):
         client.send(client.fetch(1))
         read, _ = entity_reader(load_schema(1, 4, RESPONSE))(await client.answer(), 4)
     assert read.responses[0].partitions[0].records == content[100:]
+
+
+async def test_what_waited_in_the_socket_counts_as_sent_before(broker, connect, monkeypatch):
+    """A connection is not read while a request waits in its buffer for the one before it."""
+    now, paused, ready, long = [1000.0], [], asyncio.Event(), bytes(100_000)
+    for module in (connection, produce):
+        monkeypatch.setattr(module, "monotonic", lambda: now[0])
+    read = connection.ClientConnection._read
+
+    def reading(self, *, wanted):
+        read(self, wanted=wanted)
+        if not wanted and self._input.received_bytes > len(long):
+            paused.append(True)
+
+    monkeypatch.setattr(connection.ClientConnection, "_read", reading)
+
+    async def prepared(batches):
+        await ready.wait()
+        return batches
+
+    broker.appends.preparing = [prepared]
+    client = await connect()
+    client.send(client.produce(1, b"1"), client.produce(2, long))
+    await until(lambda: paused)
+    client.send(client.produce(3, long))
+    now[0] += 31
+    ready.set()
+    assert await client.correlation_ids(3) == [1, 2, 3]
+    assert [batches[ORDERS_0] for batches, _ in broker.appends.calls] == [b"1"]
+    client.send(client.produce(4, b"4"))
+    assert await client.correlation_ids(1) == [4]
+    assert len(broker.appends.calls) == 2
 
 
 async def test_no_request_starts_while_one_is_prepared_and_pipelining_goes_on_then(broker, connect):
