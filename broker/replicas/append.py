@@ -84,7 +84,7 @@ class DelayedProduce(DelayedPartitions[Appended]):
         replica = partition.replica
         if replica.high_watermark < offset:
             return None
-        if len(replica.maximal_isr) >= partition.log.config.min_insync_replicas:
+        if len(replica.maximal_isr) >= partition.min_isr:
             return so_far
         return self.failed(ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND, so_far)
 
@@ -197,7 +197,7 @@ class Appender:
             return Appended(
                 ErrorCode.NOT_ENOUGH_REPLICAS,
                 message=f"{topic_partition} has {len(replica.isr)} in-sync replicas; "
-                f"min.insync.replicas is {log.config.min_insync_replicas}",
+                f"acks=all needs {partition.min_isr} (min.insync.replicas)",
             )
         replica.before_append(log.log_end_offset)
         try:

@@ -169,9 +169,17 @@ class HostedPartition:
         self.feeds: dict[BrokerId, Feed] = {}
 
     @property
+    def min_isr(self) -> int:
+        """The in-sync replicas that acks=all needs: ``min.insync.replicas``, or all replicas if fewer.
+
+        Source: ``Partition.effectiveMinIsr`` since 3.7 (KAFKA-15583); of a reassignment, those before it.
+        """
+        return min(self.log.config.min_insync_replicas, len(self.replica.assignment.origin))
+
+    @property
     def is_under_min_isr(self) -> bool:
-        """Return whether this broker leads, with fewer in-sync replicas than ``min.insync.replicas``."""
-        return self.replica.is_leader and len(self.replica.isr) < self.log.config.min_insync_replicas
+        """Return whether this broker leads, with fewer in-sync replicas than `min_isr`."""
+        return self.replica.is_leader and len(self.replica.isr) < self.min_isr
 
 
 class HostedPartitions:
@@ -244,16 +252,15 @@ class HostedPartitions:
 
     @property
     def at_min_isr_count(self) -> int:
-        """The number of partitions it leads whose ISR has exactly ``min.insync.replicas`` members."""
+        """The number of partitions it leads whose ISR has exactly `HostedPartition.min_isr` members."""
         return sum(
-            partition.replica.is_leader
-            and len(partition.replica.isr) == partition.log.config.min_insync_replicas
+            partition.replica.is_leader and len(partition.replica.isr) == partition.min_isr
             for partition in tuple(self.all)
         )
 
     @property
     def under_min_isr_count(self) -> int:
-        """The number of partitions it leads whose ISR is below ``min.insync.replicas``."""
+        """The number of partitions it leads whose ISR is below `HostedPartition.min_isr`."""
         return sum(partition.is_under_min_isr for partition in tuple(self.all))
 
     @property

@@ -15,6 +15,7 @@ from barnabas.broker.replicas import append as append_module
 from barnabas.broker.replicas.append import MAX_RECOMPRESSIONS, Appender
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.partition import Assignment
 from tests.batches import keyed_batch
 from tests.unit.broker.conftest import build_batch
 
@@ -120,6 +121,19 @@ async def test_others_are_answered_at_once(room, append, acks):
     # min.insync.replicas is 2 and the ISR is the leader alone: only acks=all asks.
     assert append(room.batch(b"a"), acks=-1).result()[TP].error is ErrorCode.NOT_ENOUGH_REPLICAS
     assert room.hosted.get(TP).log.log_end_offset == 1
+
+
+@pytest.mark.parametrize("adding", [(), (2, 3)])
+async def test_acks_all_needs_no_more_than_all_replicas(room, append, adding):
+    """KAFKA-15583: a topic of one replica, also while it gets others, where the brokers' setting is 2."""
+    partition = room.lead(isr=(1,))
+    partition.replica.assignment = Assignment((1, *adding), adding=adding)
+    answer = append(room.batch(b"a"))
+    for follower in adding:
+        fetched(partition, follower, 1)
+    room.hosted.high_watermark_rose(partition)
+    assert answer.result()[TP].error is ErrorCode.NONE
+    assert (room.hosted.under_min_isr_count, room.hosted.at_min_isr_count) == (0, 1)
 
 
 async def test_time_is_up(room, append):
@@ -282,7 +296,7 @@ async def test_too_few_in_sync_is_an_error_before_anything_is_written(room, appe
     partition = room.lead(isr=(1,))
     result = append(batch(1), acks=-1).result()[TP]
     assert result.error is ErrorCode.NOT_ENOUGH_REPLICAS
-    assert result.message == f"{TP} has 1 in-sync replicas; min.insync.replicas is 2"
+    assert result.message == f"{TP} has 1 in-sync replicas; acks=all needs 2 (min.insync.replicas)"
     assert partition.log.log_end_offset == 0
 
 
