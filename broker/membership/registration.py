@@ -149,8 +149,8 @@ class Membership:
                 ``zookeeper.connection.wait`` is false, the login was refused, or the connect string is
                 malformed.
         """
+        _log.info(f"Connecting to zookeeper on {self._address.connect}")
         while True:
-            _log.info(f"Connecting to zookeeper on {self._address.connect}")
             try:
                 return await self._connect()
             except ZooKeeperUnavailable as error:

@@ -67,6 +67,10 @@ def test_brokers_wait_for_a_late_zookeeper_until_they_are_ended(tmp_path):
     cluster.launch()
     try:
         wait_until(lambda: broker.said().count("Waiting for ZooKeeper") > 1, "a broker that tries again", 60)
+        with pytest.raises(
+            ClusterError, match=r"did not serve within 0 s.*no ZooKeeper answered at 127\.0\.0\.1:1"
+        ):
+            cluster.wait_ready(0)
     finally:
         assert cluster.stop() == []
     assert broker.exit_status == 0
