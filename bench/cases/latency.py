@@ -27,13 +27,14 @@ LEAST_WAIT_S = 0.001
 """The shortest wait. The client rounds waits down to whole milliseconds, so a shorter one would spin."""
 
 
-def latencies_ms(bootstrap: str, seconds: int, settings: Mapping[str, int]) -> list[float]:
-    """Write at ``RATE`` records/s, and return the time from each produce to its acknowledgement.
+def latencies_ms(bootstrap: str, seconds: int, settings: Mapping[str, int], rate: int = RATE) -> list[float]:
+    """Write at ``rate`` records/s, and return the time from each produce to its acknowledgement.
 
     Args:
         bootstrap: The bootstrap servers.
         seconds: The duration.
         settings: Settings of the producer in addition to acks=all.
+        rate: The records a second.
     """
     seen: list[float] = []
     producer = confluent_kafka.Producer(
@@ -51,8 +52,8 @@ def latencies_ms(bootstrap: str, seconds: int, settings: Mapping[str, int]) -> l
         producer.produce(TOPIC, b"x" * SIZE, partition=number % PARTITIONS, on_delivery=report)
 
     start = time.perf_counter()
-    for number in range(seconds * RATE):
-        due = start + number / RATE
+    for number in range(seconds * rate):
+        due = start + number / rate
         while (early := due - time.perf_counter()) > 0:
             producer.poll(max(early, LEAST_WAIT_S))
         send(number)

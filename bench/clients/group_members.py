@@ -18,12 +18,18 @@ from kio.schema.join_group.v5.request import JoinGroupRequest, JoinGroupRequestP
 from kio.schema.join_group.v5.response import JoinGroupResponse
 from kio.schema.leave_group.v1.request import LeaveGroupRequest
 from kio.schema.leave_group.v1.response import LeaveGroupResponse
+from kio.schema.offset_commit.v7.request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
+from kio.schema.offset_commit.v7.response import OffsetCommitResponse
 from kio.schema.request_header.v1.header import RequestHeader
 from kio.schema.sync_group.v3.request import SyncGroupRequest, SyncGroupRequestAssignment
 from kio.schema.sync_group.v3.response import SyncGroupResponse
-from kio.schema.types import GroupId
+from kio.schema.types import GroupId, TopicName
 from kio.serial import entity_reader, entity_writer
-from kio.static.primitive import i8, i32, i32Timedelta
+from kio.static.primitive import i8, i32, i32Timedelta, i64
 
 SESSION_S = 10.0
 _REBALANCE_S = 60.0
@@ -41,11 +47,12 @@ _RETRIABLE = {
 
 
 class Connection:
-    """A connection to one broker with one request at a time."""
+    """A connection to one broker; requests wait for the answer to the one before."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._reader = reader
         self._writer = writer
+        self._turn = asyncio.Lock()
 
     @classmethod
     async def open(cls, host: str, port: int) -> Connection:
@@ -63,9 +70,11 @@ class Connection:
         )
         entity_writer(RequestHeader)(body, header)
         entity_writer(type(request))(body, request)
-        self._writer.write(_LENGTH.pack(body.tell()) + body.getvalue())
-        (length,) = _LENGTH.unpack(await self._reader.readexactly(_LENGTH.size))
-        return entity_reader(response)(await self._reader.readexactly(length), _CORRELATION_BYTES)[0]
+        async with self._turn:
+            self._writer.write(_LENGTH.pack(body.tell()) + body.getvalue())
+            (length,) = _LENGTH.unpack(await self._reader.readexactly(_LENGTH.size))
+            answer = await self._reader.readexactly(length)
+        return entity_reader(response)(answer, _CORRELATION_BYTES)[0]
 
     def close(self) -> None:
         """Close the connection at once."""
@@ -115,6 +124,21 @@ class Member:
         """Connect to the coordinator and begin to join."""
         self._connection = await Connection.open(*await find_coordinator(bootstrap, self._group))
         self._task = asyncio.create_task(self._belong(self._connection))
+
+    async def commit(self) -> ErrorCode:
+        """Commit an offset, and return the error of the answer."""
+        assert self._connection is not None
+        partition = OffsetCommitRequestPartition(
+            partition_index=i32(0), committed_offset=i64(7), committed_metadata=""
+        )
+        request = OffsetCommitRequest(
+            group_id=self._group,
+            generation_id_or_member_epoch=i32(self.generation),
+            member_id=self._id,
+            topics=(OffsetCommitRequestTopic(name=TopicName("topic"), partitions=(partition,)),),
+        )
+        answer = await self._connection.call(request, OffsetCommitResponse)
+        return ErrorCode(answer.topics[0].partitions[0].error_code)
 
     async def die(self) -> None:
         """Be silent from now on."""

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from itertools import islice
 
 from barnabas.broker.coordinator.coordinated import CoordinatedPartitions
-from barnabas.broker.coordinator.effects import GroupEffects
+from barnabas.broker.coordinator.effects import GroupAnswer, GroupEffects
 from barnabas.broker.coordinator.group_log import GroupLog, wall_ms
 from barnabas.broker.coordinator.loading import PartitionLoader, as_option
 from barnabas.broker.coordinator.offsets import CoordinatedOffsets
@@ -37,10 +37,11 @@ from barnabas.broker.core.group.sync import sync_group
 from barnabas.broker.core.purgatory import Timer
 from barnabas.broker.replicas.hosted import HostedPartitions
 from barnabas.broker.replicas.interface import Appends
-from barnabas.broker.replicas.turn import Turn
+from barnabas.broker.replicas.turn import Turn, in_its_turn
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.runtime.collector import many_at_once
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.supervisor import Supervisor
 
@@ -164,7 +165,7 @@ class GroupCoordinator:
         now_ms = wall_ms()
         effects = join_group(self._settings.of_groups, partition.groups, request, token, now_ms)
         self._effects.perform(partition, effects)
-        result = await answer
+        result = await _answered(answer)
         assert isinstance(result, JoinGroupResult)
         return result
 
@@ -179,7 +180,7 @@ class GroupCoordinator:
             return SyncGroupResult(partition)
         token, answer = self._effects.park()
         self._effects.perform(partition, sync_group(partition.groups, request, token))
-        result = await answer
+        result = await _answered(answer)
         assert isinstance(result, SyncGroupResult)
         return result
 
@@ -248,3 +249,12 @@ class GroupCoordinator:
             removal = self.offsets.group_died(partition, group_id)
             error = await asyncio.shield(self._supervisor.spawn("offsets-of-a-deleted-group", removal))
         return error
+
+
+async def _answered(answer: asyncio.Future[GroupAnswer]) -> GroupAnswer:
+    """Return the answer to a request that may be parked until all members of its group are answered.
+
+    A full garbage collection, which the requests of a large group cause, would visit all of them.
+    """
+    with many_at_once():
+        return await in_its_turn(answer)

@@ -32,6 +32,7 @@ from barnabas.broker.core.timing_wheel import TimerTask
 from barnabas.broker.replicas.interface import UNKNOWN_OFFSET
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, Offset
+from barnabas.cluster.runtime.collector import exempt_survivors
 from barnabas.cluster.runtime.line_limit import LINES
 from barnabas.cluster.runtime.metrics import Metrics
 
@@ -43,6 +44,12 @@ _LOGGERS = {
 
 LINES_PER_MINUTE = 1000
 """The most lines of a class and level in a minute: a client that joins and leaves in a loop causes many."""
+
+MANY_MEMBERS = 500
+"""The members of a group whose connections and timers garbage collections should not keep visiting."""
+
+EXEMPTION_S = 0.02
+"""The seconds from a large group's assignment to their exemption: not in the turn that wakes all members."""
 
 GroupAnswer = JoinGroupResult | SyncGroupResult
 
@@ -154,6 +161,8 @@ class GroupEffects:
 
         def written(error: ErrorCode, _offset: Offset) -> None:
             self.perform(partition, group_written(write, error, wall_ms()))
+            if isinstance(write, AssignmentWrite) and len(write.assignments) >= MANY_MEMBERS:
+                asyncio.get_running_loop().call_later(EXEMPTION_S, exempt_survivors)
 
         if partition.is_unloaded:
             written(ErrorCode.NOT_LEADER_OR_FOLLOWER, UNKNOWN_OFFSET)

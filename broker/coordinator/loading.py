@@ -18,6 +18,7 @@ from barnabas.broker.coordinator.group_log import wall_ms
 from barnabas.broker.coordinator.settings import GroupSettings
 from barnabas.broker.core.group.coordinator_partition import OFFSETS_TOPIC
 from barnabas.broker.core.group.effects import Level, Source
+from barnabas.broker.core.group.effects import Log as GroupLine
 from barnabas.broker.core.group.groups import PartitionGroups
 from barnabas.broker.core.group.load_times import LoadTimes
 from barnabas.broker.core.group.loading import load_group
@@ -119,7 +120,10 @@ class PartitionLoader:
                 partition.offsets[group_id] = loaded.offsets
             now_ms = wall_ms()
             loading = load_group(self._settings.of_groups, partition.groups, group_id, loaded.stored, now_ms)
-            self._effects.perform(partition, loading)
+            lines = [each for each in loading if isinstance(each, GroupLine)]
+            self._effects.perform(partition, [each for each in loading if not isinstance(each, GroupLine)])
+            async for line in paced(lines):  # each member has one
+                self._effects.perform(partition, [line])
         while partition.deleted_meanwhile:
             deleted, partition.deleted_meanwhile = partition.deleted_meanwhile, set()
             await self._forget(partition, deleted)

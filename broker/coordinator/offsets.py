@@ -7,7 +7,7 @@ Source: ``storeOffsets``, ``getOffsets`` and ``cleanupGroupMetadata`` of ``Group
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from barnabas.broker.coordinator.coordinated import CoordinatedPartition, CoordinatedPartitions
@@ -22,7 +22,7 @@ from barnabas.broker.core.group.offsets import GroupOffsets, expiration
 from barnabas.broker.core.group.records import OffsetAndMetadata, encode_offset_key, encode_offset_value
 from barnabas.broker.core.group.requests import MemberCall
 from barnabas.broker.core.group.states import GroupState
-from barnabas.broker.replicas.turn import Turn, paced
+from barnabas.broker.replicas.turn import Turn, carried_out, in_its_turn, paced
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
 from barnabas.cluster.runtime.metrics import Metrics
@@ -146,7 +146,7 @@ class CoordinatedOffsets:
                 answer.set_result(error)
 
         self._log.append(partition.number, batch, appended)
-        return await answer
+        return await in_its_turn(answer)
 
     async def fetch(
         self, group_id: str, wanted: Iterable[TopicPartition] | None, *, require_stable: bool
@@ -185,8 +185,9 @@ class CoordinatedOffsets:
             return error
         errors: dict[TopicPartition, ErrorCode] = {}
 
-        def allowed(portion: Sequence[TopicPartition]) -> Sequence[TopicPartition]:
+        async def allowed(portion: Sequence[TopicPartition]) -> Sequence[TopicPartition]:
             # Members may have come since the portion before.
+            await _read_subscriptions(partition, group_id)
             error, kept = check_offset_delete(partition.groups, group_id, {each.topic for each in portion})
             for each in portion:
                 errors[each] = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if each.topic in kept else error
@@ -222,7 +223,7 @@ class CoordinatedOffsets:
     async def forget(self, partition: CoordinatedPartition, gone: Collection[TopicPartition]) -> int:
         """Delete the offsets of ``gone`` in the groups of one partition, and count them."""
 
-        def still(portion: Sequence[TopicPartition]) -> Sequence[TopicPartition]:
+        async def still(portion: Sequence[TopicPartition]) -> Sequence[TopicPartition]:
             return [each for each in portion if each in gone]
 
         removed = 0
@@ -242,7 +243,8 @@ class CoordinatedOffsets:
         return expired
 
     async def _expire(self, partition: CoordinatedPartition, group_id: str) -> int:
-        def expired(among: Sequence[TopicPartition]) -> Sequence[TopicPartition]:
+        async def expired(among: Sequence[TopicPartition]) -> Sequence[TopicPartition]:
+            await _read_subscriptions(partition, group_id)
             group, offsets = partition.groups.by_id.get(group_id), partition.offsets.get(group_id)
             if group is None or offsets is None:
                 return ()
@@ -288,11 +290,12 @@ class CoordinatedOffsets:
         partition: CoordinatedPartition,
         group_id: str,
         topic_partitions: Iterable[TopicPartition],
-        still: Callable[[Sequence[TopicPartition]], Sequence[TopicPartition]] = tuple,
+        still: Callable[[Sequence[TopicPartition]], Awaitable[Sequence[TopicPartition]]] | None = None,
     ) -> int:
         """Delete offsets of a group with tombstones, and an empty group that has no others; count both.
 
-        ``still`` returns the offsets of a portion that must still be deleted.
+        ``still`` returns the offsets of a portion that must still be deleted; it awaits nothing after its
+        last look at the group.
 
         The tombstones of a portion are appended as it is removed: a commit that comes in between the portions
         must not be followed by its own tombstone.
@@ -300,10 +303,12 @@ class CoordinatedOffsets:
         count, turn = 0, Turn()
         everything = tuple(topic_partitions)
         for begin in range(0, len(everything), PORTION):
-            portion = everything[begin : begin + PORTION]
+            portion: Sequence[TopicPartition] = everything[begin : begin + PORTION]
+            if still is not None:
+                portion = await still(portion)
             if partition.is_unloaded:
                 break
-            removed = partition.offsets.get(group_id, GroupOffsets()).remove(still(portion))
+            removed = partition.offsets.get(group_id, GroupOffsets()).remove(portion)
             count += len(removed)
             keys = [encode_offset_key(group_id, each) for each in removed]
             self._effects.append_tombstones(partition, keys)
@@ -312,6 +317,12 @@ class CoordinatedOffsets:
             partition.offsets.pop(group_id, None)
             self._effects.perform(partition, remove_empty_group(partition.groups, group_id, wall_ms()))
         return count
+
+
+async def _read_subscriptions(partition: CoordinatedPartition, group_id: str) -> None:
+    group = partition.groups.by_id.get(group_id)
+    if group is not None:
+        await carried_out(group.read_subscriptions())
 
 
 def _listed(partitions: Sequence[TopicPartition]) -> str:

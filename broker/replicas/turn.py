@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Generator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable
 from gc import get_referents
 from heapq import merge
 from itertools import islice
@@ -79,6 +79,13 @@ class Turn:
             await _next_turn(self._pass.waiting)
             if self._pass.until is None:
                 self._pass.begin()
+
+
+async def in_its_turn(answer: Awaitable[T]) -> T:
+    """Return an answer for which many may wait: one event may answer all members of a large group."""
+    found = await answer
+    await Turn().yield_if_long()
+    return found
 
 
 async def paced(items: Iterable[T]) -> AsyncIterator[T]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import Enum, StrEnum, auto
+from enum import IntEnum, StrEnum, auto
 from typing import NamedTuple
 
 from barnabas.broker.core.group.group import Group
@@ -24,7 +24,7 @@ class Answer(NamedTuple):
     result: JoinGroupResult | SyncGroupResult
 
 
-class TimerKind(Enum):
+class TimerKind(IntEnum):
     """The event that a timer waits for."""
 
     SESSION = auto()

@@ -48,7 +48,7 @@ def load_group(
             out.append(Log(Level.INFO, text, Source.METADATA))
         if stored.leader in group.members:
             group.leader = stored.leader
-        group.subscribed_topics = group.compute_subscribed_topics()
+        group.keep_subscriptions()
     text = f"Loading group metadata for {group_id} with generation {group.generation}"
     out.append(Log(Level.INFO, text))
     if len(group.members) > config.max_size:

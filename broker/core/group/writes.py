@@ -32,6 +32,9 @@ from barnabas.broker.core.group.rounds import (
 from barnabas.broker.core.group.states import GroupState
 from barnabas.cluster.model.errors import ErrorCode
 
+MOST_IDLE_LINES = 10
+"""The most members without partitions that have a line each; Kafka writes one for every member."""
+
 _ANSWERS: Mapping[ErrorCode, ErrorCode] = MappingProxyType(
     {
         ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -91,13 +94,16 @@ def _assignment_written(
         reason = f"error when storing group assignment during SyncGroup (member: {write.member_id})"
         prepare_rebalance(group, reason, now_ms, out)
         return
+    idle = [member_id for member_id in group.members if not write.assignments[member_id]]
+    for member_id in idle[:MOST_IDLE_LINES]:
+        text = f"Sending empty assignment to member {member_id} of {group.group_id} for generation "
+        out.append(Log(Level.WARN, f"{text}{group.generation} with no errors"))
+    if len(idle) > MOST_IDLE_LINES:
+        others = len(idle) - MOST_IDLE_LINES
+        text = f"Sending empty assignments to {others} other members of {group.group_id} for generation "
+        out.append(Log(Level.WARN, f"{text}{group.generation} with no errors"))
     for member in group.members.values():
         member.assignment = write.assignments[member.member_id]
-        if not member.assignment:
-            text = (
-                f"Sending empty assignment to member {member.member_id} of {group.group_id} for generation "
-            )
-            out.append(Log(Level.WARN, f"{text}{group.generation} with no errors"))
         result = SyncGroupResult(ErrorCode.NONE, group.protocol_type, group.protocol, member.assignment)
         if answer_sync(member, result, out):
             # The timer may have ended while the request was parked.

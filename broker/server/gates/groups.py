@@ -46,7 +46,9 @@ class OneGroup:
         """Pass on the request, or refuse it."""
         if not access_of(context, request).may(self.operation, _GROUP, request.body.group_id):
             return self.refused(request)
-        return await answered(handler(context, request))
+        handling = handler(context, request)
+        del request  # the handler keeps what it needs while it waits
+        return await answered(handling)
 
 
 def refused_join(request: Request) -> Answer:

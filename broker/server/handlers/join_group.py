@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from barnabas.broker.core.group.requests import GroupProtocol, JoinGroup
 from barnabas.broker.core.group.results import JoinGroupResult
+from barnabas.broker.replicas.turn import paced
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request, milliseconds
 from barnabas.cluster.model.errors import ErrorCode
@@ -54,10 +55,20 @@ def handle(context: ServerContext, request: Request) -> Answer | Coroutine[None,
 
 
 async def _join(context: ServerContext, request: Request, join: JoinGroup) -> Answer:
-    return _answer(request, await context.groups.join(join))
+    result = await context.groups.join(join)
+    members = [
+        request.answer(
+            "JoinGroupResponseMember",
+            member_id=member.member_id,
+            group_instance_id=member.instance_id,
+            metadata=member.metadata,
+        )
+        async for member in paced(result.members)
+    ]
+    return _answer(request, result, tuple(members))
 
 
-def _answer(request: Request, result: JoinGroupResult) -> Answer:
+def _answer(request: Request, result: JoinGroupResult, members: tuple[Answer, ...] = ()) -> Answer:
     protocol = result.protocol
     if protocol is None and request.version < _NULL_PROTOCOL_SINCE:
         protocol = ""
@@ -70,13 +81,5 @@ def _answer(request: Request, result: JoinGroupResult) -> Answer:
         protocol_name=protocol,
         leader=result.leader,
         member_id=result.member_id,
-        members=tuple(
-            request.answer(
-                "JoinGroupResponseMember",
-                member_id=member.member_id,
-                group_instance_id=member.instance_id,
-                metadata=member.metadata,
-            )
-            for member in result.members
-        ),
+        members=members,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import math
 import struct
 from collections import OrderedDict
@@ -11,7 +12,7 @@ from dataclasses import replace
 import pytest
 from structlog.testing import capture_logs
 
-from barnabas.broker.coordinator import loading
+from barnabas.broker.coordinator import effects, loading
 from barnabas.broker.coordinator.loading import as_option
 from barnabas.broker.coordinator.metrics import show_groups
 from barnabas.broker.core.group.coordinator_partition import OFFSETS_TOPIC
@@ -20,12 +21,13 @@ from barnabas.broker.core.group.requests import LeavingMember, MemberCall
 from barnabas.broker.core.group.states import GroupState
 from barnabas.broker.disk.file_records import FileRecords
 from barnabas.broker.disk.replacement import SegmentReplacement
-from barnabas.broker.replicas import damage
+from barnabas.broker.replicas import damage, turn
 from barnabas.broker.replicas.damage import DamagedReplicas
 from barnabas.broker.replicas.repair import RangeUnavailableError
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
 from tests.unit.broker.coordinator.conftest import PARTITIONS
+from tests.unit.broker.server.turns import Turns
 
 NONE = ErrorCode.NONE
 
@@ -64,6 +66,66 @@ async def test_a_silent_member_is_removed(scene):
     scene.timer.advance(10_000)
     assert scene.heartbeat(joined) is ErrorCode.UNKNOWN_MEMBER_ID
     assert scene.groups.describe("g").state is GroupState.EMPTY
+
+
+def end_round(scene):
+    """Let the initial delay end, which the second member has prolonged."""
+    scene.timer.advance(1)
+    scene.timer.advance(1)
+
+
+@pytest.fixture
+async def large(scene, monkeypatch):
+    """The joins of 50 members, whose round has not ended yet."""
+    await scene.lead()
+    monkeypatch.setattr(turn, "TURN_S", 0.0)
+    joins = [scene.join() for _ in range(50)]
+    await asyncio.sleep(0)
+    return joins
+
+
+async def test_the_members_of_a_large_group_are_not_all_answered_in_one_turn(scene, large):
+    turns = Turns()
+    for join in large:
+        join.add_done_callback(lambda _: turns.add())
+    end_round(scene)
+    joined = await asyncio.gather(*large)
+    assert turns.most_in_a_turn() < 10
+    turns = Turns()
+    syncs = [scene.sync(each) for each in joined]
+    for sync in syncs:
+        sync.add_done_callback(lambda _: turns.add())
+    await asyncio.gather(*syncs)
+    assert turns.most_in_a_turn() < 10
+
+
+async def test_garbage_collections_do_not_visit_the_requests_of_a_large_group(scene, large, monkeypatch):
+    """31 ms for 1,000 members."""
+    exempted = []
+    monkeypatch.setattr(effects, "MANY_MEMBERS", len(large))
+    monkeypatch.setattr(effects, "EXEMPTION_S", 0)
+    monkeypatch.setattr(effects, "exempt_survivors", lambda: exempted.append(gc.get_threshold()[2]))
+    full = gc.get_threshold()[2]
+    assert full > 1e6, "none are made while requests are parked"
+    end_round(scene)
+    joined = await asyncio.gather(*large)
+    assert gc.get_threshold()[2] < full
+    await asyncio.gather(*(scene.sync(each) for each in joined))
+    await scene.room.until(lambda: exempted)
+
+
+async def test_the_lines_of_the_members_of_a_loaded_group_are_not_written_in_one_turn(
+    scene, large, monkeypatch
+):
+    """1,000 of them took 72 ms."""
+    end_round(scene)
+    await asyncio.gather(*(scene.sync(each) for each in await asyncio.gather(*large)))
+    await scene.resign()
+    turns = Turns()
+    turns.count(monkeypatch, effects.GroupEffects, "log")
+    await scene.lead(epoch=2)
+    assert turns.all > len(large)
+    assert turns.most_in_a_turn() < 10
 
 
 async def test_a_loaded_group_is_stable_with_its_members(scene):

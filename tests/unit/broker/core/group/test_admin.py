@@ -10,6 +10,8 @@ from barnabas.broker.core.group.effects import GroupRemoved
 from barnabas.broker.core.group.requests import GroupProtocol
 from barnabas.broker.core.group.results import GroupOverview, GroupSummary, MemberSummary
 from barnabas.broker.core.group.states import GroupState
+from barnabas.broker.core.group.subscription import STRETCH_TOPICS
+from barnabas.broker.core.steps import at_once
 from barnabas.cluster.model.errors import ErrorCode
 from tests.unit.broker.core.group.parts import Coordinator, G
 
@@ -100,6 +102,7 @@ def test_a_group_without_offsets_dies_once_it_is_empty():
 def test_offsets_of_subscribed_topics_stay(type_, metadata, error, kept):
     coordinator = Coordinator()
     members = coordinator.stable("a", type_=type_, protocols=(GroupProtocol("range", metadata),))
+    at_once(coordinator.group.read_subscriptions())
     assert check_offset_delete(coordinator.groups, G, ["t", "v"]) == (error, kept)
     coordinator.leave(*members)
     assert check_offset_delete(coordinator.groups, G, ["t", "v"]) == (ErrorCode.NONE, set())
@@ -110,7 +113,20 @@ def test_a_group_subscribes_to_what_any_of_its_members_does():
     for topic in ("t", "u"):
         coordinator.join(protocols=(GroupProtocol("range", subscription(topic)),))
     coordinator.advance(6000)
+    assert coordinator.group.subscribed_topics is None, "it is read when it is needed"
+    at_once(coordinator.group.read_subscriptions())
     assert coordinator.group.subscribed_topics == {"t", "u"}
+
+
+def test_a_generation_that_begins_while_subscriptions_are_read_is_read():
+    coordinator = Coordinator()
+    many = subscription(*(f"t{number}" for number in range(STRETCH_TOPICS)))
+    coordinator.stable("a", protocols=(GroupProtocol("range", many),))
+    reading = coordinator.group.read_subscriptions()
+    next(reading)
+    coordinator.group.keep_subscriptions()
+    assert list(reading) == [None]
+    assert len(coordinator.group.subscribed_topics) == STRETCH_TOPICS
 
 
 def test_offsets_of_an_unknown_group():

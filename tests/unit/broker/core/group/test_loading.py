@@ -8,6 +8,7 @@ import pytest
 
 from barnabas.broker.core.group.loading import load_group
 from barnabas.broker.core.group.states import GroupState
+from barnabas.broker.core.steps import at_once
 from barnabas.cluster.model.errors import ErrorCode
 from tests.unit.broker.core.group.parts import BOTH, CONFIG, SESSION, Coordinator, G, fx
 
@@ -64,6 +65,7 @@ def test_a_group_without_members_is_empty_again():
     stored = coordinator.writes[0].record
     coordinator = load(stored)
     group = coordinator.group
+    at_once(group.read_subscriptions())
     assert (group.state, group.generation, group.protocol_type) == (GroupState.EMPTY, 2, "consumer")
     assert (group.protocol, group.leader, group.subscribed_topics) == (None, None, frozenset())
     assert not coordinator.timers

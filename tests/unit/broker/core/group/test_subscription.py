@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.broker.core.group.subscription import subscribed_topics
+from barnabas.broker.core.steps import at_once
 
 TOPICS = st.lists(st.text(max_size=5).filter(lambda text: len(text.encode()) < 100), max_size=4)
 
@@ -19,13 +20,13 @@ def encoded(version, topics, rest=b""):
 
 @given(st.integers(0, 3), TOPICS, st.binary(max_size=8))
 def test_topics_are_read_from_any_version(version, topics, rest):
-    assert subscribed_topics(encoded(version, topics, rest)) == set(topics)
+    assert at_once(subscribed_topics([encoded(version, topics, rest)])) == set(topics)
 
 
 @given(TOPICS.filter(any), st.data())
 def test_a_subscription_that_is_cut_off_names_none(topics, data):
     whole = encoded(0, topics)
-    assert subscribed_topics(whole[: data.draw(st.integers(0, len(whole) - 1))]) is None
+    assert at_once(subscribed_topics([whole[: data.draw(st.integers(0, len(whole) - 1))]])) is None
 
 
 @pytest.mark.parametrize(
@@ -40,4 +41,4 @@ def test_a_subscription_that_is_cut_off_names_none(topics, data):
     ],
 )
 def test_bytes_that_are_no_subscription_name_none(metadata):
-    assert subscribed_topics(metadata) is None
+    assert at_once(subscribed_topics([metadata])) is None

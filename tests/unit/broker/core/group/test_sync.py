@@ -54,6 +54,19 @@ def test_members_that_the_leader_left_out_get_an_empty_assignment(coordinator):
     ]
 
 
+def test_of_many_members_without_partitions_ten_have_a_line():
+    coordinator = Coordinator()
+    coordinator.stable(*(f"c{number}" for number in range(13)))
+    coordinator.join(coordinator.group.leader)
+    for member_id in coordinator.group.members:
+        coordinator.join(member_id)
+    coordinator.sync(coordinator.group.leader)
+    coordinator.written()
+    lines = coordinator.lines("warn")
+    assert sum(line.startswith("Sending empty assignment to member ") for line in lines) == 10
+    assert lines[-1] == "Sending empty assignments to 3 other members of g for generation 2 with no errors"
+
+
 def test_a_follower_that_syncs_late_gets_its_assignment_and_a_session(coordinator):
     coordinator.sync("a-uuid1", {"b-uuid2": b"1"})
     coordinator.written()

@@ -367,6 +367,17 @@ async def test_offset_delete_of_a_group_that_is_not_there(broker, ask):
     assert (answer.error_code, answer.topics) == (ErrorCode.GROUP_ID_NOT_FOUND, ())
 
 
+async def test_the_answer_to_the_leader_of_a_large_group_is_not_built_in_one_turn(
+    broker, ask, turns, monkeypatch
+):
+    monkeypatch.setattr(turn, "TURN_S", 0.0)
+    members = turns.elements(JoinedMember(f"m{number}", None, b"") for number in range(100))
+    broker.groups.answer = JoinGroupResult("m0", NONE, 1, "consumer", "range", "m0", members)
+    answer = await ask(ApiKey.JOIN_GROUP, 7, **JOIN, protocols=protocols(7))
+    assert len(answer.members) == 100
+    assert turns.most_in_a_turn() < 10
+
+
 @pytest.mark.parametrize(
     "asked",
     [
