@@ -30,7 +30,7 @@ from barnabas.broker.cleaning.rewrite import Cleaned, CleaningStats, NewSegment,
 from barnabas.broker.cleaning.worker import CleanerUnavailableError
 from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.records import CorruptRecordsError
-from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
+from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError, NoDescriptorError
 from barnabas.broker.disk.log import Log
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
 from barnabas.broker.replicas.retention import LogRetention
@@ -200,6 +200,7 @@ class LogCleaner:
             self._in_progress.discard(topic_partition)
 
     async def _grab(self) -> _Cleaning | None:
+        self._failures = {tp: each for tp, each in self._failures.items() if self._hosted.get(tp)}
         turn, found, delay_ms = Turn(), dict[TopicPartition, tuple[LogToClean, LogConfig]](), 0
         self._last_run_ms = self._clock_ms()
         for partition in tuple(self._hosted.all):
@@ -270,6 +271,7 @@ class LogCleaner:
         except KafkaStorageError as error:
             await self._give_up(cleaner, log)
             self._hosted.disk_failed(error)
+            return not isinstance(error, NoDescriptorError)
         except (CleanerUnavailableError, CorruptLogError, CorruptRecordsError, OSError) as error:
             await self._give_up(cleaner, log)
             if self._is_same(cleaning):  # otherwise truncated or deleted files are the reason

@@ -27,7 +27,7 @@ from barnabas.broker.cleaning.process import CleanerProcess
 from barnabas.broker.cleaning.rewrite import NewSegment
 from barnabas.broker.cleaning.worker import CleanerUnavailableError
 from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.disk import log_files
+from barnabas.broker.disk import compaction, log_files
 from barnabas.broker.disk.errors import CorruptLogError
 from barnabas.broker.disk.segment import LogSegment
 from barnabas.cluster.model.errors import ErrorCode
@@ -340,6 +340,16 @@ async def test_a_disk_that_refuses_a_timestamp_ends_no_cleaner_thread(room, clea
     monkeypatch.setattr(LogSegment, "first_timestamp", property(refused(errno.EIO)))
     assert not await cleaner.clean_filthiest(0, Inline())
     assert list(room.hosted.offline) == [TP]
+
+
+async def test_a_swap_without_descriptors_is_tried_again_after_a_pause(room, cleaner, monkeypatch):
+    partition = room.lead(isr=(1,))
+    fill(partition)
+    with monkeypatch.context() as patched:
+        patched.setattr(compaction, "open_cleaned", refused(errno.EMFILE))
+        assert not await cleaner.clean_filthiest(0, Inline())
+    assert not room.hosted.offline
+    assert await cleaner.clean_filthiest(0, Inline())
 
 
 async def test_segments_below_the_log_start_go_between_two_cleanings(room):
