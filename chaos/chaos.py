@@ -118,8 +118,9 @@ class Chaos:
         self.findings.problems += self._traffic.stop()
         deleted = frozenset(self._traffic.churn.deleted)
         self.findings.notes.append(
-            f"{self._traffic.churn.created} topics were created; {len(deleted)} were deleted, with those "
-            "whose creation had an unknown outcome"
+            f"{self._traffic.churn.created} topics were created, {self._traffic.churn.created_again} of them "
+            f"under the name of a deleted one; {len(deleted)} stay deleted, with those whose creation had an "
+            "unknown outcome"
         )
         self.findings.problems += undeleted(
             self._targets.cluster, self._observer.look, deleted, DELETION_TIMEOUT_S

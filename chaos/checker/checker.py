@@ -16,6 +16,7 @@ everything that was promised, whatever other readers received before. The checke
 * **inconsistent offsets**: two values at one offset, whether by two reads, two acks, or an ack and a read;
 * **aborted reads**: values that were read although their write certainly failed;
 * **phantoms**: values that were read but never sent;
+* **resurrected**: values acknowledged by a topic that was deleted, and read from a later one of its name;
 * **stale reads**: an end of a partition below what had been acknowledged or read before the question, while
   no nemesis was active. (A leader that is cut off or paused does not know that it is no longer the leader
   and answers with its own end, because Kafka has no leases.)
@@ -35,7 +36,7 @@ from dataclasses import dataclass, field
 from barnabas.chaos.checker.readings import Jump, Reading
 from barnabas.chaos.checker.stale import StaleRead, stale_reads
 from barnabas.chaos.checker.waits import Stall, longest
-from barnabas.chaos.workload.history import Acked, Deleted, Failed, Joined, Op, Read, Sent, Tail
+from barnabas.chaos.workload.history import Acked, Created, Deleted, Failed, Joined, Op, Read, Sent, Tail
 from barnabas.cluster.model.ids import TopicPartition
 
 
@@ -136,6 +137,7 @@ class Verdict:
     inconsistent: tuple[Inconsistency, ...]
     aborted_reads: tuple[Write, ...]
     phantoms: tuple[Write, ...]
+    resurrected: tuple[Write, ...]
     stale: tuple[StaleRead, ...]
     tolerated: Mapping[str, int]
     stalls: tuple[Stall, ...]
@@ -164,6 +166,7 @@ class Verdict:
             "inconsistent offsets": self.inconsistent,
             "aborted reads": self.aborted_reads,
             "phantoms": self.phantoms,
+            "resurrected": self.resurrected,
             "stale reads": self.stale,
         }
         found = [f"{name}: {len(cases)}, first {cases[0]}" for name, cases in kinds.items() if cases]
@@ -181,6 +184,7 @@ class _Partition:
     where: dict[str, set[int]] = field(default_factory=lambda: defaultdict(set))  # value -> offsets read at
     readings: dict[str, Reading] = field(default_factory=lambda: defaultdict(Reading))  # by reader
     excused: set[str] = field(default_factory=set)  # sent before the topic was deleted
+    former: set[str] = field(default_factory=set)  # acknowledged by a topic that had the name before
 
     def producer_of(self, value: str) -> str | None:
         """Return the producer of a value; None for a phantom."""
@@ -228,6 +232,11 @@ def check(history: Iterable[Op]) -> Verdict:
             for tp, p in partitions.items()
             for value in sorted(p.where.keys() - p.sent.keys())
         ),
+        resurrected=tuple(
+            Write(tp, min(p.where[value]), value)
+            for tp, p in partitions.items()
+            for value in sorted(p.former & p.where.keys())
+        ),
         stale=tuple(read for read in stale if not read.disturbed),
         tolerated={
             "duplicated": len(duplicates) - len(forbidden),
@@ -255,12 +264,18 @@ def _by_partition(ops: tuple[Op, ...]) -> dict[TopicPartition, _Partition]:
             case Tail(process=process, partition=tp, position=position, end=end):
                 found[tp].readings[process].stop(position, end)
             case Deleted(topic=topic):
-                for tp, partition in found.items():
-                    if tp.topic == topic:
-                        partition.excused |= partition.sent.keys()
+                for partition in _of(topic, found):
+                    partition.excused |= partition.sent.keys()
+            case Created(topic=topic):
+                for partition in _of(topic, found):
+                    partition.former |= partition.acked.keys()
             case _:
                 pass
     return dict(sorted(found.items()))
+
+
+def _of(topic: str, partitions: Mapping[TopicPartition, _Partition]) -> list[_Partition]:
+    return [partition for tp, partition in partitions.items() if tp.topic == topic]
 
 
 def _missing(
@@ -299,6 +314,7 @@ def _misplaced(tp: TopicPartition, partition: _Partition) -> list[Misplaced]:
         Misplaced(tp, value, offset, tuple(sorted(partition.where[value])))
         for value, offset in partition.acked.items()
         if offset is not None and value in partition.where and offset not in partition.where[value]
+        if value not in partition.former
     ]
 
 
@@ -344,7 +360,7 @@ def _inconsistencies(tp: TopicPartition, partition: _Partition) -> list[Inconsis
     for offset, values in partition.at.items():
         claimed[offset] |= values
     for value, acked_at in partition.acked.items():
-        if acked_at is not None:
+        if acked_at is not None and value not in partition.former:
             claimed[acked_at].add(value)
     return [
         Inconsistency(tp, offset, tuple(sorted(values)))

@@ -51,6 +51,7 @@ class Summary:
         yield f"inconsistent offsets      {len(verdict.inconsistent):>10,}"
         yield f"at a wrong offset         {len(verdict.misplaced):>10,}"
         yield f"read, then missing        {len(verdict.vanished):>10,}"
+        yield f"of a former topic         {len(verdict.resurrected):>10,}"
         yield f"offsets out of sequence   {len(verdict.jumps):>10,}"
         yield f"stale reads               {len(verdict.stale):>10,}"
         yield f"commits acknowledged      {self.commits:>10,}"
@@ -91,6 +92,7 @@ class Summary:
                 "inconsistent": len(verdict.inconsistent),
                 "misplaced": len(verdict.misplaced),
                 "vanished": len(verdict.vanished),
+                "resurrected": len(verdict.resurrected),
                 "jumps": len(verdict.jumps),
                 "stale_reads": len(verdict.stale),
                 "tolerated": dict(sorted(verdict.tolerated.items())),

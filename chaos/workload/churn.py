@@ -1,4 +1,4 @@
-"""Topics that are created and deleted while faults are injected."""
+"""Topics that are created, deleted, and created again under their names, while faults are injected."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import confluent_kafka
 
 from barnabas.chaos.workload.client_thread import ClientThread
 from barnabas.chaos.workload.clients import Producer
-from barnabas.chaos.workload.history import Deleted, History
+from barnabas.chaos.workload.history import Created, Deleted, History
 from barnabas.chaos.workload.workload import REPLICATION_FACTOR, SAFE, Workload
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.observe import Observer
@@ -34,6 +34,9 @@ PAUSE_S = 1.0
 class Churn:
     """A thread that creates topics, writes a few records to each, and deletes the older ones.
 
+    Once a deletion was accepted, the next topic gets the name: what is left of the former one, on a broker
+    that was dead meanwhile, must not return with it.
+
     Args:
         observer: The client that creates and deletes topics; no other thread may use it.
         producer: Creates a client for each topic.
@@ -41,8 +44,9 @@ class Churn:
         configs: The topics' settings.
 
     Attributes:
-        deleted: The topics whose deletion was requested.
+        deleted: The topics whose deletion was requested, and that were not created again.
         created: The number of topics created.
+        created_again: The number of those whose names a deleted topic had.
     """
 
     def __init__(
@@ -60,7 +64,8 @@ class Churn:
         self._thread = ClientThread(PREFIX, self._churn)
         self.deleted: set[str] = set()
         self._unsure: list[str] = []
-        self.created = 0
+        self._free: deque[str] = deque()
+        self.created = self.created_again = 0
 
     def start(self) -> None:
         """Start the thread."""
@@ -99,8 +104,11 @@ class Churn:
     def _churn(self) -> None:
         number = 0
         while not self._thread.is_stopping:
-            number += 1
-            name = f"{PREFIX}-{number}"
+            is_again = bool(self._free)
+            if not is_again:
+                number += 1
+                self._free.append(f"{PREFIX}-{number}")
+            name = self._free.popleft()
             try:
                 partitions = self._observer.create_topic(
                     name,
@@ -115,13 +123,19 @@ class Churn:
                 self._thread.pause(PAUSE_S)
                 continue
             self.created += 1
+            self.created_again += is_again
+            self.deleted.discard(name)
+            self._history.add(Created(self._history.now(), name))
             self._write(name, partitions)
             self._standing.append(partitions)
             if len(self._standing) > KEPT:
-                self._delete(self._standing.popleft()[0].topic)
+                oldest = self._standing.popleft()[0].topic
+                if self._delete(oldest):
+                    self._free.append(oldest)
 
     def _write(self, name: str, partitions: tuple[TopicPartition, ...]) -> None:
-        workload = Workload(self._producer(), partitions, self._history, process=f"to-{name}", rate=RATE)
+        process = f"to-{name}-{self.created}"
+        workload = Workload(self._producer(), partitions, self._history, process=process, rate=RATE)
         workload.start()
         try:
             workload.wait_for_progress(PROGRESS_S)
@@ -130,8 +144,11 @@ class Churn:
         finally:
             workload.stop()
 
-    def _delete(self, name: str) -> None:
+    def _delete(self, name: str) -> bool:
+        """Delete a topic; return whether that was accepted, so that it is not carried out later."""
         self._history.add(Deleted(self._history.now(), name))
         self.deleted.add(name)
-        if not self._observer.delete_topic(name):
+        is_accepted = self._observer.delete_topic(name)
+        if not is_accepted:
             self._unsure.append(name)
+        return is_accepted

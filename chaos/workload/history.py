@@ -169,6 +169,14 @@ class Deleted:
 
 
 @dataclass(frozen=True, slots=True)
+class Created:
+    """The creation of a topic, which is another one than a deleted topic of its name."""
+
+    time: float
+    topic: str
+
+
+@dataclass(frozen=True, slots=True)
 class Looked:
     """A reader's question for the end of a partition.
 
@@ -230,6 +238,7 @@ Op = (
     | Disturbed
     | Joined
     | Deleted
+    | Created
     | Looked
     | Committed
     | Fetched

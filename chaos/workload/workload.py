@@ -14,7 +14,7 @@ from typing import Self
 
 from barnabas.chaos.workload.client_thread import ClientThread
 from barnabas.chaos.workload.clients import Delivery, Producer, Reader
-from barnabas.chaos.workload.history import Acked, Failed, History, Read, Sent, Tail, Unknown
+from barnabas.chaos.workload.history import Acked, Created, Failed, History, Read, Sent, Tail, Unknown
 from barnabas.cluster.model.ids import TopicPartition
 
 REPLICATION_FACTOR = 3
@@ -222,9 +222,11 @@ def read_back(
 
 
 def promised_ends(history: History) -> dict[TopicPartition, int]:
-    """Return the offset after the last acknowledged one of each partition."""
+    """Return the offset after the last acknowledged one of each partition, since its topic was created."""
     promised: dict[TopicPartition, int] = {}
     for op in history.ops():
         if isinstance(op, Acked) and op.offset is not None:
             promised[op.partition] = max(promised.get(op.partition, 0), op.offset + 1)
+        elif isinstance(op, Created):
+            promised = {tp: end for tp, end in promised.items() if tp.topic != op.topic}
     return promised

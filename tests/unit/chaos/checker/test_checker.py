@@ -16,6 +16,7 @@ from barnabas.chaos.checker.readings import Jump
 from barnabas.chaos.checker.stale import StaleRead
 from barnabas.chaos.workload.history import (
     Acked,
+    Created,
     Deleted,
     Disturbed,
     Failed,
@@ -290,6 +291,15 @@ def test_what_was_sent_to_a_topic_that_came_again_is_missed():
     before = [*sent("a"), *acked({"a": 0}), Deleted(2.0, "t")]
     assert check([*before, *sent("b"), *acked({"b": 0}), *tail(0, 0)]).lost == (Write(TP, 0, "b"),)
     assert check([*before, *sent("b"), *acked({"b": 1})]).unread == (Write(TP, 1, "b"),)
+
+
+def test_what_a_deleted_topic_held_must_not_return_with_a_later_one_of_its_name():
+    before = [*sent("a"), *acked({"a": 0}), Deleted(2.0, "t"), Created(3.0, "t")]
+    after = [*sent("b"), *acked({"b": 0})]
+    assert check([*before, *after, *read({0: "b"}), *tail(1, 1)]).valid
+    verdict = check([*before, *after, *read({0: "a", 1: "b"}), *tail(2, 2)])
+    assert verdict.resurrected == (Write(TP, 0, "a"),)
+    assert not verdict.valid
 
 
 def test_a_stale_read_counts_unless_a_nemesis_is_about():

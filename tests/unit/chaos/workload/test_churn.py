@@ -7,7 +7,7 @@ import pytest
 from barnabas.chaos.workload import churn as module
 from barnabas.chaos.workload.churn import KEPT, PARTITIONS, Churn
 from barnabas.chaos.workload.clients import Delivery
-from barnabas.chaos.workload.history import Acked, Deleted, History
+from barnabas.chaos.workload.history import Acked, Created, Deleted, History
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.observe import ClusterView
 
@@ -76,9 +76,21 @@ def test_topics_come_are_written_to_and_the_oldest_go():
     assert churn.created == len(cluster.made)
     assert len(standing) == KEPT * PARTITIONS
     assert cluster.deleted == cluster.made[: len(cluster.made) - KEPT]
-    assert churn.deleted == set(cluster.deleted)
     assert [op.topic for op in history.ops() if isinstance(op, Deleted)] == cluster.deleted
+    assert [op.topic for op in history.ops() if isinstance(op, Created)] == cluster.made
     assert set(standing) <= {op.partition for op in history.ops() if isinstance(op, Acked)}
+
+
+def test_a_name_is_used_again_once_its_deletion_was_accepted():
+    cluster = Cluster(enough=2 * KEPT + 4, unheard=1)
+    churn, standing, history = churned(cluster)
+    first_deleted, later = cluster.made[0], cluster.made[1:]
+    assert first_deleted not in later  # the broker may still carry out the deletion that it did not answer
+    assert len(set(later)) == KEPT + 1
+    assert churn.created_again == len(later) - len(set(later))
+    assert not churn.deleted & {partition.topic for partition in standing}
+    values = [(op.partition, op.value) for op in history.ops() if isinstance(op, Acked)]
+    assert len(set(values)) == len(values)
 
 
 def test_a_topic_that_could_not_be_created_is_deleted_for_it_may_exist():

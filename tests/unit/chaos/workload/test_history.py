@@ -2,6 +2,7 @@ import pytest
 
 from barnabas.chaos.workload.history import (
     Acked,
+    Created,
     Deleted,
     Disturbed,
     Failed,
@@ -35,6 +36,7 @@ ONE_OF_EACH = (
     Disturbed(3.0, "kill-leader", Phase.INJECT, "2"),
     Joined(0.0, "p-2", idempotent=False),
     Deleted(4.0, "churn-1"),
+    Created(4.5, "churn-1"),
     Looked(5.0, "reader", TP, 4.5, 42),
 )
 
