@@ -13,6 +13,9 @@ from barnabas.cluster.model.ids import Offset
 
 LATEST, EARLIEST = -1, -2
 
+MAX_TIMESTAMP = -3
+"""The timestamp with which ListOffsets, from version 7 on, asks for the largest one (KIP-734)."""
+
 
 class OffsetAndTime(NamedTuple):
     """An offset, and the time (ms since 1970) of the last write before the next offset in the list."""

@@ -13,6 +13,7 @@ from pathlib import Path
 import structlog
 
 from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.offsets_before import MAX_TIMESTAMP
 from barnabas.broker.core.record_batch import HEADER_SIZE, MAGIC, Buffer, RecordBatch, parse_header
 from barnabas.broker.core.transactions import AbortedTransaction, end_marker
 from barnabas.broker.disk.checkpoints import write_epochs
@@ -359,7 +360,12 @@ class LogFiles:
         return self.segments.bytes_between(self._locate(start_offset), self._locate(end_offset))
 
     def batch_since(self, timestamp: int, offset: Offset) -> FoundBatch | None:
-        """Return the first batch with ``offset`` or later and maximum timestamp ``timestamp`` or later."""
+        """Return the first batch with ``offset`` or later and maximum timestamp ``timestamp`` or later.
+
+        `MAX_TIMESTAMP` stands for the largest timestamp of all batches.
+        """
+        if timestamp == MAX_TIMESTAMP:
+            timestamp = max(segment.max_timestamp for segment in self.segments)
         for segment in self.segments:
             if segment.max_timestamp < timestamp:
                 continue

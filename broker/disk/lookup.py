@@ -5,7 +5,7 @@ Source: ``Log.fetchOffsetByTimestamp`` and ``FileRecords.searchForTimestamp`` of
 
 from __future__ import annotations
 
-from barnabas.broker.core.offsets_before import OffsetAndTime
+from barnabas.broker.core.offsets_before import MAX_TIMESTAMP, OffsetAndTime
 from barnabas.broker.core.records import CorruptRecordsError, first_record_since
 from barnabas.broker.core.steps import Steps
 from barnabas.broker.disk.errors import CorruptLogError
@@ -17,6 +17,10 @@ from barnabas.cluster.model.ids import Offset
 
 def offset_at(log: Log, timestamp: int) -> Steps[TimestampAndOffset | None]:
     """Return the first record whose timestamp is ``timestamp`` (milliseconds) or later, or None.
+
+    `MAX_TIMESTAMP` finds the first record with the largest timestamp of the log (KIP-734), as in Kafka since
+    3.7.1; before, Kafka gave the last offset of that record's batch (KAFKA-16310). If DeleteRecords has
+    deleted that record, but not its segment yet, there is none.
 
     The record may lie at or above the high watermark, which the caller checks. The log may change or be
     closed between two steps.
@@ -31,6 +35,8 @@ def offset_at(log: Log, timestamp: int) -> Steps[TimestampAndOffset | None]:
     # enough: try the next.
     while (found := log.batch_since(timestamp, offset)) is not None:
         header = found.batch.header
+        if timestamp == MAX_TIMESTAMP:
+            timestamp = header.max_timestamp
         try:
             record = yield from first_record_since(found.batch, timestamp, log.log_start_offset)
         except CorruptRecordsError as error:

@@ -44,6 +44,9 @@ LATEST_TIMESTAMP = -1
 EARLIEST_TIMESTAMP = -2
 """The timestamp with which ListOffsets requests the log start; versions 0 to 6 have no lower one."""
 
+EARLIEST_LOCAL_TIMESTAMP = -4
+"""The same, of what is not in remote storage (KIP-405), which there is none of here."""
+
 DEBUGGING_CONSUMER = -2
 """The replica id of a tool that compares replicas: it may request offsets of a follower."""
 
@@ -298,8 +301,7 @@ class Reads(Protocol):
 
         With ``read_committed`` nothing at or above the last stable offset counts. A replica id other than
         that of consumers lists up to the log end offset; for ``DEBUGGING_CONSUMER`` a follower answers, too.
-        A timestamp below -2 is answered with ``UNSUPPORTED_VERSION``, as in Kafka 4.0: -3 means the largest
-        timestamp from version 7 on (KIP-734), for which 2.8 would return the first record's offset.
+        ``MAX_TIMESTAMP`` lists the first record with the largest timestamp, if it is below that end.
 
         The answer is ``OFFSET_NOT_AVAILABLE`` while a new leader does not know its high watermark yet (for
         versions below 5 the handler makes it ``LEADER_NOT_AVAILABLE``).

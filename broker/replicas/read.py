@@ -22,6 +22,7 @@ from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
 from barnabas.broker.replicas.interface import (
     CONSUMER,
     DEBUGGING_CONSUMER,
+    EARLIEST_LOCAL_TIMESTAMP,
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
     NO_PREFERRED_REPLICA,
@@ -291,9 +292,7 @@ class Reader:
         partition = self._listed_by(topic_partition, current_leader_epoch, replica_id)
         if isinstance(partition, ErrorCode):
             return ListedOffset(partition)
-        if timestamp < EARLIEST_TIMESTAMP:
-            return ListedOffset(ErrorCode.UNSUPPORTED_VERSION)
-        if timestamp == EARLIEST_TIMESTAMP:
+        if timestamp in {EARLIEST_TIMESTAMP, EARLIEST_LOCAL_TIMESTAMP}:
             log = partition.log
             return ListedOffset(ErrorCode.NONE, offset=log.log_start_offset, leader_epoch=log.epoch_at_start)
         if timestamp != LATEST_TIMESTAMP:

@@ -1,9 +1,9 @@
 """The APIs this broker serves and their versions.
 
-They are those of release 2.8, except the lowest ones of Produce and Fetch, which carry message formats that
-are not served. Announcing a version is a promise: Java and franz-go take the highest one at once, so a range
-is announced only if every version in it is served. Sources: ``common/message/*Request.json`` of release 2.8;
-KIP-35; KIP-511; KIP-896.
+They are those of release 2.8, but for the lowest ones of Produce and Fetch, which carry message formats that
+are not served, and where the table says so. Announcing a version is a promise: Java and franz-go take the
+highest one at once, so a range is announced only if every version in it is served. Sources:
+``common/message/*Request.json`` of release 2.8; KIP-35; KIP-511; KIP-896.
 """
 
 from __future__ import annotations
@@ -97,7 +97,8 @@ _TABLE = (
     # flight: each is appended as it comes, while earlier ones wait for the high watermark.
     Api(ApiKey.PRODUCE, 3, 9, announced_from=0, pipelined=True),
     Api(ApiKey.FETCH, 4, 12),
-    Api(ApiKey.LIST_OFFSETS, 0, 6),
+    # Release 2.8 has versions up to 6. Version 7 asks for the largest timestamp (KIP-734).
+    Api(ApiKey.LIST_OFFSETS, 0, 8),
     Api(ApiKey.METADATA, 0, 11),
     Api(ApiKey.OFFSET_COMMIT, 0, 8),
     Api(ApiKey.OFFSET_FETCH, 0, 7),

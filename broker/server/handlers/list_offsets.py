@@ -1,7 +1,8 @@
-"""ListOffsets (2): the earliest or latest offset, or the first one of a time.
+"""ListOffsets (2): the earliest or latest offset, the first of a time, or that of the largest timestamp.
 
 Version 0 returns the starts of segments instead, by the times of their files. Sources:
-``KafkaApis.handleListOffsetRequest`` and ``ListOffsetsRequest.json`` of release 2.8; KIP-79, KIP-207.
+``KafkaApis.handleListOffsetRequest`` and ``ListOffsetsRequest.json``, of release 2.8 and for versions 7 and 8
+of 3.9; KIP-79, KIP-207, KIP-734.
 """
 
 from __future__ import annotations
@@ -9,7 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from barnabas.broker.replicas.interface import ListedOffset
+from barnabas.broker.core.offsets_before import MAX_TIMESTAMP
+from barnabas.broker.replicas.interface import (
+    EARLIEST_LOCAL_TIMESTAMP,
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    ListedOffset,
+)
 from barnabas.broker.replicas.turn import Turn, freed_in_turns, paced
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
@@ -18,6 +25,9 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 
 _OFFSET_NOT_AVAILABLE_SINCE = 5
+_NEVER = 1 << 15
+_SINCE = {LATEST_TIMESTAMP: 1, EARLIEST_TIMESTAMP: 1, MAX_TIMESTAMP: 7, EARLIEST_LOCAL_TIMESTAMP: 8}
+"""The first version in which a negative timestamp has a meaning."""
 _READ_COMMITTED = 1
 
 
@@ -40,6 +50,8 @@ async def handle(context: ServerContext, request: Request) -> Answer:
                 continue
             if asked[topic_partition] > 1:
                 listed = ListedOffset(ErrorCode.INVALID_REQUEST)
+            elif partition.timestamp < 0 and request.version < _SINCE.get(partition.timestamp, _NEVER):
+                listed = ListedOffset(ErrorCode.UNSUPPORTED_VERSION)
             else:
                 epoch = getattr(partition, "current_leader_epoch", UNKNOWN_LEADER_EPOCH)
                 listed = await context.reads.list_offset(

@@ -6,10 +6,12 @@ import asyncio
 
 import pytest
 
+from barnabas.broker.core.offsets_before import MAX_TIMESTAMP
 from barnabas.broker.disk.errors import KafkaStorageError
 from barnabas.broker.replicas.interface import (
     CONSUMER,
     DEBUGGING_CONSUMER,
+    EARLIEST_LOCAL_TIMESTAMP,
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
 )
@@ -86,11 +88,19 @@ async def test_read_committed_offsets_end_there_too(reader, with_transactions):
     assert (await reader.list_offset(TP, time + 9, read_committed=True)).offset == -1
 
 
-async def test_no_time_below_the_earliest_is_answered(reader, partition):
-    """Version 7 asks for the largest timestamp with -3; 2.8 gave the first record's offset, 0."""
-    assert (await reader.list_offset(TP, -3)).error is ErrorCode.UNSUPPORTED_VERSION
+async def test_the_largest_timestamp_is_listed_below_the_high_watermark(room, reader):
+    partition = room.lead()
+    partition.log.append_as_leader(build_batch(3, timestamps=[5, 9, 9], codec=4), 0)
+    partition.log.append_as_leader(build_batch(1, timestamps=[7]), 0)
+    assert (await reader.list_offset(TP, MAX_TIMESTAMP)).offset == -1
+    partition.replica.high_watermark = 4
+    listed = await reader.list_offset(TP, MAX_TIMESTAMP)
+    assert (listed.error, listed.timestamp, listed.offset) == (ErrorCode.NONE, 9, 1)
+    assert (await reader.list_offset(TP, EARLIEST_LOCAL_TIMESTAMP)).offset == 0
+
+
+def test_version_0_knows_no_time_below_the_earliest(reader, partition):
     assert reader.offsets_before(TP, -3, 9, -1) is ErrorCode.UNSUPPORTED_VERSION
-    assert partition.replica.is_leader
 
 
 async def test_old_consumers_see_the_starts_of_segments_and_the_high_watermark(room, reader, partition):

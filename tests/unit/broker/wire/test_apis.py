@@ -8,7 +8,7 @@ from barnabas.broker.wire.schemas import REQUEST, RESPONSE, load_schema
 RELEASE_2_8 = {
     ApiKey.PRODUCE: 9,
     ApiKey.FETCH: 12,
-    ApiKey.LIST_OFFSETS: 6,
+    ApiKey.LIST_OFFSETS: 8,  # two more than in 2.8
     ApiKey.METADATA: 11,
     ApiKey.OFFSET_COMMIT: 8,
     ApiKey.OFFSET_FETCH: 7,

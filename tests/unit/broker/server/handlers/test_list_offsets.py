@@ -26,7 +26,7 @@ def list_offsets(schema, request_of):
     return build
 
 
-@pytest.mark.parametrize("version", range(1, 7))
+@pytest.mark.parametrize("version", range(1, 9))
 async def test_each_partition_gets_its_offset(broker, list_offsets, version):
     broker.reads.offsets[ORDERS_0, -2] = ListedOffset(ErrorCode.NONE, 1234, 5, 6)
     (topic,) = (await handle(broker.context, list_offsets(version, (0, -2), (1, -1)))).topics
@@ -45,6 +45,16 @@ async def test_a_new_leader_is_excused_in_the_words_of_the_version(broker, list_
     broker.reads.offsets[ORDERS_0, -1] = ListedOffset(ErrorCode.OFFSET_NOT_AVAILABLE)
     (topic,) = (await handle(broker.context, list_offsets(version, (0, -1)))).topics
     assert topic.partitions[0].error_code == error
+
+
+@pytest.mark.parametrize(("timestamp", "since"), [(-3, 7), (-4, 8), (-5, 9)])
+async def test_negative_times_have_a_meaning_from_a_version_on(broker, list_offsets, timestamp, since):
+    """2.8 takes -3 for an ordinary time, and answers the first record's offset."""
+    broker.reads.offsets[ORDERS_0, timestamp] = ListedOffset(ErrorCode.NONE, 1234, 5, 6)
+    for version in range(1, 9):
+        (topic,) = (await handle(broker.context, list_offsets(version, (0, timestamp)))).topics
+        expected = ErrorCode.NONE if version >= since else ErrorCode.UNSUPPORTED_VERSION
+        assert topic.partitions[0].error_code == expected
 
 
 async def test_a_partition_asked_twice_is_refused(broker, list_offsets):
