@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+import structlog
 
 from barnabas.broker.core.group.coordinator_partition import OFFSETS_TOPIC
 from barnabas.broker.server.handlers.find_coordinator import handle
@@ -45,10 +46,20 @@ def test_nobody_is_named_who_cannot_be_dialled(broker, find, leader):
     assert (answer.error_code, answer.node_id) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1)
 
 
-def test_a_transactional_producer_is_refused_at_once(find):
-    answer = find(key_type=1)
-    assert answer.error_code is ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
-    assert answer.node_id == -1
+@pytest.mark.parametrize(
+    ("version", "error"),
+    [
+        (1, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        (2, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED),
+        (3, ErrorCode.UNSUPPORTED_VERSION),
+    ],
+)
+def test_a_transactional_producer_is_refused_at_once_and_reads_why(find, version, error):
+    with structlog.testing.capture_logs() as lines:
+        answer = find(version, key_type=1)
+    assert (answer.error_code, answer.node_id) == (error, -1)
+    assert answer.error_message.startswith("Transactions are not served by this cluster; no ACL changes that")
+    assert answer.error_message in lines[0]["event"]
 
 
 def test_an_unknown_kind_of_coordinator_is_refused(find):
