@@ -258,7 +258,7 @@ def test_what_retention_removes_stays_open_for_its_readers_for_a_while(open_dirs
         records.read(0, 1)
     assert (log.log_end_offset, dirs.offline) == (2, {})
     # A directory that goes offline closes at once what waits for its readers.
-    (former,) = log.compaction.facts(config, 2).segments
+    (former,) = log.compaction.segments
     log.append_as_leader(batch(1, value=b"v" * 20_000), EPOCH)
     assert log.delete_old_segments(3)
     assert not former.is_closed
