@@ -25,6 +25,7 @@ from barnabas.broker.core.group.states import GroupState
 from barnabas.broker.replicas.turn import Turn, carried_out, in_its_turn, paced
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
+from barnabas.cluster.runtime.collector import exempt_survivors
 from barnabas.cluster.runtime.metrics import Metrics
 
 Commits = Mapping[TopicPartition, OffsetAndMetadata]
@@ -32,6 +33,9 @@ CommitErrors = dict[TopicPartition, ErrorCode]
 
 PORTION = 500
 """The most offsets that one turn of the event loop deletes."""
+
+MANY_NEW = 5_000
+"""The offsets of partitions without a commit before that garbage collections may visit: for some 10 ms."""
 
 MOST_LISTED = 100
 """The most partitions that a log line names."""
@@ -85,6 +89,7 @@ class CoordinatedOffsets:
         self._effects = effects
         self._settings = settings
         self._metrics = metrics
+        self._new = 0
 
     async def commit(self, call: MemberCall, commits: Commits) -> CommitErrors:
         """Commit offsets of a member, or of a client without group management (generation below 0).
@@ -138,7 +143,9 @@ class CoordinatedOffsets:
 
         def appended(error: ErrorCode, log_offset: Offset) -> None:
             if error is ErrorCode.NONE:
+                before = len(offsets)
                 offsets.complete(commits, log_offset)
+                self._came(len(offsets) - before)
                 self._metrics.offset_commits.inc(len(commits))
             else:
                 offsets.abandon(commits)
@@ -147,6 +154,13 @@ class CoordinatedOffsets:
 
         self._log.append(partition.number, batch, appended)
         return await in_its_turn(answer)
+
+    def _came(self, count: int) -> None:
+        """Exempt offsets from full garbage collections, which visit each of them, once many have come."""
+        self._new += count
+        if self._new >= MANY_NEW:
+            self._new = 0
+            exempt_survivors()
 
     async def fetch(
         self, group_id: str, wanted: Iterable[TopicPartition] | None, *, require_stable: bool

@@ -286,6 +286,18 @@ async def test_offsets_of_a_stable_group_expire_where_it_is_not_subscribed(scene
     assert (await scene.fetch(), await scene.fetch("u")) == (1, None)
 
 
+async def test_garbage_collections_do_not_visit_very_many_offsets(scene, monkeypatch):
+    """200,000 commits of 20,000 groups made each full collection a turn of 0.3 s."""
+    exempted = []
+    monkeypatch.setattr(offsets_module, "exempt_survivors", lambda: exempted.append(1))
+    monkeypatch.setattr(offsets_module, "MANY_NEW", 10)
+    await scene.lead()
+    for number in range(20):
+        await scene.commit(number, f"t{number}")
+        await scene.commit(number)
+    assert len(exempted) == 2
+
+
 async def test_a_group_with_very_many_offsets_is_deleted_whole(scene):
     await scene.lead()
     many = [TopicPartition("t", number) for number in range(2 * PORTION + 3)]
