@@ -6,7 +6,7 @@ ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 RUN python -m venv /tools && python -m venv --without-pip /opt/barnabas/.venv
 COPY requirements.lock pyproject.toml ./
 COPY scripts/container/requirements.py scripts/container/
-RUN /tools/bin/python scripts/container/requirements.py dependencies > wanted.txt \
+RUN /tools/bin/python scripts/container/requirements.py dependencies oauth page > wanted.txt \
     && /tools/bin/pip install --quiet --constraint requirements.lock grpcio-tools wheel "setuptools>=77,<90" \
     && /tools/bin/pip --python /opt/barnabas/.venv/bin/python install --quiet --constraint requirements.lock -r wanted.txt
 # From here on, what a change of the source builds again.

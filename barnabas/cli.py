@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from barnabas import commands
+from barnabas import page as live_page
 from barnabas import up as foreground
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.zk.client_settings import security_of
@@ -104,6 +105,7 @@ def up(
         check_room(port, brokers)
     except PortError as error:
         raise typer.BadParameter(str(error)) from error
+    page = page and _has_page(is_required=page_port is not None)
     if detach:
         arguments = [f"--brokers={brokers}", f"--dir={directory}", f"--port={port}"]
         arguments += [f"--override={text}" for text in given]
@@ -111,12 +113,25 @@ def up(
         arguments += [] if page_port is None else [f"--page-port={page_port}"]
         arguments += [f"--page-host={page_host}", *(["--secure"] if secure else [])]
         raise typer.Exit(foreground.detach(directory, arguments))
-    page_ports: tuple[int, ...] = ()
-    if page:
-        page_ports = foreground.PAGE_PORTS if page_port is None else (page_port,)
+    ports = foreground.PAGE_PORTS if page_port is None else (page_port,)
+    page_ports = ports if page else ()
     raise typer.Exit(
         foreground.run(directory, brokers, port, settings, page_ports, page_host=page_host, secure=secure)
     )
+
+
+def _has_page(*, is_required: bool) -> bool:
+    """Return whether the page can be served here; say so if it cannot.
+
+    Raises:
+        typer.BadParameter: It cannot, and it is required.
+    """
+    if live_page.is_installed():
+        return True
+    if is_required:
+        raise typer.BadParameter(live_page.NEEDS, param_hint="--page-port")
+    typer.echo(f"barnabas: {live_page.NEEDS}", err=True)
+    return False
 
 
 @app.command("page")
@@ -149,6 +164,8 @@ def watch(
     ] = None,
 ) -> None:
     """Serve the live page of a cluster that runs elsewhere, without buttons."""
+    if not _has_page(is_required=False):
+        raise typer.Exit(1)
     from barnabas.local.secured import admin_of  # loads cryptography
     from barnabas.page import watch as watching  # a web server and a client take half a second to import
     from barnabas.page.live import Source

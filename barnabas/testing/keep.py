@@ -6,9 +6,7 @@ import contextlib
 import threading
 from collections.abc import Callable, Iterable
 
-from barnabas.page.controls import NoControls
-from barnabas.page.live import Source
-from barnabas.page.server import PageServer
+from barnabas import page
 from barnabas.testing.handle import Facts
 
 
@@ -24,10 +22,8 @@ def leave_open(clusters: Iterable[Facts], say: Callable[[str], None]) -> None:
     """
     with contextlib.ExitStack() as pages:
         for cluster in clusters:
-            page = pages.enter_context(
-                PageServer(source_of(cluster), NoControls(), out=cluster.directory / "report")
-            )
-            say(f"barnabas: the cluster of the failed test is open: watch it on {page.url}")
+            where = f"watch it on {_watch(cluster, pages)}" if page.is_installed() else page.NEEDS
+            say(f"barnabas: the cluster of the failed test is open: {where}")
             say(f"barnabas: bootstrap servers {cluster.bootstrap_servers}, ZooKeeper on {cluster.zookeeper}")
             say(f"barnabas: logs in {cluster.logs_at}")
         say("barnabas: Ctrl-C ends it")
@@ -35,12 +31,17 @@ def leave_open(clusters: Iterable[Facts], say: Callable[[str], None]) -> None:
             threading.Event().wait()
 
 
-def source_of(cluster: Facts) -> Source:
-    """Return what the page of a cluster shows."""
+def _watch(cluster: Facts, pages: contextlib.ExitStack) -> str:
+    """Serve the page of a cluster until the stack ends, and return its address."""
+    from barnabas.page.controls import NoControls
+    from barnabas.page.live import Source
+    from barnabas.page.server import PageServer
+
     metrics_of = cluster._running.metrics_address  # noqa: SLF001  # tests need no metrics, so it has no other name
-    return Source(
+    source = Source(
         cluster.zookeeper,
         cluster.bootstrap_servers,
         {broker: metrics_of(broker) for broker in cluster.brokers},
         {broker: cluster.directory / f"broker-{broker}" / "logs" for broker in cluster.brokers},
     )
+    return pages.enter_context(PageServer(source, NoControls(), out=cluster.directory / "report")).url

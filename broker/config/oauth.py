@@ -8,6 +8,8 @@ release 3.1; KIP-255, KIP-768.
 
 from __future__ import annotations
 
+import importlib.util
+
 from barnabas.broker.config.listener_values import ListenerValues
 from barnabas.broker.core.sasl.bearer_tokens import UnsecuredOptions, unsecured_options
 from barnabas.broker.server.security.key_source import URLS, is_allowed
@@ -50,6 +52,9 @@ def token_options(own: ListenerValues, jaas: JaasEntry) -> SignedOptions | Unsec
         raise ConfigError(url_key, str(url), "left out where unsecured tokens are taken")
     if not is_allowed(str(url)):
         raise ConfigError(url_key, HIDDEN if "@" in str(url) else str(url), URLS)
+    if importlib.util.find_spec("jwt") is None:
+        expected = "left out where PyJWT is not installed: pip install 'barnabas[oauth]'"
+        raise ConfigError(url_key, str(url), expected)
     return _signed(own, str(url))
 
 

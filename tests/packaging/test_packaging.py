@@ -15,6 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from barnabas.page import NEEDS
 from tests.packaging.conftest import EVERY_PYTHON, ROOT
 
 pytestmark = [pytest.mark.packaging, pytest.mark.timeout(600)]
@@ -96,11 +97,19 @@ def test_a_cluster_runs_from_any_directory(installed):
         assert changed.returncode == 0, changed.stderr
         shell = installed.run("zookeeper-shell.sh", file["zookeeper"]["address"], "ls", "/brokers/ids")
         assert shell.stdout.splitlines()[-1] == "[1, 2, 3]", shell.stderr
+        assert installed.run("barnabas", "kill", "2").returncode == 0
+        assert "killed" in installed.run("barnabas", "status").stdout
+
+
+def test_the_page_needs_an_extra(installed, distributions):
+    said = installed.run("barnabas", "page", "--zookeeper", "z:1", "--bootstrap", "b:1")
+    assert (said.returncode, said.stderr) == (1, f"barnabas: {NEEDS}\n")
+    added = installed.run("python", "-m", "pip", "install", "--quiet", f"{distributions.wheel}[page]")
+    assert added.returncode == 0, added.stderr
+    with running(installed):
         (page,) = re.findall(r"http://\S+", installed.run("barnabas", "status").stdout)
         with urllib.request.urlopen(page, timeout=30) as answer:
             assert "page.js" in answer.read().decode()
-        assert installed.run("barnabas", "kill", "2").returncode == 0
-        assert "killed" in installed.run("barnabas", "status").stdout
 
 
 def test_analyze_without_spark_says_what_to_install(installed):

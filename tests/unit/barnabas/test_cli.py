@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 import barnabas
 from barnabas import analysis, cli, commands
+from barnabas import page as live_page
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
 
 
@@ -150,6 +151,26 @@ def test_analyze_without_spark_is_one_line(monkeypatch):
     result = CliRunner().invoke(cli.app, ["analyze", "a.log"])
     assert result.exit_code == 1
     assert result.stderr == "barnabas: analyze needs Spark: pip install 'barnabas[spark]'\n"
+
+
+WITHOUT_PAGE = "the live page needs a web server: pip install 'barnabas[page]'"
+
+
+def test_without_the_extra_page_up_runs_without_a_page_and_says_so(ran, monkeypatch):
+    monkeypatch.setattr(live_page.importlib.util, "find_spec", lambda _name: None)
+    result = CliRunner().invoke(cli.app, ["up"])
+    assert (ran[0][4], result.stderr) == ((), f"barnabas: {WITHOUT_PAGE}\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "status"),
+    [(["up", "--page-port", "80"], 2), (["page", "--zookeeper", "z:1", "--bootstrap", "b:1"], 1)],
+)
+def test_who_asks_for_the_page_is_refused_without_the_extra(ran, monkeypatch, command, status):
+    monkeypatch.setattr(live_page.importlib.util, "find_spec", lambda _name: None)
+    result = CliRunner().invoke(cli.app, command, env={"COLUMNS": "200"})
+    assert (result.exit_code, ran) == (status, [])
+    assert WITHOUT_PAGE in result.stderr
 
 
 def test_up_tells_which_ports_it_takes():

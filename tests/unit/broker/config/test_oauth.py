@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from barnabas.broker.config import oauth
 from barnabas.broker.config.broker_config import parse
 from barnabas.broker.core.sasl.bearer_tokens import UnsecuredOptions
 from barnabas.broker.server.security.signed_tokens import SignedOptions
@@ -79,3 +80,9 @@ def test_signed_tokens_have_the_settings_of_the_listener():
 def test_any_other_combination_ends_the_start(settings, error):
     with pytest.raises(ConfigError, match=error):
         tokens(**settings)
+
+
+def test_signed_tokens_need_the_extra(monkeypatch):
+    monkeypatch.setattr(oauth.importlib.util, "find_spec", lambda _name: None)
+    with pytest.raises(ConfigError, match=r"pip install 'barnabas\[oauth\]'"):
+        tokens(url="https://i/keys")
