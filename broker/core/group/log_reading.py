@@ -229,7 +229,7 @@ class GroupLoad:
                 key, (value, base_offset) = commits.popitem()
                 group, topic = prefixes[key[: -_PARTITION.size]]
                 (number,) = _PARTITION.unpack_from(key, len(key) - _PARTITION.size)
-                committed = _new(CommittedOffset, (decode_offset_value(value), base_offset))
+                committed = *decode_offset_value(value), base_offset
                 by_group[group][_new(TopicPartition, (topic, number))] = committed
             yield None
         return by_group

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TypeAlias
 
 from barnabas.broker.core.group.records import OffsetAndMetadata
 from barnabas.cluster.model.ids import Offset, ProducerId, TopicPartition
@@ -16,16 +16,12 @@ CONSUMER_PROTOCOL = "consumer"
 """The protocol type of consumers, the only one whose subscriptions the coordinator reads."""
 
 
-class CommittedOffset(NamedTuple):
-    """An offset with the place of its record.
+CommittedOffset: TypeAlias = tuple[Offset, int, str, int, int | None, Offset]
+"""The fields of an `OffsetAndMetadata`, then the offset of the batch in ``__consumer_offsets`` that holds it.
 
-    Attributes:
-        value: What was committed.
-        log_offset: The offset of the batch in ``__consumer_offsets`` that holds it.
-    """
-
-    value: OffsetAndMetadata
-    log_offset: Offset
+A coordinator has hundreds of thousands. Garbage collections visit each named tuple again and again, and a
+plain tuple of numbers and text once.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +103,7 @@ class GroupOffsets:
     def get(self, topic_partition: TopicPartition) -> OffsetAndMetadata | None:
         """Return what is committed for a partition."""
         committed = self._committed.get(topic_partition)
-        return None if committed is None else committed.value
+        return None if committed is None else _value(committed)
 
     def is_pending(self, topic_partition: TopicPartition) -> bool:
         """Return whether a commit of that partition, of a transaction or not, may still come (KIP-447)."""
@@ -130,8 +126,8 @@ class GroupOffsets:
             if not any(each is value for each in self._pending.get(topic_partition, ())):
                 continue
             known = self._committed.get(topic_partition)
-            if known is None or known.log_offset < log_offset:
-                self._committed[topic_partition] = CommittedOffset(value, log_offset)
+            if known is None or known[-1] < log_offset:
+                self._committed[topic_partition] = (*value, log_offset)
         self.abandon(commits)
 
     def abandon(self, commits: Mapping[TopicPartition, OffsetAndMetadata]) -> None:
@@ -178,8 +174,12 @@ class GroupOffsets:
             if topic_partition.topic not in rule.kept_topics
             and topic_partition not in self._pending
             and (committed := self._committed.get(topic_partition)) is not None
-            and _has_expired(committed.value, rule, now_ms, retention_ms)
+            and _has_expired(_value(committed), rule, now_ms, retention_ms)
         ]
+
+
+def _value(committed: CommittedOffset) -> OffsetAndMetadata:
+    return OffsetAndMetadata._make(committed[:-1])
 
 
 def _has_expired(value: OffsetAndMetadata, rule: Expiration, now_ms: int, retention_ms: int) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
-from barnabas.broker.core.group.offsets import CommittedOffset, Expiration, GroupOffsets, expiration
+from barnabas.broker.core.group.offsets import Expiration, GroupOffsets, expiration
 from barnabas.broker.core.group.records import OffsetAndMetadata
 from barnabas.cluster.model.ids import TopicPartition
 
@@ -16,7 +18,7 @@ def commit(offset, commit_ms=0, expire_ms=None):
 
 
 def committed(**offsets):
-    return GroupOffsets({TopicPartition(t, 0): CommittedOffset(value, 0) for t, value in offsets.items()})
+    return GroupOffsets({TopicPartition(t, 0): (*value, 0) for t, value in offsets.items()})
 
 
 def test_a_commit_is_seen_when_its_append_is_acknowledged():
@@ -75,8 +77,8 @@ def test_removal_tells_what_had_a_committed_offset():
 
 
 def test_an_open_transaction_is_pending_until_its_topics_are_gone():
-    open_ones = {B: CommittedOffset(commit(7), 1), C: CommittedOffset(commit(8), 1)}
-    offsets = GroupOffsets({A: CommittedOffset(commit(1), 0)}, {9: open_ones})
+    open_ones = {B: (*commit(7), 1), C: (*commit(8), 1)}
+    offsets = GroupOffsets({A: (*commit(1), 0)}, {9: open_ones})
     assert [offsets.is_pending(each) for each in (A, B, C)] == [False, True, True]
     assert offsets.get(B) is None
     assert offsets.remove([A, B]) == [A]
@@ -132,3 +134,18 @@ def test_an_offset_with_a_pending_commit_does_not_expire():
     offsets = committed(a=commit(1, 10), b=commit(1, 10))
     offsets.prepare({A: commit(2, 500)})
     assert offsets.expired(Expiration(), 500, 100, offsets.partitions) == [B]
+
+
+def test_garbage_collections_need_not_visit_what_is_committed_again():
+    """200,000 offsets that consumers commit again and again took 0.2 s of each full collection."""
+    partitions = [TopicPartition("t", number) for number in range(1000)]
+    offsets = GroupOffsets()
+    gc.collect()
+    before = len(gc.get_objects())
+    for number in range(2):
+        commits = {each: commit(number) for each in partitions}
+        offsets.prepare(commits)
+        offsets.complete(commits, number)
+    del commits
+    gc.collect()
+    assert len(gc.get_objects()) - before < 100
