@@ -38,6 +38,7 @@ from barnabas.broker.replicas.turn import Turn
 from barnabas.cluster.model.configs.settings import setting
 from barnabas.cluster.model.ids import Offset, TopicPartition
 from barnabas.cluster.runtime.supervisor import Supervisor
+from barnabas.cluster.runtime.wall_clock import wall_ms
 
 T = TypeVar("T")
 
@@ -128,7 +129,7 @@ class LogCleaner:
         settings: Callable[[], CleanerSettings],
         new_cleaner: Callable[[], Cleaner] = CleanerProcess,
         *,
-        clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        clock_ms: Callable[[], int] = wall_ms,
     ) -> None:
         self._hosted = hosted
         self._logs = hosted.logs

@@ -12,7 +12,7 @@ from itertools import islice
 
 from barnabas.broker.coordinator.coordinated import CoordinatedPartitions
 from barnabas.broker.coordinator.effects import GroupAnswer, GroupEffects
-from barnabas.broker.coordinator.group_log import GroupLog, wall_ms
+from barnabas.broker.coordinator.group_log import GroupLog
 from barnabas.broker.coordinator.loading import PartitionLoader, as_option
 from barnabas.broker.coordinator.offsets import CoordinatedOffsets
 from barnabas.broker.coordinator.offsets_topic import OffsetsTopic
@@ -44,6 +44,7 @@ from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.runtime.collector import many_at_once
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.supervisor import Supervisor
+from barnabas.cluster.runtime.wall_clock import wall_ms
 
 PORTION = 500
 """The most groups or members that one turn of the event loop handles."""

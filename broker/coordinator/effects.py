@@ -8,7 +8,7 @@ from itertools import count
 import structlog
 
 from barnabas.broker.coordinator.coordinated import CoordinatedPartition
-from barnabas.broker.coordinator.group_log import GroupLog, wall_ms
+from barnabas.broker.coordinator.group_log import GroupLog
 from barnabas.broker.core.group.effects import (
     Answer,
     AssignmentWrite,
@@ -35,6 +35,7 @@ from barnabas.cluster.model.ids import BrokerId, Offset
 from barnabas.cluster.runtime.collector import exempt_survivors
 from barnabas.cluster.runtime.line_limit import LINES
 from barnabas.cluster.runtime.metrics import Metrics
+from barnabas.cluster.runtime.wall_clock import wall_ms
 
 _LOGGERS = {
     Source.COORDINATOR: structlog.get_logger("kafka.coordinator.group.GroupCoordinator"),

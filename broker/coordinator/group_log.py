@@ -6,7 +6,6 @@ Source: ``GroupMetadataManager.appendForGroup``, ``storeOffsets`` and ``storeGro
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
@@ -19,6 +18,7 @@ from barnabas.broker.replicas.interface import UNKNOWN_OFFSET, Appended, AppendR
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
+from barnabas.cluster.runtime.wall_clock import wall_ms
 
 OnAppended = Callable[[ErrorCode, Offset], None]
 """The callback of an append: it gets the error and the offset of the batch, -1 after an error."""
@@ -38,11 +38,6 @@ COMMIT_ERRORS: Mapping[ErrorCode, ErrorCode] = MappingProxyType(
     }
 )
 """The error that a commit is answered with for an error of the append; other errors pass through."""
-
-
-def wall_ms() -> int:
-    """Return the time of day, milliseconds since 1970."""
-    return time.time_ns() // 1_000_000
 
 
 class GroupLog:

@@ -14,7 +14,6 @@ import structlog
 
 from barnabas.broker.coordinator.coordinated import CoordinatedPartition
 from barnabas.broker.coordinator.effects import GroupEffects
-from barnabas.broker.coordinator.group_log import wall_ms
 from barnabas.broker.coordinator.settings import GroupSettings
 from barnabas.broker.core.group.coordinator_partition import OFFSETS_TOPIC
 from barnabas.broker.core.group.effects import Level, Source
@@ -34,6 +33,7 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
 from barnabas.cluster.runtime.collector import exempt_survivors, many_at_once
 from barnabas.cluster.runtime.metrics import Metrics
+from barnabas.cluster.runtime.wall_clock import wall_ms
 
 _log = structlog.get_logger("kafka.coordinator.group.GroupMetadataManager")
 

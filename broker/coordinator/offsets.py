@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from barnabas.broker.coordinator.coordinated import CoordinatedPartition, CoordinatedPartitions
 from barnabas.broker.coordinator.effects import GroupEffects
-from barnabas.broker.coordinator.group_log import COMMIT_ERRORS, GroupLog, wall_ms
+from barnabas.broker.coordinator.group_log import COMMIT_ERRORS, GroupLog
 from barnabas.broker.coordinator.settings import GroupSettings
 from barnabas.broker.core.batch_builder import BatchBuilder
 from barnabas.broker.core.group.commits import check_offset_commit
@@ -27,6 +27,7 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
 from barnabas.cluster.runtime.collector import exempt_survivors
 from barnabas.cluster.runtime.metrics import Metrics
+from barnabas.cluster.runtime.wall_clock import wall_ms
 
 Commits = Mapping[TopicPartition, OffsetAndMetadata]
 CommitErrors = dict[TopicPartition, ErrorCode]

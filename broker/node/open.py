@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import os
 import socket
-import time
 from collections.abc import Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
@@ -37,6 +36,7 @@ from barnabas.cluster.model.configs.declarations import ConfigError, Value
 from barnabas.cluster.model.configs.settings import settings_of
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.runtime.logs import set_up_authorizer_log
+from barnabas.cluster.runtime.wall_clock import wall_ms
 from barnabas.cluster.zk.client_settings import ZooKeeperSecurityError, security_of
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ async def open_storage(process: BrokerProcess, stack: contextlib.AsyncExitStack)
         lambda: membership.store.configs,
         lambda: membership.store.quotas,
         config_handler,
-        _now_ms,
+        wall_ms,
     )
     await config_changes.read_brokers()
     await reload(tls.values())
@@ -125,7 +125,7 @@ async def open_storage(process: BrokerProcess, stack: contextlib.AsyncExitStack)
         cluster_id,
         topic_configs.config_for,
         threads.__getitem__,
-        _now_ms,
+        wall_ms,
         config.integer("producer.id.expiration.ms", "transactional.id.expiration.ms"),
         live.config.integer("num.recovery.threads.per.data.dir"),
     )
@@ -173,7 +173,7 @@ async def _authorizer(config: BrokerConfig, membership: Membership) -> AclAuthor
     rules = rules_of(
         config.text("super.users") or "", allow_if_none=config.flag("allow.everyone.if.no.acl.found")
     )
-    authorizer = AclAuthorizer(lambda: membership.store.acls, rules, _now_ms)
+    authorizer = AclAuthorizer(lambda: membership.store.acls, rules, wall_ms)
     await authorizer.load()
     return authorizer
 
@@ -232,7 +232,3 @@ async def _close_logs(opening: asyncio.Future[LogDirs]) -> None:
         await asyncio.to_thread(opened.close)
     except KafkaStorageError as error:
         _log.error(f"A log directory was not closed cleanly and will be recovered: {error}")
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000

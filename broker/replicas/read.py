@@ -7,7 +7,6 @@ of release 2.8.
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -37,6 +36,7 @@ from barnabas.broker.replicas.turn import carried_out, paced
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, Offset, TopicPartition
+from barnabas.cluster.runtime.wall_clock import wall_ms
 
 ZSTD = "zstd"
 """The ``compression.type`` whose topics cannot be fetched before Fetch 10, whatever their batches are."""
@@ -357,7 +357,7 @@ class Reader:
         if timestamp < EARLIEST_TIMESTAMP:
             return ErrorCode.UNSUPPORTED_VERSION
         try:
-            rows = segment_times(partition.log, time.time_ns() // 1_000_000)
+            rows = segment_times(partition.log, wall_ms())
         except KafkaStorageError as error:
             self._hosted.disk_failed(error)
             return error.error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import AsyncIterator
 from functools import partial
 from typing import cast
@@ -23,6 +22,7 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset
 from barnabas.cluster.rpc import replication_pb2 as pb
 from barnabas.cluster.rpc.channels import open_channel
+from barnabas.cluster.runtime.wall_clock import wall_ms
 
 READ_RANGE_METHOD = "/barnabas.replication.Replication/ReadRange"
 """The path of the gRPC method, as in ``proto/replication.proto``."""
@@ -130,7 +130,7 @@ async def _replacement(
         OSError: The disk refused.
     """
     log = partition.log
-    replacement = SegmentReplacement(log.directory, span, log.config, time.time_ns() // 1_000_000)
+    replacement = SegmentReplacement(log.directory, span, log.config, wall_ms())
     try:
         new = await _fetch(partition, replacement, source, session_timeout_ms)
         if replacement.missing_end:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from barnabas.chaos.targets.disk import turn_read_only
 from barnabas.chaos.targets.links import CLIENTS
 from barnabas.chaos.targets.targets import Targets, node_of
 from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.runtime.failpoints import CLOCK_BACK
 from barnabas.local.errors import ClusterError
 
 LOSS = 0.1
@@ -194,6 +196,20 @@ def _disk_read_only(targets: Targets, victims: tuple[BrokerId, ...]) -> Injected
     )
 
 
+def _clock_back(targets: Targets, victims: tuple[BrokerId, ...]) -> InjectedFault:
+    """Set the wall clocks of brokers back; healing sets them right, which is a jump, too."""
+    for broker in victims:
+        targets.arm(broker, CLOCK_BACK.name, "error")
+
+    def heal() -> None:
+        for broker in victims:
+            # A broker that has ended starts with a right clock.
+            with contextlib.suppress(OSError):
+                targets.arm(broker, CLOCK_BACK.name, "off")
+
+    return InjectedFault(f"the clock of {names(victims)} is an hour behind", heal)
+
+
 def _directory(targets: Targets, broker: BrokerId) -> Path:
     return targets.disks[broker].directory
 
@@ -230,6 +246,7 @@ _INJECTIONS: dict[str, Callable[[Targets, tuple[BrokerId, ...]], InjectedFault]]
     "damage-flip": copies.damage_flip,
     "damage-zeros": copies.damage_zeros,
     "kill-cleaner": kill_cleaner,
+    **dict.fromkeys(("clock-back-leader", "clock-back-all"), _clock_back),
     "duplicate-id": registrations.duplicate,
     "duplicate-id-of-paused": registrations.duplicate_of_paused,
     "wipe-registration": registrations.wipe_brokers,

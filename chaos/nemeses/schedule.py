@@ -120,6 +120,8 @@ KINDS: tuple[Kind, ...] = (
     Kind("damage-flip", Needs.DISK, Role.ANY, SHORT, takes_copies=True),
     Kind("damage-zeros", Needs.DISK, Role.LEADER, SHORT, takes_copies=True),
     Kind("kill-cleaner", Needs.PROCESS, Role.ANY, FLASH),
+    Kind("clock-back-leader", Needs.PROCESS, Role.LEADER, MIDDLING),
+    Kind("clock-back-all", Needs.PROCESS, Role.ALL, MIDDLING),
     Kind("duplicate-id", Needs.PROCESS, Role.ANY, MIDDLING),
     Kind("duplicate-id-of-paused", Needs.PROCESS, Role.LEADER, SHORT),
     Kind("wipe-registration", Needs.ZOOKEEPER, Role.LEADER, SHORT),

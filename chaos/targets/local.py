@@ -36,6 +36,7 @@ SETTINGS = {
     # Damage is found within a minute; checking small batches leaves most of the CPU to the cluster.
     "log.scrub.interval.ms": "2000",
     "log.scrub.io.max.bytes.per.second": "500000",
+    "failpoints.over.http": "true",  # a clock is set back by one
 }
 
 
@@ -80,6 +81,7 @@ def local_targets(directory: Path, say: Callable[[str], None], *, has_power: boo
             log_dirs=log_dirs,
             power=power,
             duplicate=cluster.duplicate,
+            arm=lambda broker, *failpoint: cluster.brokers[broker].arm(*failpoint),
         )
 
 

@@ -121,6 +121,10 @@ def _no_second(broker: BrokerId) -> Second:
     raise ClusterError(f"no second broker {broker} can be started here")
 
 
+def _no_failpoints(broker: BrokerId, failpoint: str, action: str) -> None:
+    raise ClusterError(f"{failpoint}={action} cannot be armed in broker {broker} here")
+
+
 @dataclass(frozen=True)
 class Targets:
     """The targets of faults.
@@ -134,6 +138,7 @@ class Targets:
         log_dirs: The log directories of each broker, if this process can reach them.
         power: The disks of each broker's log directories, if their power can be cut.
         duplicate: Starts a second process with a broker's id and advertised endpoints, and new directories.
+        arm: Arms a failpoint of a broker that runs, with an action; raises OSError if it does not answer.
         gather: Copies the logs of brokers and ZooKeepers below a directory for the checker.
     """
 
@@ -144,6 +149,7 @@ class Targets:
     log_dirs: Mapping[BrokerId, tuple[Path, ...]] = field(default_factory=dict)
     power: Mapping[BrokerId, tuple[PowerDisk, ...]] = field(default_factory=dict)
     duplicate: Callable[[BrokerId], Second] = _no_second
+    arm: Callable[[BrokerId, str, str], None] = _no_failpoints
     gather: Callable[[Path], None] = _lie_there
 
     @property

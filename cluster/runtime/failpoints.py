@@ -91,7 +91,9 @@ DISK_FULL = Failpoint(
     "disk.full", "Writes to the files of log directories fail with ENOSPC, whatever the action."
 )
 
-FAILPOINTS = {point.name: point for point in (FOLLOWER_FETCH, DISK_FULL)}
+CLOCK_BACK = Failpoint("clock.back", "The broker's wall clock is an hour behind, whatever the action.")
+
+FAILPOINTS = {point.name: point for point in (FOLLOWER_FETCH, DISK_FULL, CLOCK_BACK)}
 """All failpoints by name."""
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from barnabas.broker.coordinator.group_log import wall_ms
 from barnabas.broker.core.group.records import NO_EPOCH, NO_TIMESTAMP, OffsetAndMetadata
 from barnabas.broker.core.group.requests import MemberCall
 from barnabas.broker.replicas.turn import paced
@@ -18,6 +17,7 @@ from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request, milliseconds
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.runtime.wall_clock import wall_ms
 
 _DEFAULT_RETENTION_MS = -1
 _IN_ZOOKEEPER = 0

@@ -24,7 +24,7 @@ class Traffic:
         self.partitions = ()
         self.flushed = flushed
         self.churn = self
-        self.created, self.deleted = 2, {"churn-1"}
+        self.created, self.created_again, self.deleted = 2, 1, {"churn-1"}
         self.stopped = self.halted = False
 
     def start(self):

@@ -98,6 +98,7 @@ def targets(calls, monkeypatch, tmp_path):
         log_dirs=dict.fromkeys(disks, (tmp_path,)),
         power={n: (disk,) for n, disk in disks.items()},
         duplicate=lambda broker: calls.append(("duplicate", broker)) or Second(calls, "second"),
+        arm=lambda *failpoint: calls.append(("arm", *failpoint)),
     )
 
 
@@ -133,6 +134,13 @@ def test_several_are_killed_at_once_and_only_then_waited_for(targets, calls):
     assert fault.deadly == ()
     fault.heal()
     assert ("cluster.restart", 3) in calls
+
+
+def test_a_clock_that_was_set_back_is_set_right(targets, calls):
+    inject("clock-back-all", targets, (1, 2)).heal()
+    assert done(calls) == [
+        ("arm", broker, "clock.back", action) for action in ("error", "off") for broker in (1, 2)
+    ]
 
 
 def test_a_held_broker_goes_on(targets, calls):

@@ -88,13 +88,13 @@ def test_no_failpoint_is_armed_where_that_is_not_allowed():
             403,
             "failpoints.over.http is false: no failpoint is armed over HTTP\n",
         )
-        assert ask(page, "/failpoints") == (200, "follower.fetch=off\ndisk.full=off\n")
+        assert ask(page, "/failpoints") == (200, "follower.fetch=off\ndisk.full=off\nclock.back=off\n")
     finally:
         page.close()
 
 
 def test_failpoints_are_listed(page):
-    assert ask(page, "/failpoints") == (200, "follower.fetch=off\ndisk.full=off\n")
+    assert ask(page, "/failpoints") == (200, "follower.fetch=off\ndisk.full=off\nclock.back=off\n")
 
 
 def test_an_unknown_failpoint_is_named(page, state):
