@@ -14,6 +14,7 @@ import confluent_kafka.admin
 import psutil
 import pytest
 
+from barnabas.bench.clients.abusers import init_producer_id, parked_fetch
 from barnabas.broker.wire.apis import ApiKey
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.waiting import wait_until
@@ -25,6 +26,7 @@ READERS = 40
 FLOODERS = 50
 FLOOD = 1_800
 GROWTH_BYTES = 50_000_000
+WAITING = 500
 
 METADATA_0 = struct.pack(">ihhihi", 14, ApiKey.METADATA, 0, 1, -1, 0)
 
@@ -103,6 +105,44 @@ def test_readers_that_do_not_read_cost_next_to_nothing_and_get_all_in_the_end(br
     last = connect()
     last.sendall(fetch_of_everything(77))
     assert correlation_id_of_answer(last) == 77
+
+
+def waiting_fetches(broker):
+    """The Fetch requests that wait in the purgatory."""
+    with urllib.request.urlopen(f"http://{broker.metrics}/metrics", timeout=60) as answer:
+        page = answer.read().decode()
+    return float(re.search(r"NumDelayedOperations\{[^}]*Fetch[^}]*\} (\S+)", page, re.IGNORECASE)[1])
+
+
+def test_fetches_that_wait_for_days_cost_little_and_end_with_their_clients(broker, connect):
+    before = resident(broker)
+    waiting = [connect() for _ in range(WAITING)]
+    for client in waiting:
+        client.sendall(parked_fetch("topic-7", 1))
+    wait_until(lambda: waiting_fetches(broker) >= WAITING, "all fetches to wait")
+    assert resident(broker) - before < WAITING * 40_000
+    probe = connect()
+    probe.sendall(METADATA_0)
+    assert correlation_id_of_answer(probe) == 1
+    for client in waiting:
+        client.close()
+    wait_until(lambda: waiting_fetches(broker) == 0, "the end of the fetches")
+
+
+def test_a_flood_for_producer_ids_is_answered_in_bounded_memory(broker, connect):
+    before = resident(broker)
+    flood, probe = connect(), connect()
+    flood.sendall(init_producer_id() * FLOOD)
+    probe.sendall(METADATA_0)
+    assert correlation_id_of_answer(probe) == 1
+    # Error code, producer id and epoch end the answer.
+    ids = {
+        struct.unpack(">hqh", receive(flood, struct.unpack(">i", receive(flood, 4))[0])[-12:])[:2]
+        for _ in range(FLOOD)
+    }
+    assert {error for error, _ in ids} == {0}
+    assert len(ids) == FLOOD
+    assert resident(broker) - before < GROWTH_BYTES
 
 
 def metadata_served(broker):
