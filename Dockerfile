@@ -14,9 +14,7 @@ COPY README.md LICENSE setup.py ./
 COPY proto proto
 COPY analysis analysis
 COPY barnabas barnabas
-COPY bench bench
 COPY broker broker
-COPY chaos chaos
 COPY cluster cluster
 COPY controller controller
 RUN /tools/bin/pip wheel --quiet --no-deps --no-build-isolation --wheel-dir . . \

@@ -19,10 +19,7 @@ from typing import NoReturn, Self
 import confluent_kafka
 from rich.console import Console
 
-from barnabas.chaos.checker.checker import Verdict, check
-from barnabas.chaos.workload.clients import LIBRARIES, Library
-from barnabas.chaos.workload.history import History, save
-from barnabas.chaos.workload.workload import Workload, read_back
+from barnabas.checker.checker import Verdict, check
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.errors import ClusterError
@@ -31,6 +28,9 @@ from barnabas.local.waiting import wait_until
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
 from barnabas.picture import Frame, Scene, cluster_picture, failover_picture, verdict_picture
 from barnabas.stage import Stage
+from barnabas.workload.clients import LIBRARIES, Library
+from barnabas.workload.history import History, save
+from barnabas.workload.workload import Workload, read_back
 
 TOPIC = "story"
 PARTITIONS = 6

@@ -13,7 +13,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from barnabas.chaos.checker.checker import Verdict
+from barnabas.checker.checker import Verdict
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.local.observe import ClusterView, PartitionView
 

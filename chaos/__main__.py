@@ -34,13 +34,13 @@ from barnabas.chaos.targets.links import NetworkError
 from barnabas.chaos.targets.local import BROKERS, ZOOKEEPERS, keep_disks, local_targets
 from barnabas.chaos.targets.network import why_not
 from barnabas.chaos.targets.targets import Targets, node_of
-from barnabas.chaos.workload.history import History, save
 from barnabas.chaos.workload.traffic import TOPICS
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.local.ensemble import names_of
 from barnabas.local.errors import ClusterError
 from barnabas.local.ports import PortError
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
+from barnabas.workload.history import History, save
 
 CLUSTER = "cluster"
 

@@ -12,7 +12,6 @@ import confluent_kafka
 from barnabas.chaos.nemeses.faults import InjectedFault
 from barnabas.chaos.nemeses.nemeses import inject
 from barnabas.chaos.nemeses.schedule import Kind, Role, Step, choose
-from barnabas.chaos.nemeses.zookeeper_wire import WireError
 from barnabas.chaos.recovery import (
     NotRecoveredError,
     differing,
@@ -25,12 +24,13 @@ from barnabas.chaos.recovery import (
 from barnabas.chaos.targets.disk import DiskError
 from barnabas.chaos.targets.links import NetworkError
 from barnabas.chaos.targets.targets import Targets
-from barnabas.chaos.workload.history import Disturbed, History, Phase
 from barnabas.chaos.workload.traffic import ClientFailed, Traffic
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.local.errors import ClusterError
 from barnabas.local.observe import ClusterView, Observer
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
+from barnabas.local.zookeeper_wire import WireError
+from barnabas.workload.history import Disturbed, History, Phase
 
 RECOVERY_TIMEOUT_S = 180.0
 """The longest time from healing to a recovered cluster, which takes seconds on a quiet machine."""

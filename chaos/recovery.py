@@ -11,13 +11,13 @@ import confluent_kafka
 
 from barnabas.chaos.nemeses.faults import InjectedFault
 from barnabas.chaos.nemeses.segments import differences, replica
-from barnabas.chaos.nemeses.zookeeper_wire import WireError
 from barnabas.chaos.targets.targets import Brokers
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.local.errors import ClusterError
 from barnabas.local.observe import ClusterView
 from barnabas.local.waiting import wait_until
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
+from barnabas.local.zookeeper_wire import WireError
 
 
 class NotRecoveredError(Exception):

@@ -10,13 +10,13 @@ from typing import Protocol, Self
 
 import confluent_kafka
 
-from barnabas.chaos.checker.checker import Verdict, check
-from barnabas.chaos.workload.clients import LIBRARIES
-from barnabas.chaos.workload.history import History, save
-from barnabas.chaos.workload.workload import REPLICATION_FACTOR, SAFE, Workload, read_back
+from barnabas.checker.checker import Verdict, check
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.local.observe import ClusterView, Observer
 from barnabas.local.waiting import wait_until
+from barnabas.workload.clients import LIBRARIES
+from barnabas.workload.history import History, save
+from barnabas.workload.workload import REPLICATION_FACTOR, SAFE, Workload, read_back
 
 
 class Victims(Protocol):

@@ -8,14 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
 from typing import Protocol
 
-from barnabas.chaos.nemeses.expiry import expire_owner
-from barnabas.chaos.nemeses.zookeeper_wire import WireError
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.zk.schema import paths
 from barnabas.local.control import BrokerState
 from barnabas.local.errors import ClusterError
+from barnabas.local.expiry import expire_owner
 from barnabas.local.supervisor import Supervisor
 from barnabas.local.switches import Switches
+from barnabas.local.zookeeper_wire import WireError
 
 
 class Action(StrEnum):

@@ -9,13 +9,13 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from barnabas.chaos.nemeses.expiry import expire_owner
-from barnabas.chaos.nemeses.zookeeper_wire import WireError
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.zk.schema import paths
 from barnabas.local import metrics
+from barnabas.local.expiry import expire_owner
 from barnabas.local.links import HEALTHY, Condition
 from barnabas.local.switches import ZOOKEEPER
+from barnabas.local.zookeeper_wire import WireError
 from barnabas.testing.errors import ClusterError, RefusedError, UnknownBrokerError
 from barnabas.testing.story import Deed, stamp
 

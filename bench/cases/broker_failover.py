@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 from barnabas.bench.harness.cluster import FAILOVER_SESSION_TIMEOUT_MS, running_cluster
 from barnabas.bench.harness.registry import Bench, Run, at_most
-from barnabas.chaos.workload.clients import ConfluentProducer
-from barnabas.chaos.workload.history import Acked, History, Op, Sent
-from barnabas.chaos.workload.workload import Workload
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.observe import Observer
+from barnabas.workload.clients import ConfluentProducer
+from barnabas.workload.history import Acked, History, Op, Sent
+from barnabas.workload.workload import Workload
 
 TOPIC = "failover"
 PARTITIONS = 60

@@ -22,15 +22,15 @@ from barnabas.bench.truth.scenarios import SILENT, Action, Scenario, Step, resol
 from barnabas.bench.truth.truths import FailedDisk, Span
 from barnabas.bench.truth.znodes import Znodes, znodes
 from barnabas.chaos.checker.txn_log import read_txns
-from barnabas.chaos.nemeses.expiry import expire_owner
-from barnabas.chaos.nemeses.zookeeper_wire import Connection
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.zk.schema import paths
 from barnabas.local.broker_process import CONTROLLERS, RUNNING, STATE
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.errors import ClusterError
+from barnabas.local.expiry import expire_owner
 from barnabas.local.observe import Observer
 from barnabas.local.switches import Switches
+from barnabas.local.zookeeper_wire import Connection
 
 TOPICS = {"a": (3, 3), "b": (3, 2), "c": (3, 1)}
 """The partitions and replicas of the topics by the end of their names."""

@@ -1,1 +1,1 @@
-"""The checker: what the history of a run, the logs of its servers and its log files prove. Pure."""
+"""The checks of a chaos run beyond its history: commits, epochs, ZooKeeper's transaction logs. Pure."""

@@ -13,8 +13,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from barnabas.chaos.workload.history import Committed, Fetched, Op
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.workload.history import Committed, Fetched, Op
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from barnabas.chaos.checker.checker import Verdict, check
 from barnabas.chaos.checker.commits import WentBack, went_back
 from barnabas.chaos.checker.epochs import Epochs
-from barnabas.chaos.checker.waits import Availability, NemesisStall, availability, by_nemesis
-from barnabas.chaos.workload.history import Acked, Committed, Joined, Op
+from barnabas.checker.checker import Verdict, check
+from barnabas.checker.waits import Availability, NemesisStall, availability, by_nemesis
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.workload.history import Acked, Committed, Joined, Op
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,12 @@ from pathlib import Path
 from barnabas.chaos.nemeses.damage import Harm, damage
 from barnabas.chaos.nemeses.faults import InjectedFault, kill, names
 from barnabas.chaos.nemeses.wiping import in_sync
-from barnabas.chaos.nemeses.zookeeper_wire import WireError
 from barnabas.chaos.targets.disk import sync
 from barnabas.chaos.targets.power import Loss
 from barnabas.chaos.targets.targets import Targets
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
+from barnabas.local.zookeeper_wire import WireError
 
 META_PROPERTIES = "meta.properties"
 

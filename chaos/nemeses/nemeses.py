@@ -9,7 +9,6 @@ from pathlib import Path
 
 from barnabas.chaos.nemeses import copies, registrations
 from barnabas.chaos.nemeses.cleaning import kill_cleaner
-from barnabas.chaos.nemeses.expiry import expire_owner
 from barnabas.chaos.nemeses.faults import TERMINATE_TIMEOUT_S, InjectedFault, kill, names, restart
 from barnabas.chaos.targets.disk import turn_read_only
 from barnabas.chaos.targets.links import CLIENTS
@@ -17,6 +16,7 @@ from barnabas.chaos.targets.targets import Targets, node_of
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.runtime.failpoints import CLOCK_BACK
 from barnabas.local.errors import ClusterError
+from barnabas.local.expiry import expire_owner
 
 LOSS = 0.1
 """The fraction of packets that a lossy link drops."""

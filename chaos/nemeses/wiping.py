@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from barnabas.chaos.nemeses.zookeeper_wire import Connection, WireError
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.schema.topics import decode_state
+from barnabas.local.zookeeper_wire import Connection, WireError
 
 _TRIES = 50
 """The most tries to empty a znode; brokers register again meanwhile."""

@@ -1,1 +1,1 @@
-"""The workload: clients that write, read and commit, and the history that they record."""
+"""The workload of a chaos run: a group that commits, readers that follow, and topics that come and go."""

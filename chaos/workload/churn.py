@@ -8,13 +8,13 @@ from collections.abc import Callable, Mapping
 
 import confluent_kafka
 
-from barnabas.chaos.workload.client_thread import ClientThread
-from barnabas.chaos.workload.clients import Producer
-from barnabas.chaos.workload.history import Created, Deleted, History
-from barnabas.chaos.workload.workload import REPLICATION_FACTOR, SAFE, Workload
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.observe import Observer
 from barnabas.local.waiting import wait_until
+from barnabas.workload.client_thread import ClientThread
+from barnabas.workload.clients import Producer
+from barnabas.workload.history import Created, Deleted, History
+from barnabas.workload.workload import REPLICATION_FACTOR, SAFE, Workload
 
 PREFIX = "churn"
 PARTITIONS = 2

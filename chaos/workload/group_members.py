@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 
 import confluent_kafka
 
-from barnabas.chaos.workload.client_thread import ClientThread
-from barnabas.chaos.workload.clients import METADATA_REFRESH_MS, RECONNECT_BACKOFF_MS_MAX
-from barnabas.chaos.workload.history import Committed, Fetched, History
 from barnabas.cluster.model.ids import Offset, TopicPartition
 from barnabas.local.waiting import wait_until
+from barnabas.workload.client_thread import ClientThread
+from barnabas.workload.clients import METADATA_REFRESH_MS, RECONNECT_BACKOFF_MS_MAX
+from barnabas.workload.history import Committed, Fetched, History
 
 GROUP = "chaos"
 SESSION_MS = 6_000

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import cycle
 
-from barnabas.chaos.workload.client_thread import ClientThread
-from barnabas.chaos.workload.clients import Reader
-from barnabas.chaos.workload.history import History, Looked, Read
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.waiting import wait_until
+from barnabas.workload.client_thread import ClientThread
+from barnabas.workload.clients import Reader
+from barnabas.workload.history import History, Looked, Read
 
 LOOK_EVERY_S = 0.25
 

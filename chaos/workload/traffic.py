@@ -8,7 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from barnabas.chaos.workload.churn import Churn
-from barnabas.chaos.workload.clients import (
+from barnabas.chaos.workload.group_members import GroupMember, fetch_commits
+from barnabas.chaos.workload.tailer import Tailer
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.local.observe import Observer
+from barnabas.workload.clients import (
     ConfluentProducer,
     ConfluentReader,
     KafkaPythonProducer,
@@ -16,12 +20,8 @@ from barnabas.chaos.workload.clients import (
     Producer,
     Reader,
 )
-from barnabas.chaos.workload.group_members import GroupMember, fetch_commits
-from barnabas.chaos.workload.history import History, Joined
-from barnabas.chaos.workload.tailer import Tailer
-from barnabas.chaos.workload.workload import REPLICATION_FACTOR, SAFE, Workload, promised_ends, read_back
-from barnabas.cluster.model.ids import TopicPartition
-from barnabas.local.observe import Observer
+from barnabas.workload.history import History, Joined
+from barnabas.workload.workload import REPLICATION_FACTOR, SAFE, Workload, promised_ends, read_back
 
 TOPICS: Mapping[str, tuple[int, Mapping[str, str]]] = {
     "ledger": (6, {**SAFE, "segment.bytes": "32768"}),  # segments roll within half a minute

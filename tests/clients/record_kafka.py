@@ -31,10 +31,10 @@ from barnabas.bench.truth.recordings import judged, keep, keep_measured, sentenc
 from barnabas.bench.truth.scenarios import CONTROLLER, Action, Scenario, Step, draw
 from barnabas.bench.truth.truths import Tenure
 from barnabas.bench.truth.znodes import Written, Znodes
-from barnabas.chaos.nemeses.zookeeper_wire import Connection
 from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.schema.brokers import decode_controller
 from barnabas.local.errors import ClusterError
+from barnabas.local.zookeeper_wire import Connection
 from tests.clients.kafka_cluster import RELEASES, SESSION_S, WAIT_S, KafkaCluster, class_path
 
 KILL = Step(Action.KILL, (1,), away_s=6.0, rest_s=2.0)

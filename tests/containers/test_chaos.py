@@ -10,7 +10,7 @@ from barnabas.chaos.__main__ import CLUSTER, judge
 from barnabas.chaos.chaos import Chaos
 from barnabas.chaos.nemeses.schedule import BY_NAME, Step
 from barnabas.chaos.targets.composed import composed_targets, why_not
-from barnabas.chaos.workload.history import History, save
+from barnabas.workload.history import History, save
 
 pytestmark = [pytest.mark.containers, pytest.mark.faults, pytest.mark.timeout(1800)]
 

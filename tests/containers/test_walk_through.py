@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from barnabas.chaos.targets import commands
-from barnabas.chaos.workload.clients import LIBRARIES
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.observe import Observer
 from barnabas.local.waiting import wait_until
+from barnabas.workload.clients import LIBRARIES
 
 pytestmark = [pytest.mark.containers, pytest.mark.faults, pytest.mark.spark, pytest.mark.timeout(2700)]
 

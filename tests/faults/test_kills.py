@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.chaos.workload.clients import LIBRARIES
 from barnabas.local.cluster import LocalCluster
+from barnabas.workload.clients import LIBRARIES
 from tests.trial import Trial
 
 ROUNDS = 2

@@ -45,6 +45,7 @@ def test_the_wheel_holds_one_package_with_all_its_data(distributions):
     live = {f"barnabas/page/static/{file.name}" for file in (ROOT / "barnabas" / "page" / "static").iterdir()}
     assert "barnabas/page/static/page.js" in live
     assert live <= set(names)
+    assert not [name for name in names if name.startswith(("barnabas/bench/", "barnabas/chaos/"))]
 
 
 def test_the_source_distribution_has_sources_only(distributions):

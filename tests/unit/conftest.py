@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from confluent_kafka.admin import AdminClient
 from hypothesis import strategies as st
 
 from barnabas.cluster.model.brokers import Broker, Endpoint
@@ -127,3 +128,12 @@ def nothing_is_left_open() -> Iterator[None]:
         logging.getLogger("asyncio").removeHandler(errors)
         sys.unraisablehook = usual
     assert (warnings, errors.messages) == ([], [])
+
+
+@pytest.fixture(scope="module")
+def mock_bootstrap() -> Iterator[str]:
+    """`bootstrap.servers` of librdkafka's mock cluster: the wire protocol without our brokers."""
+    owner = AdminClient({"test.mock.num.brokers": 3, "bootstrap.servers": "mock", "log_level": 2})
+    brokers = owner.list_topics(timeout=5).brokers.values()
+    yield ",".join(f"{broker.host}:{broker.port}" for broker in brokers)
+    del owner

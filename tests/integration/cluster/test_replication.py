@@ -8,10 +8,10 @@ import confluent_kafka
 import pytest
 from kazoo.client import KazooClient
 
-from barnabas.chaos.workload.clients import ConfluentReader
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.observe import Observer
+from barnabas.workload.clients import ConfluentReader
 from tests.trial import Trial
 
 FETCHING = "follower.fetch"

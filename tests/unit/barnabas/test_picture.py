@@ -3,11 +3,11 @@ import xml.etree.ElementTree as ET
 
 from rich.console import Console
 
-from barnabas.chaos.checker.checker import check
-from barnabas.chaos.workload.history import Acked, Read, Sent, Tail
+from barnabas.checker.checker import check
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.observe import ClusterView, PartitionView
 from barnabas.picture import Frame, Scene, cluster_picture, failover_picture, verdict_picture
+from barnabas.workload.history import Acked, Read, Sent, Tail
 
 TP0, TP1 = TopicPartition("story", 0), TopicPartition("story", 1)
 

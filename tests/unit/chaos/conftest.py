@@ -1,20 +1,11 @@
-"""A mock cluster: librdkafka's own, the wire protocol without our brokers. A machine that notes commands."""
+"""A record batch as a broker writes it, and a machine that notes commands."""
 
 import struct
 
 import pytest
-from confluent_kafka.admin import AdminClient
 from crc32c import crc32c
 
 from barnabas.chaos.targets.links import NetworkError
-
-
-@pytest.fixture(scope="module")
-def mock_bootstrap():
-    owner = AdminClient({"test.mock.num.brokers": 3, "bootstrap.servers": "mock", "log_level": 2})
-    brokers = owner.list_topics(timeout=5).brokers.values()
-    yield ",".join(f"{broker.host}:{broker.port}" for broker in brokers)
-    del owner
 
 
 @pytest.fixture

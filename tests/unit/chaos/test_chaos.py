@@ -8,15 +8,15 @@ from barnabas.chaos import chaos as module
 from barnabas.chaos.chaos import Chaos
 from barnabas.chaos.nemeses.faults import InjectedFault
 from barnabas.chaos.nemeses.schedule import BY_NAME, Step
-from barnabas.chaos.nemeses.zookeeper_wire import WireError
 from barnabas.chaos.recovery import NotRecoveredError
 from barnabas.chaos.targets.links import NetworkError
 from barnabas.chaos.targets.targets import Targets
-from barnabas.chaos.workload.history import Disturbed, History, Phase
 from barnabas.chaos.workload.traffic import ClientFailed
 from barnabas.local.errors import ClusterError
 from barnabas.local.observe import ClusterView
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
+from barnabas.local.zookeeper_wire import WireError
+from barnabas.workload.history import Disturbed, History, Phase
 
 
 class Traffic:

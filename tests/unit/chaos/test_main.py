@@ -11,10 +11,10 @@ from barnabas.chaos.chaos import Findings
 from barnabas.chaos.checker.epochs import Epochs
 from barnabas.chaos.nemeses.schedule import BY_NAME, KINDS
 from barnabas.chaos.targets.targets import Targets
-from barnabas.chaos.workload.history import Acked, History, Read, Sent, Tail
 from barnabas.chaos.workload.traffic import TOPICS
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.errors import ClusterError
+from barnabas.workload.history import Acked, History, Read, Sent, Tail
 
 TP = TopicPartition("ledger", 0)
 LASTING = [TopicPartition(topic, n) for topic, (count, _) in TOPICS.items() for n in range(count)]

@@ -2,7 +2,6 @@ import confluent_kafka
 import pytest
 
 from barnabas.chaos.nemeses.faults import InjectedFault
-from barnabas.chaos.nemeses.zookeeper_wire import WireError
 from barnabas.chaos.recovery import (
     NotRecoveredError,
     differing,
@@ -15,6 +14,7 @@ from barnabas.chaos.recovery import (
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.errors import ClusterError
 from barnabas.local.observe import ClusterView, PartitionView
+from barnabas.local.zookeeper_wire import WireError
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
 WHOLE = PartitionView(leader=1, isr=(1, 2), replicas=(1, 2))

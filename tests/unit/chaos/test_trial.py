@@ -1,8 +1,8 @@
 import confluent_kafka
 import pytest
 
-from barnabas.chaos.workload.history import load
 from barnabas.local.observe import ClusterView
+from barnabas.workload.history import load
 from tests import trial as module
 from tests.trial import Trial
 

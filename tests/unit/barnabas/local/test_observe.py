@@ -4,18 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
 
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.observe import ClusterView, ControllerEpochs, Observer, PartitionView
-
-
-@pytest.fixture(scope="module")
-def mock_bootstrap():
-    owner = AdminClient({"test.mock.num.brokers": 3, "bootstrap.servers": "mock", "log_level": 2})
-    brokers = owner.list_topics(timeout=5).brokers.values()
-    yield ",".join(f"{broker.host}:{broker.port}" for broker in brokers)
-    del owner
 
 
 def test_an_ordinary_client_sees_brokers_controller_and_leaders(mock_bootstrap):

@@ -1,8 +1,8 @@
 import pytest
 
 from barnabas.bench.cases.broker_failover import outage_s
-from barnabas.chaos.workload.history import Acked, Sent
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.workload.history import Acked, Sent
 
 A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 

@@ -1,8 +1,8 @@
 import pytest
 
 from barnabas.chaos.checker.commits import WentBack, went_back
-from barnabas.chaos.workload.history import Committed, Fetched
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.workload.history import Committed, Fetched
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
 

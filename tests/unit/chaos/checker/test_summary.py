@@ -2,8 +2,8 @@ import json
 
 from barnabas.chaos.checker.epochs import Epochs
 from barnabas.chaos.checker.summary import summarize
-from barnabas.chaos.workload.history import Acked, Disturbed, Joined, Phase, Read, Sent, Tail
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.workload.history import Acked, Disturbed, Joined, Phase, Read, Sent, Tail
 
 TP, PASSING = TopicPartition("ledger", 0), TopicPartition("churn-1", 0)
 CLEAN = Epochs(controllers=2, elections=9, acts=20, problems=())

@@ -6,10 +6,10 @@ from barnabas.chaos.nemeses import copies as module
 from barnabas.chaos.nemeses.copies import empty
 from barnabas.chaos.nemeses.damage import Damage, Harm
 from barnabas.chaos.nemeses.nemeses import inject
-from barnabas.chaos.nemeses.zookeeper_wire import WireError
 from barnabas.chaos.targets.power import Loss
 from barnabas.chaos.targets.targets import Targets
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.local.zookeeper_wire import WireError
 
 TP = TopicPartition("t", 0)
 

@@ -2,8 +2,8 @@ import pytest
 
 from barnabas.chaos.nemeses import wiping as module
 from barnabas.chaos.nemeses.wiping import in_sync, missing, wipe, wipe_parent
-from barnabas.chaos.nemeses.zookeeper_wire import Stat, WireError
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.local.zookeeper_wire import Stat, WireError
 
 
 class Tree:

@@ -6,10 +6,10 @@ import pytest
 
 from barnabas.chaos.workload import churn as module
 from barnabas.chaos.workload.churn import KEPT, PARTITIONS, Churn
-from barnabas.chaos.workload.clients import Delivery
-from barnabas.chaos.workload.history import Acked, Created, Deleted, History
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.observe import ClusterView
+from barnabas.workload.clients import Delivery
+from barnabas.workload.history import Acked, Created, Deleted, History
 
 ACCEPTED = Delivery(offset=0)
 

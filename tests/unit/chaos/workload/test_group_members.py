@@ -4,9 +4,9 @@ from confluent_kafka import Producer
 
 from barnabas.chaos.checker.commits import went_back
 from barnabas.chaos.workload.group_members import GroupMember, fetch_commits
-from barnabas.chaos.workload.history import Committed, Fetched, History
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.waiting import wait_until
+from barnabas.workload.history import Committed, Fetched, History
 
 TP = TopicPartition("grouped", 0)
 

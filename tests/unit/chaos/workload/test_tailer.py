@@ -3,9 +3,9 @@ import time
 
 import pytest
 
-from barnabas.chaos.workload.history import History, Looked, Read
 from barnabas.chaos.workload.tailer import Tailer
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.workload.history import History, Looked, Read
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
 

@@ -2,10 +2,7 @@ import time
 
 import pytest
 
-from barnabas.chaos.checker.checker import check
 from barnabas.chaos.workload import traffic as module
-from barnabas.chaos.workload.clients import ConfluentProducer, ConfluentReader
-from barnabas.chaos.workload.history import History, Joined, Tail
 from barnabas.chaos.workload.traffic import (
     FOR_CONFLUENT_ALONE,
     TOPICS,
@@ -14,7 +11,10 @@ from barnabas.chaos.workload.traffic import (
     Traffic,
     Writer,
 )
+from barnabas.checker.checker import check
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.workload.clients import ConfluentProducer, ConfluentReader
+from barnabas.workload.history import History, Joined, Tail
 
 
 class NoObserver:

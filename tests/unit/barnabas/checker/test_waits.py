@@ -1,6 +1,6 @@
 import pytest
 
-from barnabas.chaos.checker.waits import (
+from barnabas.checker.waits import (
     Availability,
     NemesisStall,
     Stall,
@@ -10,8 +10,8 @@ from barnabas.chaos.checker.waits import (
     longest,
     waits,
 )
-from barnabas.chaos.workload.history import Acked, Disturbed, Failed, Fault, Phase, Read, Sent, Unknown
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.workload.history import Acked, Disturbed, Failed, Fault, Phase, Read, Sent, Unknown
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
 

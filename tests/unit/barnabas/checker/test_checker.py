@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.chaos.checker.checker import (
+from barnabas.checker.checker import (
     Duplicate,
     Inconsistency,
     Inversion,
@@ -12,9 +12,10 @@ from barnabas.chaos.checker.checker import (
     Write,
     check,
 )
-from barnabas.chaos.checker.readings import Jump
-from barnabas.chaos.checker.stale import StaleRead
-from barnabas.chaos.workload.history import (
+from barnabas.checker.readings import Jump
+from barnabas.checker.stale import StaleRead
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.workload.history import (
     Acked,
     Created,
     Deleted,
@@ -28,7 +29,6 @@ from barnabas.chaos.workload.history import (
     Tail,
     Unknown,
 )
-from barnabas.cluster.model.ids import TopicPartition
 
 TP = TopicPartition("t", 0)
 OTHER = TopicPartition("t", 1)

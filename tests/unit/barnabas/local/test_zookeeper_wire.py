@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from barnabas.chaos.nemeses.zookeeper_wire import NO_NODE, NOT_EMPTY, Connection, Stat, WireError
+from barnabas.local.zookeeper_wire import NO_NODE, NOT_EMPTY, Connection, Stat, WireError
 
 
 class Server:

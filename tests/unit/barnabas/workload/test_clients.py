@@ -6,7 +6,8 @@ import kafka.errors
 import pytest
 from kafka.future import Future
 
-from barnabas.chaos.workload.clients import (
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.workload.clients import (
     LIBRARIES,
     ConfluentProducer,
     ConfluentReader,
@@ -14,7 +15,6 @@ from barnabas.chaos.workload.clients import (
     KafkaPythonProducer,
     KafkaPythonReader,
 )
-from barnabas.cluster.model.ids import TopicPartition
 
 TP = TopicPartition("clients", 1)
 

@@ -12,8 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from barnabas.chaos.workload.history import Acked, Disturbed, Failed, Op, Phase, Sent, Unknown
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.workload.history import Acked, Disturbed, Failed, Op, Phase, Sent, Unknown
 
 UNAVAILABLE_S = 1.0
 """The seconds from which a wait counts as an outage; a shorter one is latency."""

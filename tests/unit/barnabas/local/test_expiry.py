@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from barnabas.chaos.nemeses.expiry import expire_owner, password_of
-from barnabas.chaos.nemeses.zookeeper_wire import WireError
+from barnabas.local.expiry import expire_owner, password_of
 from barnabas.local.ports import free_ports
+from barnabas.local.zookeeper_wire import WireError
 
 OWNER = 0x10002269CD80000
 

@@ -33,11 +33,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from barnabas.chaos.checker.readings import Jump, Reading
-from barnabas.chaos.checker.stale import StaleRead, stale_reads
-from barnabas.chaos.checker.waits import Stall, longest
-from barnabas.chaos.workload.history import Acked, Created, Deleted, Failed, Joined, Op, Read, Sent, Tail
+from barnabas.checker.readings import Jump, Reading
+from barnabas.checker.stale import StaleRead, stale_reads
+from barnabas.checker.waits import Stall, longest
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.workload.history import Acked, Created, Deleted, Failed, Joined, Op, Read, Sent, Tail
 
 
 @dataclass(frozen=True, slots=True)

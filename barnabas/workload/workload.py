@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Self
 
-from barnabas.chaos.workload.client_thread import ClientThread
-from barnabas.chaos.workload.clients import Delivery, Producer, Reader
-from barnabas.chaos.workload.history import Acked, Created, Failed, History, Read, Sent, Tail, Unknown
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.workload.client_thread import ClientThread
+from barnabas.workload.clients import Delivery, Producer, Reader
+from barnabas.workload.history import Acked, Created, Failed, History, Read, Sent, Tail, Unknown
 
 REPLICATION_FACTOR = 3
 SAFE: Mapping[str, str] = {"min.insync.replicas": "2"}

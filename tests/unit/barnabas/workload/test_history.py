@@ -1,6 +1,7 @@
 import pytest
 
-from barnabas.chaos.workload.history import (
+from barnabas.cluster.model.ids import TopicPartition
+from barnabas.workload.history import (
     Acked,
     Created,
     Deleted,
@@ -20,7 +21,6 @@ from barnabas.chaos.workload.history import (
     load,
     save,
 )
-from barnabas.cluster.model.ids import TopicPartition
 
 TP = TopicPartition("story", 3)
 ONE_OF_EACH = (

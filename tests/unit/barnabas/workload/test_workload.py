@@ -3,11 +3,11 @@ import time
 
 import pytest
 
-from barnabas.chaos.checker.checker import check
-from barnabas.chaos.workload.clients import ConfluentProducer, ConfluentReader, Delivery
-from barnabas.chaos.workload.history import Acked, Failed, History, Read, Sent, Tail, Unknown
-from barnabas.chaos.workload.workload import OUTSTANDING_MAX, Workload, read_back
+from barnabas.checker.checker import check
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.workload.clients import ConfluentProducer, ConfluentReader, Delivery
+from barnabas.workload.history import Acked, Failed, History, Read, Sent, Tail, Unknown
+from barnabas.workload.workload import OUTSTANDING_MAX, Workload, read_back
 
 TPS = tuple(TopicPartition("workload", number) for number in range(3))
 

@@ -1,6 +1,6 @@
 import pytest
 
-from barnabas.chaos.checker.readings import Reading
+from barnabas.checker.readings import Reading
 
 
 def reading(*offsets, stop=None):

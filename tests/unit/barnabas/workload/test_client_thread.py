@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from barnabas.chaos.workload.client_thread import ClientThread
+from barnabas.workload.client_thread import ClientThread
 
 
 def test_the_work_runs_until_it_is_stopped():

@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from barnabas.chaos.checker.waits import disturbances
-from barnabas.chaos.workload.history import Acked, Looked, Op, Read
+from barnabas.checker.waits import disturbances
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.workload.history import Acked, Looked, Op, Read
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import contextlib
 
-from barnabas.chaos.nemeses.zookeeper_wire import Connection, WireError
 from barnabas.cluster.zk.connect_string import parse_connect_string
+from barnabas.local.zookeeper_wire import Connection, WireError
 
 _SUPER_SECRET = 0xB3415C00
 _MULTIPLIER, _INCREMENT, _MASK = 0x5DEECE66D, 0xB, (1 << 48) - 1

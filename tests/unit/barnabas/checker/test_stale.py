@@ -1,9 +1,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.chaos.checker.stale import StaleRead, stale_reads
-from barnabas.chaos.workload.history import Acked, Disturbed, Looked, Phase, Read
+from barnabas.checker.stale import StaleRead, stale_reads
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.workload.history import Acked, Disturbed, Looked, Phase, Read
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
 

@@ -1,0 +1,1 @@
+"""The checker: what a history of writes and reads proves about the cluster. Pure."""
