@@ -1,1 +1,1 @@
-"""Logs of benches: a writer of partition logs, a generator of state-change logs, and a plain reader."""
+"""Logs of benches: a writer of partition logs, and a generator of state-change logs."""

@@ -24,7 +24,6 @@ from confluent_kafka.admin import ScramCredentialInfo, ScramMechanism, UserScram
 from cryptography.hazmat.primitives.asymmetric import ed25519
 from kazoo.client import KazooClient
 
-from barnabas.bench.cases.scram_logins import ScramClient
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.ports import any_free
@@ -364,13 +363,6 @@ def test_a_deleted_and_a_new_credential_count_at_once(secured):
     configs("--alter", "--delete-config", "SCRAM-SHA-256", *of_carol)
     assert configs("--describe", *of_carol) == ""
     wait_until(lambda: "invalid credentials" in str(listed(carol)), "carol refused")
-
-
-def test_the_client_of_the_bench_logs_in(secured):
-    client = ScramClient(secured["SCRAM-SHA-256"], "alice", PASSWORD.encode())
-    wait_until(client.can_log_in, "alice let in")
-    with pytest.raises(ConnectionError, match="invalid credentials"):
-        ScramClient(secured["SCRAM-SHA-256"], "alice", b"wrong").log_in()
 
 
 def told_of(action):

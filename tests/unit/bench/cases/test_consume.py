@@ -19,8 +19,7 @@ def test_records_that_do_not_come_are_no_figure(mock_bootstrap, monkeypatch):
 
 
 @pytest.mark.parametrize("settings", [{}, {"linger.ms": 0}])
-def test_every_record_has_its_latency(mock_bootstrap, monkeypatch, settings):
-    monkeypatch.setattr(latency, "RATE", 100)
-    seen = latency.latencies_ms(mock_bootstrap, 1, settings)
+def test_every_record_has_its_latency(mock_bootstrap, settings):
+    seen = latency.latencies_ms(mock_bootstrap, 1, settings, rate=100)
     assert len(seen) == 100
     assert all(ms > 0 for ms in seen)
