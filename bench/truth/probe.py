@@ -1,13 +1,11 @@
 """A client that asks every broker, every few milliseconds, which partitions it leads.
 
 ListOffsets is answered by the leader alone, so no cache of metadata stands between. The request is of version
-1, which Kafka 0.10 to 4.x serve, and plain enough to be encoded here (``ListOffsetsRequest.json``).
+1, which Kafka 0.10 to 4.x serve.
 """
 
 from __future__ import annotations
 
-import socket
-import struct
 import threading
 import time
 from collections.abc import Mapping
@@ -15,9 +13,15 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import NamedTuple, Self
 
-_LIST_OFFSETS, _VERSION = 2, 1
-_CONSUMER, _EARLIEST = -1, -2
-_CLIENT = b"truth"
+from kio.schema.errors import ErrorCode
+from kio.schema.list_offsets.v1.request import ListOffsetsPartition, ListOffsetsRequest, ListOffsetsTopic
+from kio.schema.list_offsets.v1.response import ListOffsetsResponse
+from kio.schema.types import BrokerId, TopicName
+from kio.static.primitive import i32, i64
+
+from barnabas.bench.clients.connection import Connection
+
+_CONSUMER, _EARLIEST = BrokerId(-1), i64(-2)
 _EVERY_S = 0.04
 _TIMEOUT_S = 1.0
 
@@ -71,16 +75,14 @@ class Probe:
             thread.join()
 
     def _ask_on(self, broker: int) -> None:
-        connection: socket.socket | None = None
-        request = encoded(self.topics)
+        connection: Connection | None = None
+        request = _request(self.topics)
         while not self._ended.is_set():
             sent, led = time.time(), set[str]()
             try:
                 if connection is None:
-                    host, _, port = self.addresses[broker].rpartition(":")
-                    connection = socket.create_connection((host, int(port)), timeout=_TIMEOUT_S)
-                connection.sendall(request)
-                led = decoded(_frame(connection))
+                    connection = Connection(self.addresses[broker], _TIMEOUT_S)
+                led = _led(connection.ask(request, ListOffsetsResponse))
             except OSError:
                 if connection is not None:
                     connection.close()
@@ -103,53 +105,28 @@ class Probe:
                 answers.append(Answer(sent, received, is_led))
 
 
-def encoded(topics: Mapping[str, int]) -> bytes:
-    """Encode a request about all partitions of topics, with its length."""
-    named = [
-        _text(topic.encode())
-        + struct.pack(">i", count)
-        + b"".join(struct.pack(">iq", number, _EARLIEST) for number in range(count))
-        for topic, count in topics.items()
-    ]
-    body = struct.pack(">ii", _CONSUMER, len(named)) + b"".join(named)
-    frame = struct.pack(">hhi", _LIST_OFFSETS, _VERSION, 0) + _text(_CLIENT) + body
-    return struct.pack(">i", len(frame)) + frame
+def _request(topics: Mapping[str, int]) -> ListOffsetsRequest:
+    """Return a request about all partitions of topics."""
+    return ListOffsetsRequest(
+        replica_id=_CONSUMER,
+        topics=tuple(
+            ListOffsetsTopic(
+                name=TopicName(topic),
+                partitions=tuple(
+                    ListOffsetsPartition(partition_index=i32(number), timestamp=_EARLIEST)
+                    for number in range(count)
+                ),
+            )
+            for topic, count in topics.items()
+        ),
+    )
 
 
-def decoded(frame: bytes) -> set[str]:
+def _led(response: ListOffsetsResponse) -> set[str]:
     """Return the partitions for which a response has no error."""
-    led: set[str] = set()
-    at = 4  # behind the correlation id
-    (topics,) = struct.unpack_from(">i", frame, at)
-    at += 4
-    for _ in range(topics):
-        (length,) = struct.unpack_from(">h", frame, at)
-        topic = frame[at + 2 : at + 2 + length].decode()
-        (partitions,) = struct.unpack_from(">i", frame, at + 2 + length)
-        at += 6 + length
-        for _ in range(partitions):
-            number, error, _, _ = struct.unpack_from(">ihqq", frame, at)
-            at += 22
-            if error == 0:
-                led.add(f"{topic}-{number}")
-    return led
-
-
-def _text(data: bytes) -> bytes:
-    return struct.pack(">h", len(data)) + data
-
-
-def _frame(connection: socket.socket) -> bytes:
-    (length,) = struct.unpack(">i", _exactly(connection, 4))
-    return _exactly(connection, length)
-
-
-def _exactly(connection: socket.socket, count: int) -> bytes:
-    parts: list[bytes] = []
-    while count:
-        part = connection.recv(count)
-        if not part:
-            raise ConnectionResetError("the broker closed the connection")
-        parts.append(part)
-        count -= len(part)
-    return b"".join(parts)
+    return {
+        f"{topic.name}-{partition.partition_index}"
+        for topic in response.topics
+        for partition in topic.partitions
+        if partition.error_code is ErrorCode.none
+    }
