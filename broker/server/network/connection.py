@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from collections.abc import Callable, Mapping
+from math import inf
 from time import monotonic
 from typing import cast
 
@@ -32,6 +33,9 @@ from barnabas.cluster.model.principal import ANONYMOUS
 from barnabas.cluster.runtime.line_limit import LINES
 
 logger = structlog.get_logger(__name__)
+
+AFTER_PAUSE_S = 1.0
+"""The time in seconds after a pause in which what is read may have waited in the socket meanwhile."""
 
 
 class ClientConnection(asyncio.BufferedProtocol):
@@ -82,10 +86,10 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._closing = False
         self._peer = "unknown"
         self._arrived = 0.0
-        self._begun = 0.0
-        """The latest time at which the next request began to arrive: it may have waited in the socket."""
-        self._paused: float | None = None
-        """The time at which reading was paused; None after the next read."""
+        self._begun = self._last = 0.0
+        """The latest times at which the next request, and what was read last, may have been sent."""
+        self._paused, self._resumed = 0.0, -inf
+        """The times of the latest pause in reading; it does not count after the next read."""
         self.principal = ANONYMOUS
         """The identity of the client."""
         self.made_at = self._loop.time()
@@ -164,10 +168,11 @@ class ClientConnection(asyncio.BufferedProtocol):
     def buffer_updated(self, nbytes: int) -> None:
         """Process ``nbytes`` received bytes."""
         now = monotonic()
+        self._last = self._paused if now < self._resumed + AFTER_PAUSE_S else now
         if self._input.is_empty:
-            self._begun = self._paused or now
+            self._begun = self._last
         self._input.received(nbytes)
-        self._arrived, self._paused, self.last_active = now, None, self._loop.time()
+        self._arrived, self._resumed, self.last_active = now, -inf, self._loop.time()
         self.wake()
         self._note_arriving()
 
@@ -284,7 +289,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         if prefix is FOR_THE_GATE:
             return self._pass_to_gate(frame)
         claimed, self._claimed = self._claimed, 0
-        begun, self._begun = self._begun, self._arrived
+        begun, self._begun = self._begun, self._last
         is_pending = self._pipeline.start(prefix, frame, claimed, self._arrived, begun)
         # The pipeline owns the memory of a frame that it may still read, and of one that was claimed.
         if claimed or is_pending:
@@ -352,6 +357,7 @@ class ClientConnection(asyncio.BufferedProtocol):
             return
         self._may_read = wanted
         if wanted:
+            self._resumed = monotonic()
             self._transport.resume_reading()
         else:
             self._paused = monotonic()

@@ -356,6 +356,49 @@ async def test_what_waited_in_the_socket_counts_as_sent_before(broker, connect, 
     assert len(broker.appends.calls) == 2
 
 
+async def test_what_waited_behind_a_begun_request_counts_as_sent_before(broker, connect, monkeypatch):
+    """The first read ends within the third request."""
+    now, ready = [1000.0], asyncio.Event()
+    for module in (connection, produce):
+        monkeypatch.setattr(module, "monotonic", lambda: now[0])
+
+    async def prepared(batches):
+        await ready.wait()
+        return batches
+
+    broker.appends.preparing = [prepared]
+    client = await connect()
+    third, fourth = client.produce(3, b"3"), client.produce(4, b"4")
+    client.send(client.produce(1, b"1"), client.produce(2, b"2"), third[:10])
+    await until(lambda: not broker.appends.preparing)
+    client.send(third[10:], fourth)
+    now[0] += 31
+    ready.set()
+    assert await client.correlation_ids(4) == [1, 2, 3, 4]
+    assert [batches[ORDERS_0] for batches, _ in broker.appends.calls] == [b"1"]
+
+
+async def test_what_an_idle_client_sends_has_not_waited_in_the_socket(broker, connect, monkeypatch):
+    """Its connection was paused for a moment, at an earlier request."""
+    now, ready = [1000.0], asyncio.Event()
+    for module in (connection, produce):
+        monkeypatch.setattr(module, "monotonic", lambda: now[0])
+
+    async def prepared(batches):
+        await ready.wait()
+        return batches
+
+    broker.appends.preparing = [prepared]
+    client = await connect()
+    client.send(client.produce(1, b"1"), client.produce(2, b"2"))
+    ready.set()
+    assert await client.correlation_ids(2) == [1, 2]
+    now[0] += 31
+    client.send(client.produce(3, b"3"))
+    assert await client.correlation_ids(1) == [3]
+    assert [batches[ORDERS_0] for batches, _ in broker.appends.calls] == [b"1", b"2", b"3"]
+
+
 async def test_no_request_starts_while_one_is_prepared_and_pipelining_goes_on_then(broker, connect):
     ready = asyncio.get_running_loop().create_future()
 
