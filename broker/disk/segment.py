@@ -24,6 +24,7 @@ from barnabas.broker.disk.files import (
     open_segment,
     read_exactly,
     remove,
+    remove_whatever,
     rename,
     set_size,
     size_of,
@@ -435,7 +436,8 @@ class LogSegment:
     def delete(self) -> None:
         """Close the segment and unlink its files.
 
-        They are renamed first, so that the load completes an interrupted deletion.
+        They are renamed first, so that the load completes an interrupted deletion. The directory's thread may
+        unlink them: a former segment of the same base offset, which has these names, may be due.
         """
         self.close()
         renamed = []
@@ -444,7 +446,7 @@ class LogSegment:
             if path.exists():
                 renamed.append(rename(path, path.name + DELETED_SUFFIX))
         for path in renamed:
-            remove(path)
+            remove_whatever(path)
 
     def _from_entry(
         self, look_up: Callable[[OffsetIndex, int], OffsetPosition], key: int

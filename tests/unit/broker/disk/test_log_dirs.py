@@ -9,12 +9,14 @@ import pytest
 from structlog.testing import capture_logs
 
 from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.disk import segment
 from barnabas.broker.disk.errors import (
     InconsistentDirectoryError,
     KafkaStorageError,
     LogNameError,
     MissingLogError,
 )
+from barnabas.broker.disk.files import rename
 from barnabas.broker.disk.log_dir import CLEAN_SHUTDOWN
 from barnabas.cluster.model.epochs import LeaderEpoch
 from barnabas.cluster.model.ids import TopicPartition
@@ -264,3 +266,17 @@ def test_what_retention_removes_stays_open_for_its_readers_for_a_while(open_dirs
     assert not former.is_closed
     dirs.fail(tmp_path, "a test says so")
     assert former.is_closed
+
+
+def test_a_truncation_meets_the_removal_of_a_former_segment(open_dirs, tmp_path, batch, monkeypatch):
+    """Compaction had replaced the segment: the directory's thread unlinks the names that it gets now."""
+    log = open_dirs(tmp_path).get_or_create(tp(0))
+    log.append_as_leader(batch(1), EPOCH)
+
+    def renamed(path, name):
+        rename(path, name).unlink()
+        return path.with_name(name)
+
+    monkeypatch.setattr(segment, "rename", renamed)
+    log.truncate_fully_and_start_at(5)
+    assert (log.log_end_offset, [*tmp_path.glob("*/*.deleted")]) == (5, [])
