@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,63 +18,46 @@ from barnabas.cluster.model.ids import TopicPartition
 from barnabas.tools.clients.admin_client import DEADLINE_MS, AdminClient, AdminError
 from barnabas.tools.clients.command_config import CommandConfigError, for_kafka_python
 from barnabas.tools.clients.requests import RequestFailed, Requests
-from barnabas.tools.command_line.entry import run_tool, run_with_options
-from barnabas.tools.command_line.options import (
-    COMMAND_CONFIG,
-    Given,
-    JavaError,
-    Option,
-    Options,
-    bootstrap_server,
-)
-from barnabas.tools.command_line.usage import require
-
-PURPOSE = "This tool helps to delete records of the given partitions down to the specified offset."
+from barnabas.tools.command_line.entry import run_tool
+from barnabas.tools.command_line.parser import Parser, ToolError, run_with
 
 _EXAMPLE = '{"partitions": [{"topic": "foo", "partition": 1, "offset": 1}], "version": 1}'
 _VERSION = 1
 
-OPTIONS = Options(
-    bootstrap_server("the servers to connect to, separated by commas; required"),
-    Option(
-        "offset-json-file",
-        f"the offset of each partition below which records are deleted, -1 for all; required: {_EXAMPLE}",
-        "Offset json file path",
-    ),
-    COMMAND_CONFIG,
+OPTIONS = Parser(
+    "kafka-delete-records.sh",
+    "This tool helps to delete records of the given partitions down to the specified offset.",
 )
-
-
-class OperationFailed(JavaError):
-    """An error for a file whose content cannot be used."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__("kafka.admin.AdminOperationException", message)
+OPTIONS.add_servers()
+OPTIONS.add_argument(
+    "--offset-json-file",
+    required=True,
+    help=f"the offset of each partition below which records are deleted, -1 for all: {_EXAMPLE}",
+)
 
 
 def parse_offsets(text: str) -> dict[TopicPartition, int]:
     """Parse the offset of each partition, -1 for the high watermark.
 
     Raises:
-        JavaError: The text is not JSON of the form of the example, or names a partition twice.
+        ToolError: The text is not JSON of the form of the example, or names a partition twice.
     """
     try:
         body = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise OperationFailed("The input string is not a valid JSON") from error
+        raise ToolError("The input string is not a valid JSON") from error
     fields = _object(body)
     version = _number(fields["version"], "Int") if "version" in fields else _VERSION
     if version != _VERSION:
-        raise OperationFailed(f"Not supported version field value {version}")
+        raise ToolError(f"Not supported version field value {version}")
     if "partitions" not in fields:
-        raise OperationFailed("Missing partitions field")
+        raise ToolError("Missing partitions field")
     if not isinstance(fields["partitions"], list):
-        raise _mapping_error(f"Expected JSON array, received {_text(fields['partitions'])}")
+        raise ToolError(f"Expected JSON array, received {_text(fields['partitions'])}")
     offsets = [_offset(each) for each in fields["partitions"]]
     twice = [str(tp) for tp, times in Counter(tp for tp, _ in offsets).items() if times > 1]
     if twice:
-        raise JavaError(
-            "kafka.common.AdminCommandFailedException",
+        raise ToolError(
             f"Offset json file contains duplicate topic partitions: {','.join(twice)}",
         )
     return dict(offsets)
@@ -83,31 +67,27 @@ def _offset(item: object) -> tuple[TopicPartition, int]:
     fields = _object(item)
     for name in ("topic", "partition", "offset"):
         if name not in fields:
-            raise _mapping_error(f"No such field exists: `{name}`")
+            raise ToolError(f"No such field exists: `{name}`")
     if not isinstance(fields["topic"], str):
-        raise _mapping_error(f"Expected `String` value, received {_text(fields['topic'])}")
+        raise ToolError(f"Expected `String` value, received {_text(fields['topic'])}")
     partition = _number(fields["partition"], "Int")
     return TopicPartition(fields["topic"], partition), _number(fields["offset"], "Long")
 
 
 def _object(item: object) -> dict[str, Any]:
     if not isinstance(item, dict):
-        raise _mapping_error(f"Expected JSON object, received {_text(item)}")
+        raise ToolError(f"Expected JSON object, received {_text(item)}")
     return item
 
 
 def _number(value: object, kind: str) -> int:
     if type(value) is not int:
-        raise _mapping_error(f"Expected `{kind}` value, received {_text(value)}")
+        raise ToolError(f"Expected `{kind}` value, received {_text(value)}")
     return value
 
 
 def _text(value: object) -> str:
     return json.dumps(value, separators=(",", ":"))
-
-
-def _mapping_error(message: str) -> JavaError:
-    return JavaError("com.fasterxml.jackson.databind.JsonMappingException", message)
 
 
 def result_lines(results: Mapping[TopicPartition, int | RequestFailed]) -> list[str]:
@@ -120,21 +100,19 @@ def result_lines(results: Mapping[TopicPartition, int | RequestFailed]) -> list[
     ]
 
 
-def work(given: Given) -> int:
+def work(flags: Namespace) -> int:
     """Delete the records, and return the exit code."""
-    require(given, "bootstrap-server", "offset-json-file")
-    flags = given.values()
     try:
         text = Path(flags.offset_json_file).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise JavaError("java.io.IOException", f"Unable to read file {flags.offset_json_file}") from error
+        raise ToolError(f"Unable to read file {flags.offset_json_file}") from error
     offsets = parse_offsets(text)
     try:
         with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
             sys.stdout.write("Executing records delete operation\n")
             results = Requests(admin, DEADLINE_MS).delete_records(offsets)
     except (AdminError, CommandConfigError) as error:
-        raise JavaError("org.apache.kafka.common.KafkaException", str(error)) from error
+        raise ToolError(str(error)) from error
     sys.stdout.write("Records delete operation completed:\n")
     sys.stdout.writelines(f"{line}\n" for line in result_lines(results))
     return 0
@@ -142,7 +120,7 @@ def work(given: Given) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tool, and return the exit code."""
-    return run_with_options(OPTIONS, PURPOSE, arguments, work)
+    return run_with(OPTIONS, arguments, work)
 
 
 def command() -> int:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 
 from barnabas.broker.core.producer_state import CorruptSnapshotError, decode_snapshot
 from barnabas.broker.core.record_batch import (
@@ -35,9 +35,8 @@ from barnabas.broker.disk.names import (
     segment_file,
 )
 from barnabas.broker.disk.transaction_index import TransactionIndex
-from barnabas.tools.command_line.entry import run_tool, run_with_options
-from barnabas.tools.command_line.options import Given, JavaError, Kind, Option, Options
-from barnabas.tools.command_line.usage import require
+from barnabas.tools.command_line.entry import run_tool
+from barnabas.tools.command_line.parser import Parser, ToolError, has, integer, run_with
 from barnabas.tools.dump.batches import MAX_DUMPED_BYTES, Decode, OffsetCheck, RecordOptions, lines_of
 from barnabas.tools.dump.decoders import STRING_DECODER, by_classes, offsets_decoder
 from barnabas.tools.dump.indexes import (
@@ -57,28 +56,28 @@ from barnabas.tools.dump.indexes import (
 )
 from barnabas.tools.dump.transactions import transactions_decoder
 
-PURPOSE = (
-    "This tool helps to parse a log file and dump its contents to the console, useful for debugging a "
-    "seemingly corrupt log segment."
-)
-
 _MAGIC_AT = 16
 _DECODER = "of the keys or values: kafka.serializer.StringDecoder, LongDecoder or IntegerDecoder"
 
-OPTIONS = Options(
-    Option("files", "the files, separated by commas; required", "file1, file2, ..."),
-    Option("print-data-log", "print keys and values; implies --deep-iteration, and each decoder implies it"),
-    Option("deep-iteration", "print each record, and check that offsets are consecutive"),
-    Option("skip-record-metadata", "print only key and value of each record"),
-    Option("verify-index-only", "check indexes against the log without printing their entries"),
-    Option("index-sanity-check", "check indexes as a broker does when it starts, and nothing else"),
-    Option("max-message-size", "ignored", "size", kind=Kind.INTEGER, default=str(5 * 1024 * 1024)),
-    Option("key-decoder-class", f"the class {_DECODER}", "", default=STRING_DECODER, is_optional=True),
-    Option("value-decoder-class", f"the class {_DECODER}", "", default=STRING_DECODER, is_optional=True),
-    Option("offsets-decoder", "decode the records of __consumer_offsets"),
-    Option("transaction-log-decoder", "decode the records of __transaction_state, which only Kafka writes"),
-    Option("cluster-metadata-decoder", "refused: there is no metadata log here"),
+OPTIONS = Parser(
+    "kafka-dump-log.sh",
+    "This tool helps to parse a log file and dump its contents to the console, useful for debugging a "
+    "seemingly corrupt log segment.",
 )
+OPTIONS.add_argument("--files", required=True, help="the files, separated by commas")
+OPTIONS.add_switches(
+    print_data_log="print keys and values; implies --deep-iteration, and each decoder implies it",
+    deep_iteration="print each record, and check that offsets are consecutive",
+    skip_record_metadata="print only key and value of each record",
+    verify_index_only="check indexes against the log without printing their entries",
+    index_sanity_check="check indexes as a broker does when it starts, and nothing else",
+    offsets_decoder="decode the records of __consumer_offsets",
+    transaction_log_decoder="decode the records of __transaction_state, which only Kafka writes",
+    cluster_metadata_decoder="refused: there is no metadata log here",
+)
+OPTIONS.add_argument("--max-message-size", type=integer, help="ignored")
+for _name in ("--key-decoder-class", "--value-decoder-class"):
+    OPTIONS.add_argument(_name, nargs="?", const=STRING_DECODER, help=f"the class {_DECODER}")
 
 _PRINTING = (
     "print-data-log",
@@ -87,7 +86,6 @@ _PRINTING = (
     "key-decoder-class",
     "value-decoder-class",
 )
-_NOT_SERVED = "cluster-metadata-decoder"
 
 
 @dataclass(slots=True)
@@ -128,7 +126,7 @@ class LogFile:
         """Return the header of the batch at ``position``; None if the file ends before that batch does.
 
         Raises:
-            JavaError: There is no batch of message format 2.
+            ToolError: There is no batch of message format 2.
         """
         head = self._read(position, HEADER_SIZE)
         if len(head) <= _MAGIC_AT:
@@ -139,8 +137,7 @@ class LogFile:
         if position + size > self.size:
             return None
         if head[_MAGIC_AT] != MAGIC:
-            raise JavaError(
-                "org.apache.kafka.common.errors.UnsupportedForMessageFormatException",
+            raise ToolError(
                 f"{self._path} has a message of format {head[_MAGIC_AT]} at position {position}, expected "
                 f"format {MAGIC}",
             )
@@ -152,7 +149,7 @@ class LogFile:
         """Yield the position and the header of each batch from ``start`` on.
 
         Raises:
-            JavaError: A batch is not of message format 2.
+            ToolError: A batch is not of message format 2.
         """
         position = start
         while (header := self.header_at(position)) is not None:
@@ -167,9 +164,8 @@ class LogFile:
         self._file.seek(position)
         return self._file.read(size)
 
-    def _corrupt(self, size: int, least: int) -> JavaError:
-        return JavaError(
-            "org.apache.kafka.common.errors.CorruptRecordException",
+    def _corrupt(self, size: int, least: int) -> ToolError:
+        return ToolError(
             f"Found record size {size} smaller than minimum record overhead ({least}) in file {self._path}.",
         )
 
@@ -183,7 +179,7 @@ def dump_log(path: Path, options: RecordOptions, findings: Findings) -> Iterator
             yield from lines_of(log.batch(position, header), position, options, check)
             end = position + header.size
     except CorruptRecordsError as error:
-        raise JavaError("org.apache.kafka.common.InvalidRecordException", str(error)) from error
+        raise ToolError(str(error)) from error
     finally:
         log.close()
         findings.gaps[str(path.absolute())] = check.gaps
@@ -191,7 +187,7 @@ def dump_log(path: Path, options: RecordOptions, findings: Findings) -> Iterator
         yield f"Found {log.size - end} invalid bytes at the end of {path.name}"
 
 
-def dump_offset_index(path: Path, flags: SimpleNamespace, findings: Findings) -> Iterator[str]:
+def dump_offset_index(path: Path, flags: Namespace, findings: Findings) -> Iterator[str]:
     """Yield the lines about an ``.index`` file, and compare it with its log."""
     base_offset, data = _base_offset(path), path.read_bytes()
     log = LogFile(segment_file(path.parent, base_offset, LOG_SUFFIX))
@@ -216,7 +212,7 @@ def dump_offset_index(path: Path, flags: SimpleNamespace, findings: Findings) ->
         yield from offset_lines(entries)
 
 
-def dump_time_index(path: Path, flags: SimpleNamespace, findings: Findings) -> Iterator[str]:
+def dump_time_index(path: Path, flags: Namespace, findings: Findings) -> Iterator[str]:
     """Yield the lines about a ``.timeindex`` file, and compare it with its log."""
     base_offset, data = _base_offset(path), path.read_bytes()
     log = LogFile(segment_file(path.parent, base_offset, LOG_SUFFIX))
@@ -255,11 +251,11 @@ def dump_snapshot(path: Path) -> list[str]:
         return []
 
 
-def dump(path: Path, flags: SimpleNamespace, options: RecordOptions, findings: Findings) -> Iterable[str]:
+def dump(path: Path, flags: Namespace, options: RecordOptions, findings: Findings) -> Iterable[str]:
     """Return the lines about a file of any kind.
 
     Raises:
-        JavaError: The file cannot be read, or is not what its name says.
+        ToolError: The file cannot be read, or is not what its name says.
     """
     match path.suffix:
         case str() as suffix if suffix == LOG_SUFFIX:
@@ -280,21 +276,20 @@ def dump(path: Path, flags: SimpleNamespace, options: RecordOptions, findings: F
 def _base_offset(path: Path) -> int:
     number = path.name.partition(".")[0]
     if not (number.isascii() and number.isdigit()):
-        raise JavaError(
-            "java.lang.NumberFormatException",
+        raise ToolError(
             f'For input string: "{number}"; expected a file named by its base offset',
         )
     return int(number)
 
 
-def _decode(given: Given, flags: SimpleNamespace) -> Decode | None:
-    if not any(map(given.has, _PRINTING)):
+def _decode(flags: Namespace) -> Decode | None:
+    if not any(has(flags, each) for each in _PRINTING):
         return None
     if flags.offsets_decoder:
         return offsets_decoder
     if flags.transaction_log_decoder:
         return transactions_decoder
-    return by_classes(flags.key_decoder_class, flags.value_decoder_class)
+    return by_classes(flags.key_decoder_class or STRING_DECODER, flags.value_decoder_class or STRING_DECODER)
 
 
 def _print_error(line: str) -> None:
@@ -302,13 +297,11 @@ def _print_error(line: str) -> None:
     sys.stderr.write(f"{line}\n")
 
 
-def work(given: Given) -> int:
+def work(flags: Namespace) -> int:
     """Print the files, and return the exit code."""
-    require(given, "files")
-    if given.has(_NOT_SERVED):
-        raise JavaError("java.lang.UnsupportedOperationException", f"--{_NOT_SERVED} is not served")
-    flags = given.values()
-    decode = _decode(given, flags)
+    if flags.cluster_metadata_decoder:
+        raise ToolError("--cluster-metadata-decoder is not served")
+    decode = _decode(flags)
     is_deep = flags.deep_iteration or decode is not None
     options = RecordOptions(is_deep, not flags.skip_record_metadata, decode)
     findings = Findings()
@@ -318,9 +311,7 @@ def work(given: Given) -> int:
             sys.stdout.writelines(f"{line}\n" for line in dump(path, flags, options, findings))
         except OSError as error:
             sys.stdout.flush()
-            raise JavaError(
-                "java.io.FileNotFoundException", f"{error.filename} ({error.strerror})"
-            ) from error
+            raise ToolError(f"{error.filename} ({error.strerror})") from error
     sys.stdout.flush()
     for line in finding_lines(findings.mismatches, findings.time_errors, findings.gaps):
         _print_error(line)
@@ -329,7 +320,7 @@ def work(given: Given) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tool, and return the exit code."""
-    return run_with_options(OPTIONS, PURPOSE, arguments, work)
+    return run_with(OPTIONS, arguments, work)
 
 
 def command() -> int:

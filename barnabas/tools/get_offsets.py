@@ -9,34 +9,29 @@ from __future__ import annotations
 
 import re
 import sys
+from argparse import Namespace
 from collections.abc import Iterable, Mapping, Sequence
 
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.tools.clients.admin_client import DEADLINE_MS, AdminClient, AdminError, TopicMetadata
 from barnabas.tools.clients.command_config import CommandConfigError, for_kafka_python
 from barnabas.tools.clients.requests import UNKNOWN_OFFSET, Requests
-from barnabas.tools.command_line.entry import run_tool, run_with_options
-from barnabas.tools.command_line.options import COMMAND_CONFIG, Given, Kind, Option, Options, bootstrap_server
-from barnabas.tools.command_line.usage import check_servers, require
+from barnabas.tools.command_line.entry import run_tool
+from barnabas.tools.command_line.parser import Parser, integer, long, run_with
 
-PURPOSE = "An interactive shell for getting topic offsets."
-
-OPTIONS = Options(
-    bootstrap_server("the servers to connect to, separated by commas; required"),
-    Option("broker-list", "the same, under its name in Kafka 2.8", "hostname:port,...,hostname:port"),
-    COMMAND_CONFIG,
-    Option("topic", "the topic; required", "topic"),
-    Option("partitions", "its partitions, separated by commas; all without it", "partition ids", default=""),
-    Option(
-        "time",
-        "milliseconds since 1970: the offset of the first record that is so young, or none",
-        "timestamp/-1(latest)/-2(earliest)",
-        kind=Kind.LONG,
-        default="-1",
-    ),
-    Option("offsets", "ignored, as in Kafka", "count", kind=Kind.INTEGER, default="1"),
-    Option("max-wait-ms", "ignored, as in Kafka", "ms", kind=Kind.INTEGER, default="1000"),
+OPTIONS = Parser("kafka-get-offsets.sh", "An interactive shell for getting topic offsets.")
+OPTIONS.add_servers("--broker-list")
+OPTIONS.add_argument("--topic", required=True)
+OPTIONS.add_argument("--partitions", default="", help="its partitions, separated by commas; all without it")
+OPTIONS.add_argument(
+    "--time",
+    type=long,
+    default=-1,
+    help="milliseconds since 1970: the offset of the first record that is so young, or none; -1 (default): "
+    "the end, -2: the start",
 )
+OPTIONS.add_argument("--offsets", type=integer, help="ignored, as in Kafka")
+OPTIONS.add_argument("--max-wait-ms", type=integer, help="ignored, as in Kafka")
 
 
 class GetOffsetsError(Exception):
@@ -97,16 +92,11 @@ def lines(offsets: Mapping[TopicPartition, int]) -> list[str]:
     ]
 
 
-def work(given: Given) -> int:
+def work(flags: Namespace) -> int:
     """Print the offsets, and return the exit code."""
-    servers = "bootstrap-server" if given.has("bootstrap-server") else "broker-list"
-    require(given, servers, "topic")
-    flags = given.values()
-    addresses = flags.bootstrap_server or flags.broker_list
-    check_servers(addresses)
     try:
         wanted = parse_partitions(flags.partitions)
-        with AdminClient(addresses, for_kafka_python(flags.command_config)) as admin:
+        with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
             partitions, messages = select(admin.topics(), flags.topic, wanted)
             _print_errors(messages)
             found = Requests(admin, DEADLINE_MS).offsets_at(partitions, flags.time)
@@ -123,7 +113,7 @@ def _print_errors(messages: Iterable[str]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tool, and return the exit code."""
-    return run_with_options(OPTIONS, PURPOSE, arguments, work)
+    return run_with(OPTIONS, arguments, work)
 
 
 def command() -> int:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import sys
+from argparse import Namespace
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from kafka.protocol.admin import ElectLeadersRequest
@@ -22,62 +22,11 @@ from kafka.protocol.admin import ElectLeadersRequest
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools.clients.admin_client import SERVER_MS, AdminClient, AdminError, NotSupported
 from barnabas.tools.clients.command_config import CommandConfigError, for_kafka_python
-from barnabas.tools.command_line.entry import run_tool, run_with_options
+from barnabas.tools.command_line.entry import run_tool
 from barnabas.tools.command_line.java_errors import java_class
-from barnabas.tools.command_line.options import (
-    Given,
-    JavaError,
-    Kind,
-    Option,
-    OptionError,
-    Options,
-    bootstrap_server,
-)
-
-PURPOSE = (
-    "This tool attempts to elect a new leader for a set of topic partitions. The type of elections supported "
-    "are preferred replicas and unclean replicas."
-)
+from barnabas.tools.command_line.parser import Parser, ToolError, UsageError, integer, run_with
 
 _EXAMPLE = '{"partitions": [{"topic": "foo", "partition": 1}, {"topic": "foobar", "partition": 2}]}'
-
-OPTIONS = Options(
-    bootstrap_server("the servers to connect to, separated by commas; required"),
-    Option("admin.config", "a file of properties for the admin client", "config file"),
-    Option(
-        "election-type",
-        '"preferred", or "unclean": if necessary a replica outside the ISR, which may lose records; required',
-        "election type",
-    ),
-    Option("topic", "the topic of the one partition; not with the next two", "topic name"),
-    Option("partition", "its number; required with --topic", "partition id", kind=Kind.INTEGER),
-    Option("all-topic-partitions", "all partitions"),
-    Option("path-to-json-file", f"the partitions, such as {_EXAMPLE}", "Path to JSON file"),
-)
-
-_CHOICES = ("topic", "all-topic-partitions", "path-to-json-file")
-
-
-class CommandFailed(JavaError):
-    """An error if the tool cannot carry out the command."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__("kafka.common.AdminCommandFailedException", message)
-
-
-class OperationFailed(JavaError):
-    """An error for an invalid file."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__("kafka.admin.AdminOperationException", message)
-
-
-class RequestFailed(JavaError):
-    """An error if the cluster refused the whole request, with Java's exception and message."""
-
-    def __init__(self, cause: str, message: str) -> None:
-        super().__init__("java.util.concurrent.ExecutionException", f"{cause}: {message}")
-
 
 Partition = tuple[str, int]
 """A topic and a partition number."""
@@ -90,6 +39,26 @@ class ElectionType(Enum):
     UNCLEAN = 1
 
 
+OPTIONS = Parser(
+    "kafka-leader-election.sh",
+    "This tool attempts to elect a new leader for a set of topic partitions. The type of elections supported "
+    "are preferred replicas and unclean replicas.",
+)
+OPTIONS.add_servers(config="--admin.config")
+OPTIONS.add_argument(
+    "--election-type",
+    required=True,
+    type=str.upper,
+    choices=[each.name for each in ElectionType],
+    help="PREFERRED, or UNCLEAN: if necessary a replica outside the ISR, which may lose records",
+)
+_choice = OPTIONS.add_mutually_exclusive_group(required=True)
+_choice.add_argument("--topic", help="the topic of the one partition")
+_choice.add_argument("--all-topic-partitions", action="store_true")
+_choice.add_argument("--path-to-json-file", help=f"a file with the partitions, such as {_EXAMPLE}")
+OPTIONS.add_argument("--partition", type=integer, help="the number of the partition; required with --topic")
+
+
 @dataclass(frozen=True, slots=True)
 class Failure:
     """The error of a partition's election, with the controller's message."""
@@ -98,50 +67,29 @@ class Failure:
     text: str
 
 
-def check(given: Given) -> None:
-    """Check that the given options fit together.
+def check(flags: Namespace) -> None:
+    """Check that the options fit together.
 
     Raises:
-        CommandFailed: They do not fit together; the message names them.
+        UsageError: They do not.
     """
-    missing = [name for name in ("election-type", "bootstrap-server") if not given.has(name)]
-    if missing:
-        raise CommandFailed(f"Missing required option(s): {', '.join(missing)}")
-    if sum(map(given.has, _CHOICES)) != 1:
-        raise CommandFailed(f"One and only one of the following options is required: {', '.join(_CHOICES)}")
-    if given.has("topic") and not given.has("partition"):
-        raise CommandFailed("Missing required option(s): partition")
-    if given.has("partition") and not given.has("topic"):
-        raise CommandFailed("Option partition is only allowed if topic is used")
+    if (flags.topic is None) != (flags.partition is None):
+        raise UsageError("--topic and --partition need each other")
 
 
-def election_type(name: str) -> ElectionType:
-    """Parse the name of an election type, ignoring case.
-
-    Raises:
-        OptionError: There is no such type.
-    """
-    try:
-        return ElectionType[name.upper()]
-    except KeyError:
-        raise OptionError(
-            "OptionArgumentConversionException", f"Cannot parse argument '{name}' of option election-type"
-        ) from None
-
-
-def chosen_partitions(flags: SimpleNamespace) -> list[Partition] | None:
+def chosen_partitions(flags: Namespace) -> list[Partition] | None:
     """Return the partitions that the options name; None for all.
 
     Raises:
-        OperationFailed: The file cannot be used.
+        ToolError: The file cannot be used.
     """
     if flags.path_to_json_file is not None:
         try:
             return parse_partitions(Path(flags.path_to_json_file).read_text(encoding="utf-8"))
         except OSError as error:
-            raise OperationFailed(f"cannot read {flags.path_to_json_file}: {error.strerror}") from error
+            raise ToolError(f"cannot read {flags.path_to_json_file}: {error.strerror}") from error
         except UnicodeDecodeError as error:
-            raise OperationFailed(f"{flags.path_to_json_file} is not UTF-8 text: {error.reason}") from error
+            raise ToolError(f"{flags.path_to_json_file} is not UTF-8 text: {error.reason}") from error
     return None if flags.topic is None else [(flags.topic, flags.partition)]
 
 
@@ -149,23 +97,23 @@ def parse_partitions(text: str) -> list[Partition]:
     """Parse the distinct partitions in a file of ``--path-to-json-file``.
 
     Raises:
-        OperationFailed: The file is invalid, or names a partition twice.
+        ToolError: The file is invalid, or names a partition twice.
     """
     try:
         body = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise OperationFailed("Replica election data is empty") from error
+        raise ToolError("Replica election data is empty") from error
     if not isinstance(body, dict) or not isinstance(body.get("partitions"), list):
-        raise OperationFailed('Replica election data is missing "partitions" field')
+        raise ToolError('Replica election data is missing "partitions" field')
     partitions: list[Partition] = []
     for item in body["partitions"]:
         topic, number = (item.get("topic"), item.get("partition")) if isinstance(item, dict) else (None, None)
         if not isinstance(topic, str) or not isinstance(number, int):
-            raise OperationFailed(f"{item!r} in the replica election data; expected one as in {_EXAMPLE}")
+            raise ToolError(f"{item!r} in the replica election data; expected one as in {_EXAMPLE}")
         partitions.append((topic, number))
     twice = [_name(each) for each, times in Counter(partitions).items() if times > 1]
     if twice:
-        raise OperationFailed(f"Replica election data contains duplicate partitions: {','.join(twice)}")
+        raise ToolError(f"Replica election data contains duplicate partitions: {','.join(twice)}")
     return partitions
 
 
@@ -208,13 +156,12 @@ def _is_needless(error: Failure | None) -> bool:
 
 
 def elect(
-    flags: SimpleNamespace, type_: ElectionType, partitions: list[Partition] | None
+    flags: Namespace, type_: ElectionType, partitions: list[Partition] | None
 ) -> dict[Partition, Failure | None]:
     """Request the elections, and return the error of each partition, None if it has its leader.
 
     Raises:
-        CommandFailed: The request was not answered in time, or may not be made.
-        RequestFailed: The request failed as a whole.
+        ToolError: The request failed as a whole.
     """
     asked = None
     if partitions is not None:
@@ -228,9 +175,9 @@ def elect(
         with AdminClient(flags.bootstrap_server, settings) as admin:
             answer = admin.ask_controller(request)
     except CommandConfigError as failure:
-        raise CommandFailed(str(failure)) from failure
+        raise ToolError(str(failure)) from failure
     except NotSupported as failure:
-        raise RequestFailed(java_class(ErrorCode.UNSUPPORTED_VERSION), str(failure)) from failure
+        raise ToolError(f"{java_class(ErrorCode.UNSUPPORTED_VERSION)}: {failure}") from failure
     except AdminError as failure:
         raise _said_first("Timeout waiting for election results", str(failure)) from failure
     whole = ErrorCode.from_code(answer.body.error_code)
@@ -239,7 +186,7 @@ def elect(
     if whole is ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
         raise _said_first("Not authorized to perform leader election", whole.meaning)
     if whole is not ErrorCode.NONE:
-        raise RequestFailed(java_class(whole), whole.meaning)
+        raise ToolError(f"{java_class(whole)}: {whole.meaning}")
     return {
         (topic.topic, one.partition_id): _failure(one)
         for topic in answer.body.replica_election_results
@@ -247,10 +194,10 @@ def elect(
     }
 
 
-def _said_first(message: str, cause: str) -> CommandFailed:
+def _said_first(message: str, cause: str) -> ToolError:
     """Print a failure to standard output, as Kafka does, and return it as an error."""
     sys.stdout.write(f"{message}\n")
-    return CommandFailed(f"{message}\nCaused by: {cause}")
+    return ToolError(f"{message}\nCaused by: {cause}")
 
 
 def _failure(result: Any) -> Failure | None:
@@ -258,26 +205,25 @@ def _failure(result: Any) -> Failure | None:
     return None if error is ErrorCode.NONE else Failure(error, result.error_message or error.meaning)
 
 
-def work(given: Given) -> int:
+def work(flags: Namespace) -> int:
     """Carry out the options, and return the exit code.
 
     Raises:
-        JavaError: The election of at least one partition failed.
+        ToolError: The election of at least one partition failed.
     """
-    check(given)
-    flags = given.values()
-    type_ = election_type(flags.election_type)
+    check(flags)
+    type_ = ElectionType[flags.election_type]
     results = elect(flags, type_, chosen_partitions(flags))
     sys.stdout.writelines(f"{line}\n" for line in report(type_, results))
     failed = failures(results)
     if failed:
-        raise CommandFailed(f"{len(failed)} replica(s) could not be elected")
+        raise ToolError(f"{len(failed)} replica(s) could not be elected")
     return 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tool, and return the exit code."""
-    return run_with_options(OPTIONS, PURPOSE, arguments, work)
+    return run_with(OPTIONS, arguments, work)
 
 
 def command() -> int:

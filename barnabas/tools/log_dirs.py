@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from argparse import Namespace
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,41 +17,29 @@ from kafka.protocol.admin import DescribeLogDirsRequest
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools.clients.admin_client import AdminClient, AdminError
 from barnabas.tools.clients.command_config import CommandConfigError, for_kafka_python
-from barnabas.tools.command_line.entry import run_tool, run_with_options
+from barnabas.tools.command_line.entry import run_tool
 from barnabas.tools.command_line.java_errors import java_class
-from barnabas.tools.command_line.options import (
-    COMMAND_CONFIG,
-    Given,
-    JavaError,
-    Option,
-    Options,
-    bootstrap_server,
-)
-from barnabas.tools.command_line.usage import require
+from barnabas.tools.command_line.parser import Parser, ToolError, run_with
 
-PURPOSE = "This tool helps to query log directory usage on the specified brokers."
-
-OPTIONS = Options(
-    bootstrap_server("the servers to connect to, separated by commas; required"),
-    COMMAND_CONFIG,
-    Option("describe", "describe the log directories; required"),
-    Option("topic-list", "the topics, separated by commas; all without it", "Topic list", default=""),
-    Option("broker-list", "the brokers' ids, separated by commas; all without it", "Broker list"),
+OPTIONS = Parser(
+    "kafka-log-dirs.sh", "This tool helps to query log directory usage on the specified brokers."
 )
+OPTIONS.add_servers()
+OPTIONS.add_actions(describe="describe the log directories")
+OPTIONS.add_argument("--topic-list", default="", help="the topics, separated by commas; all without it")
+OPTIONS.add_argument("--broker-list", help="the brokers' ids, separated by commas; all without it")
 
 
 def parse_brokers(text: str) -> list[int]:
     """Parse the ids of ``--broker-list``.
 
     Raises:
-        JavaError: One is not a number.
+        ToolError: One is not a number.
     """
     ids = [each for each in text.split(",") if each]
     for each in ids:
         if not re.fullmatch("[+-]?[0-9]+", each):
-            raise JavaError(
-                "java.lang.NumberFormatException", f'For input string: "{each}"; expected --broker-list 1,2'
-            )
+            raise ToolError(f'For input string: "{each}"; expected --broker-list 1,2')
     return list(map(int, ids))
 
 
@@ -87,10 +76,8 @@ def _log_dir(result: Any, topics: Collection[str]) -> dict[str, Any]:
     }
 
 
-def work(given: Given) -> int:
+def work(flags: Namespace) -> int:
     """Describe the log directories, and return the exit code."""
-    require(given, "bootstrap-server", "describe")
-    flags = given.values()
     topics = {each for each in flags.topic_list.split(",") if each}
     try:
         with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
@@ -100,7 +87,7 @@ def work(given: Given) -> int:
             request = DescribeLogDirsRequest(topics=None)
             results = {broker: admin.ask_broker(request, broker).results for broker in brokers}
     except (AdminError, CommandConfigError) as error:
-        raise JavaError("org.apache.kafka.common.KafkaException", str(error)) from error
+        raise ToolError(str(error)) from error
     sys.stdout.write(f"Received log directory information from brokers {','.join(map(str, brokers))}\n")
     sys.stdout.write(f"{described(results, topics)}\n")
     return 0
@@ -108,7 +95,7 @@ def work(given: Given) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tool, and return the exit code."""
-    return run_with_options(OPTIONS, PURPOSE, arguments, work)
+    return run_with(OPTIONS, arguments, work)
 
 
 def command() -> int:

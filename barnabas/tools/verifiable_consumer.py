@@ -21,13 +21,10 @@ import confluent_kafka
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.tools.clients.client_properties import SILENT, for_librdkafka
 from barnabas.tools.clients.command_config import CommandConfigError, properties
-from barnabas.tools.command_line.argparse4j import Parser, integer
-from barnabas.tools.command_line.entry import run_tool, uncaught
-from barnabas.tools.command_line.log4j import log
-from barnabas.tools.command_line.options import JavaError
-from barnabas.tools.command_line.rdkafka_errors import PASSING, java_error
+from barnabas.tools.command_line.entry import run_tool
+from barnabas.tools.command_line.parser import Parser, ToolError, integer, run_with
+from barnabas.tools.command_line.rdkafka_errors import is_record
 
-LOGGER = "org.apache.kafka.tools.VerifiableConsumer"
 RANGE = "org.apache.kafka.clients.consumer.RangeAssignor"
 
 _POLL_S = 0.1
@@ -119,28 +116,21 @@ def line_of(event: Event, now_ms: int) -> str:
     return json.dumps({"timestamp": now_ms, **event}, separators=(",", ":"), ensure_ascii=False)
 
 
-def parser() -> Parser:
-    """Return the parser of the command line."""
-    flags = Parser(
-        "verifiable-consumer",
-        "This tool consumes messages from a specific topic and emits consumer events (e.g. group rebalances, "
-        "received messages, and offsets committed) as JSON objects to STDOUT.",
-    )
-    servers = flags.add_mutually_exclusive_group(required=True)
-    servers.add_argument("--bootstrap-server", metavar="HOST1:PORT1[,HOST2:PORT2[...]]")
-    servers.add_argument("--broker-list", metavar="HOST1:PORT1[,HOST2:PORT2[...]]", help="deprecated")
-    flags.add_argument("--topic", help="required")
-    flags.add_argument("--group-id", metavar="GROUP_ID", help="required")
-    flags.add_argument("--group-instance-id", metavar="GROUP_INSTANCE_ID", help="of a static member")
-    flags.add_argument("--max-messages", type=integer, default=-1, metavar="MAX-MESSAGES", help="-1: no end")
-    flags.add_argument("--session-timeout", type=integer, default=30_000, metavar="TIMEOUT_MS")
-    flags.add_argument("--verbose", action="store_true", help="print each record")
-    flags.add_argument("--enable-autocommit", action="store_true", help="commit in the background")
-    flags.add_argument("--reset-policy", default="earliest", help="earliest, latest or none")
-    flags.add_argument("--assignment-strategy", default=RANGE, help="the class of the assignor")
-    flags.add_argument("--consumer.config", dest="consumer_config", metavar="CONFIG_FILE")
-    flags.need("--topic", "--group-id")
-    return flags
+OPTIONS = Parser(
+    "kafka-verifiable-consumer.sh",
+    "This tool consumes messages from a specific topic and emits consumer events (e.g. group rebalances, "
+    "received messages, and offsets committed) as JSON objects to STDOUT.",
+    help_code=0,
+)
+OPTIONS.add_servers("--broker-list", config="--consumer.config")
+OPTIONS.add_argument("--topic", required=True)
+OPTIONS.add_argument("--group-id", required=True)
+OPTIONS.add_argument("--group-instance-id", help="of a static member")
+OPTIONS.add_argument("--max-messages", type=integer, default=-1, help="-1: no end")
+OPTIONS.add_argument("--session-timeout", type=integer, default=30_000, metavar="MS")
+OPTIONS.add_argument("--reset-policy", default="earliest", help="earliest, latest or none")
+OPTIONS.add_argument("--assignment-strategy", default=RANGE, help="the class of the assignor")
+OPTIONS.add_switches(verbose="print each record", enable_autocommit="commit in the background")
 
 
 def consumer_properties(flags: argparse.Namespace, from_file: dict[str, str]) -> dict[str, str]:
@@ -150,7 +140,7 @@ def consumer_properties(flags: argparse.Namespace, from_file: dict[str, str]) ->
         **from_file,
         **static,
         "group.id": flags.group_id,
-        "bootstrap.servers": flags.bootstrap_server or flags.broker_list,
+        "bootstrap.servers": flags.bootstrap_server,
         "enable.auto.commit": str(flags.enable_autocommit).lower(),
         "auto.offset.reset": flags.reset_policy,
         "session.timeout.ms": str(flags.session_timeout),
@@ -192,15 +182,14 @@ class VerifiableConsumer:
             )
             while not self.signal and not 0 <= self._flags.max_messages <= self._count:
                 self._poll()
-        except JavaError as error:
-            cause = f"{error.java_class}: {error}"
-            log("ERROR", "Error during processing, terminating consumer process: ", LOGGER, cause)
+        except ToolError as error:
+            sys.stderr.write(f"ERROR: the consumer ends: {error}\n")
         finally:
             self._consumer.close()
             _print({"name": "shutdown_complete"})
 
     def _poll(self) -> None:
-        records = [_consumed(each) for each in self._consumer.consume(_BATCH, _POLL_S) if _is_record(each)]
+        records = [_consumed(each) for each in self._consumer.consume(_BATCH, _POLL_S) if is_record(each)]
         if not records:
             return
         most = self._flags.max_messages
@@ -219,8 +208,8 @@ class VerifiableConsumer:
         except confluent_kafka.KafkaException as failure:
             error = failure.args[0]
         if error is not None and error.code() == confluent_kafka.KafkaError.FENCED_INSTANCE_ID:
-            raise java_error(error)
-        _print(commit_event(offsets, None if error is None else str(java_error(error))))
+            raise ToolError(error.str())
+        _print(commit_event(offsets, None if error is None else error.str()))
 
 
 def _consumed(message: Any) -> Consumed:
@@ -231,44 +220,30 @@ def _consumed(message: Any) -> Consumed:
     return Consumed(key, value, message.topic(), message.partition(), message.offset())
 
 
-def _is_record(message: Any) -> bool:
-    """Return whether a message is a record; errors that pass are not.
-
-    Raises:
-        JavaError: The error does not pass.
-    """
-    error = message.error()
-    if error is not None and (error.fatal() or error.code() not in PASSING):
-        raise java_error(error)
-    return error is None
-
-
 def _print(event: Event) -> None:
     sys.stdout.write(f"{line_of(event, time.time_ns() // 1_000_000)}\n")
     sys.stdout.flush()
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool, and return the exit code."""
+def work(flags: argparse.Namespace) -> int:
+    """Read and print, and return the exit code."""
     try:
-        read = parser()
-        flags = read.parse(arguments)
-        try:
-            settings = consumer_properties(flags, properties(flags.consumer_config, "--consumer.config"))
-        except CommandConfigError as error:
-            read.error(str(error))
-    except SystemExit as end:
-        return int(end.code or 0)
-    try:
+        settings = consumer_properties(flags, properties(flags.consumer_config, "--consumer.config"))
         consumer = confluent_kafka.Consumer({**for_librdkafka(settings), "logger": SILENT})
+    except CommandConfigError as error:
+        raise ToolError(str(error)) from error
     except confluent_kafka.KafkaException as error:
-        sys.stderr.write(f"{uncaught(java_error(error.args[0]))}\n")
-        return 1
+        raise ToolError(error.args[0].str()) from error
     tool = VerifiableConsumer(consumer, flags)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, tool.interrupt)
     tool.run()
     return _SIGNAL_BASE + tool.signal if tool.signal else 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool, and return the exit code."""
+    return run_with(OPTIONS, arguments, work)
 
 
 def command() -> int:

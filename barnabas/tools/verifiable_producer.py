@@ -24,9 +24,9 @@ from typing import Any
 import kafka
 from kafka import errors
 
-from barnabas.tools.command_line.argparse4j import Parser, integer
 from barnabas.tools.command_line.entry import run_tool
-from barnabas.tools.command_line.servers import ServersError, parse_servers, why_silent
+from barnabas.tools.command_line.parser import Parser, ToolError, integer, run_with
+from barnabas.tools.command_line.servers import parse_servers, why_silent
 
 RECONNECT_BACKOFF_MAX_MS = 500
 """The longest pause in ms before reconnecting to a broker.
@@ -38,6 +38,18 @@ DELIVERY_TIMEOUT_MS = 600_000
 """Milliseconds after which the client stops retrying a record."""
 
 Write = Callable[[str], None]
+
+OPTIONS = Parser(
+    "kafka-verifiable-producer.sh",
+    "Write increasing numbers to a topic and print as JSON which were acknowledged.",
+    help_code=0,
+)
+OPTIONS.add_servers("--broker-list", config=None)
+OPTIONS.add_argument("--topic", required=True)
+OPTIONS.add_argument("--max-messages", type=integer, default=-1, help="-1: until interrupted")
+OPTIONS.add_argument("--throughput", type=float, default=-1, help="messages per second; -1: no limit")
+OPTIONS.add_argument("--acks", type=integer, choices=[0, 1, -1], default=-1, help="(%(default)s)")
+OPTIONS.add_argument("--value-prefix", type=integer, help="written before each number, with a dot")
 
 
 def due_s(number: int, throughput: float) -> float:
@@ -128,39 +140,9 @@ def write_messages(
         future.add_errback(lambda error, value=value: events.failure(value, flags.topic, error))
 
 
-def parser() -> Parser:
-    """Return the parser of the command line."""
-    flags = Parser(
-        "verifiable-producer",
-        "Write increasing numbers to a topic and print as JSON which were acknowledged.",
-    )
-    servers = flags.add_mutually_exclusive_group(required=True)
-    servers.add_argument("--bootstrap-server", metavar="HOST1:PORT1[,HOST2:PORT2[...]]")
-    servers.add_argument("--broker-list", metavar="HOST1:PORT1[,HOST2:PORT2[...]]", help="deprecated")
-    flags.add_argument("--topic", help="required")
-    flags.add_argument(
-        "--max-messages", type=integer, default=-1, metavar="MAX-MESSAGES", help="-1: until interrupted"
-    )
-    flags.add_argument(
-        "--throughput", type=float, default=-1, metavar="N", help="messages per second; -1: no limit"
-    )
-    flags.add_argument("--acks", type=integer, choices=[0, 1, -1], default=-1, help="(%(default)s)")
-    flags.add_argument(
-        "--value-prefix", type=integer, metavar="N", help="written before each number, with a dot"
-    )
-    flags.need("--topic")
-    return flags
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool, and return the exit code."""
-    flags = parser().parse(arguments)
-    given = flags.bootstrap_server or flags.broker_list
-    try:
-        servers = parse_servers(given)
-    except ServersError as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
+def work(flags: argparse.Namespace) -> int:
+    """Write the messages, and return the exit code."""
+    servers = parse_servers(flags.bootstrap_server)
     # Errors of the client are printed as events.
     logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)
     stop = threading.Event()
@@ -189,9 +171,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             delivery_timeout_ms=DELIVERY_TIMEOUT_MS,
             reconnect_backoff_max_ms=RECONNECT_BACKOFF_MAX_MS,
         )
-    except errors.KafkaError:
-        sys.stderr.write(f"No broker answered at --bootstrap-server {given}: {why_silent(servers)}\n")
-        return 1
+    except errors.KafkaError as error:
+        reason = f"No broker answered at --bootstrap-server {flags.bootstrap_server}"
+        raise ToolError(f"{reason}: {why_silent(servers)}") from error
     events.event("startup_complete")
     started = time.monotonic()
     write_messages(producer, flags, events, stop)
@@ -205,6 +187,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         avg_throughput=events.tally.acked / (time.monotonic() - started),
     )
     return 0
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the tool, and return the exit code."""
+    return run_with(OPTIONS, arguments, work)
 
 
 def command() -> int:

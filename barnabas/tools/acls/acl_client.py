@@ -19,7 +19,6 @@ from barnabas.cluster.model.acls import (
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools.clients.admin_client import AdminClient
 from barnabas.tools.clients.config_client import Refusal
-from barnabas.tools.command_line.java_errors import java_message
 
 Acls = Mapping[ResourcePattern, frozenset[AccessControlEntry]]
 """The ACLs of each resource that has some."""
@@ -112,4 +111,4 @@ def _entry(acl: Any) -> AccessControlEntry:
 def _demand_success(result: Any) -> None:
     error = ErrorCode.from_code(result.error_code)
     if error is not ErrorCode.NONE:
-        raise Refusal(error, result.error_message or java_message(error))
+        raise Refusal(error, result.error_message or error.meaning)

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 import os
 import sys
+from argparse import Namespace
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from types import SimpleNamespace
 from typing import Protocol
 
 from barnabas.cluster.model.acls import AccessControlEntry, AclFilter, ResourcePattern
-from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools.acls.acl_client import AclClient, Acls
 from barnabas.tools.acls.acl_flags import (
     OPTIONS,
-    PURPOSE,
     Entries,
     check,
     entries_to_add,
@@ -28,13 +26,13 @@ from barnabas.tools.acls.acl_flags import (
 )
 from barnabas.tools.acls.acl_lines import added, listing, question
 from barnabas.tools.acls.zookeeper_acls import ZooKeeperAcls, connect_string, demand_known
-from barnabas.tools.clients.admin_client import AdminClient, AdminError, NotSupported
+from barnabas.tools.clients.admin_client import AdminClient, AdminError
 from barnabas.tools.clients.command_config import CommandConfigError, for_kafka_python
 from barnabas.tools.clients.config_client import Refusal
-from barnabas.tools.command_line.entry import run_tool, run_with_options
+from barnabas.tools.command_line.entry import run_tool
 from barnabas.tools.command_line.java_errors import java_class
-from barnabas.tools.command_line.options import Given, JavaError
-from barnabas.tools.zookeeper.zookeeper_client import ZooKeeperClientError, read_tls_file, security_by
+from barnabas.tools.command_line.parser import ToolError, UsageError, run_with
+from barnabas.tools.zookeeper.zookeeper_client import read_tls_file, security_by
 
 
 class Client(Protocol):
@@ -80,19 +78,19 @@ def _is_confirmed(text: str) -> bool:
     return sys.stdin.readline().rstrip("\r\n").lower() == "y"
 
 
-def run(given: Given) -> None:
+def run(flags: Namespace) -> None:
     """Carry out the options, and list the ACLs of their resources, or without one all ACLs.
 
     Raises:
         UsageError: The options do not fit together.
-        JavaError: An option's value is invalid.
+        ToolError: An option's value is invalid.
         AdminError: No broker answered.
         Refusal: The cluster refused.
         CommandConfigError: The client cannot be created with ``--command-config``.
     """
-    flags, resources, named = given.values(), resources_of(given), principals(given, "principal")
+    resources, named = resources_of(flags), principals(flags, "principal")
     # Wrong options are reported before the first connection.
-    found = entries_to_add(given) if flags.add else entries_to_remove(given) if flags.remove else {}
+    found = entries_to_add(flags) if flags.add else entries_to_remove(flags) if flags.remove else {}
     with client_of(flags) as client:
         if flags.add:
             add(client, found)
@@ -103,11 +101,11 @@ def run(given: Given) -> None:
 
 
 @contextmanager
-def client_of(flags: SimpleNamespace) -> Iterator[Client]:
+def client_of(flags: Namespace) -> Iterator[Client]:
     """Give the client of the servers that the options name.
 
     Raises:
-        JavaError: The options name no ZooKeeper, or another authorizer than Kafka's.
+        ToolError: The options name no ZooKeeper, or another authorizer than Kafka's.
         AdminError: No broker answered.
         CommandConfigError: The client cannot be created with ``--command-config``.
     """
@@ -117,34 +115,24 @@ def client_of(flags: SimpleNamespace) -> Iterator[Client]:
         return
     demand_known(flags.authorizer)
     connect = connect_string(flags.authorizer_properties)
-    try:
-        settings = read_tls_file(flags.zk_tls_config_file)
-    except ZooKeeperClientError as error:
-        raise JavaError("java.io.IOException", str(error)) from error
-    yield ZooKeeperAcls(connect, security_by(settings, os.environ))
+    security = security_by(read_tls_file(flags.zk_tls_config_file), os.environ)
+    yield ZooKeeperAcls(connect, security)
 
 
-def failure(error: JavaError | AdminError | Refusal | CommandConfigError) -> str:
-    """Return the text of an error: its message, and the first line of Java's stack trace."""
-    if isinstance(error, JavaError):
-        message, kind = str(error), error.java_class
-    elif isinstance(error, CommandConfigError):
-        message, kind = str(error), "org.apache.kafka.common.KafkaException"
-    else:
-        code = (
-            ErrorCode.UNSUPPORTED_VERSION if isinstance(error, NotSupported) else ErrorCode.REQUEST_TIMED_OUT
-        )
-        cause = java_class(error.error if isinstance(error, Refusal) else code)
-        message, kind = f"{cause}: {error}", "java.util.concurrent.ExecutionException"
-    return f"Error while executing ACL command: {message}\n{kind}: {message}\n"
+def failure(error: ToolError | AdminError | Refusal | CommandConfigError) -> str:
+    """Return the line about an error; a broker's has the name of Java's exception."""
+    cause = f"{java_class(error.error)}: {error}" if isinstance(error, Refusal) else str(error)
+    return f"Error while executing ACL command: {cause}\n"
 
 
-def work(given: Given) -> int:
+def work(flags: Namespace) -> int:
     """Check and carry out the options, and return the exit code."""
-    check(given)
+    check(flags)
     try:
-        run(given)
-    except (JavaError, AdminError, Refusal, CommandConfigError) as error:
+        run(flags)
+    except UsageError:
+        raise
+    except (ToolError, AdminError, Refusal, CommandConfigError) as error:
         sys.stdout.write(failure(error))
         return 1
     return 0
@@ -152,7 +140,7 @@ def work(given: Given) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tool, and return the exit code."""
-    return run_with_options(OPTIONS, PURPOSE, arguments, work)
+    return run_with(OPTIONS, arguments, work)
 
 
 def command() -> int:

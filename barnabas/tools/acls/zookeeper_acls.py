@@ -15,7 +15,7 @@ from barnabas.cluster.zk.security import ZooKeeperSecurity
 from barnabas.cluster.zk.session import ZooKeeperSession
 from barnabas.cluster.zk.store_acls import AclStore
 from barnabas.tools.acls.acl_client import Acls
-from barnabas.tools.command_line.options import JavaError
+from barnabas.tools.command_line.parser import ToolError
 from barnabas.tools.zookeeper.zookeeper_client import in_session
 
 AUTHORIZERS = frozenset(
@@ -35,19 +35,18 @@ def connect_string(properties: Sequence[str]) -> str:
     """Return the servers that ``--authorizer-properties key=value`` names.
 
     Raises:
-        JavaError: A property is malformed, or no server is named.
+        ToolError: A property is malformed, or no server is named.
     """
     found = {}
     for each in properties:
         name, equals, text = each.partition("=")
         if not equals:
-            raise JavaError("java.lang.IllegalArgumentException", f"Invalid command line properties: {each}")
+            raise ToolError(f"Invalid command line properties: {each}")
         found[name] = text
     for name in _CONNECT:
         if name in found:
             return found[name]
-    raise JavaError(
-        "org.apache.kafka.common.config.ConfigException",
+    raise ToolError(
         'Missing required configuration "zookeeper.connect" which has no default value.',
     )
 
@@ -56,10 +55,12 @@ def demand_known(authorizer: str | None) -> None:
     """Check the class of ``--authorizer``.
 
     Raises:
-        JavaError: It keeps its ACLs elsewhere.
+        ToolError: It keeps its ACLs elsewhere.
     """
     if authorizer is not None and authorizer not in AUTHORIZERS:
-        raise JavaError("java.lang.ClassNotFoundException", authorizer)
+        raise ToolError(
+            f"--authorizer {authorizer} is not known, expected one of {', '.join(sorted(AUTHORIZERS))}"
+        )
 
 
 class ZooKeeperAcls:
@@ -78,7 +79,7 @@ class ZooKeeperAcls:
         """Return the ACLs that match one filter or more.
 
         Raises:
-            JavaError: ZooKeeper refused, or ACLs are not readable.
+            ToolError: ZooKeeper refused, or ACLs are not readable.
         """
         wanted = list(filters)
 
@@ -91,7 +92,7 @@ class ZooKeeperAcls:
         """Create ACLs of a resource; one that there is already is no error.
 
         Raises:
-            JavaError: ZooKeeper refused, or ACLs are not readable.
+            ToolError: ZooKeeper refused, or ACLs are not readable.
         """
         added = frozenset(entries)
 
@@ -106,7 +107,7 @@ class ZooKeeperAcls:
         """Delete the ACLs that match one filter or more; there may be none.
 
         Raises:
-            JavaError: ZooKeeper refused, or ACLs are not readable.
+            ToolError: ZooKeeper refused, or ACLs are not readable.
         """
         wanted = list(filters)
 
@@ -139,7 +140,7 @@ async def update(store: AclStore, resource: ResourcePattern, change: Change) -> 
     """Change the ACLs of a resource, again if a broker changes them meanwhile.
 
     Raises:
-        JavaError: They are not readable, or change all the time.
+        ToolError: They are not readable, or change all the time.
         ZooKeeperError: ZooKeeper refused.
     """
     for _ in range(1 + MAX_UPDATE_RETRIES):
@@ -153,8 +154,7 @@ async def update(store: AclStore, resource: ResourcePattern, change: Change) -> 
         except (BadVersion, NodeExists, NoNode):
             continue
         return
-    raise JavaError(
-        "java.lang.IllegalStateException",
+    raise ToolError(
         f"Failed to update ACLs for {resource} after trying a maximum of {MAX_UPDATE_RETRIES} times",
     )
 
@@ -169,7 +169,5 @@ def _readable(
     resource: ResourcePattern, entries: frozenset[AccessControlEntry] | None, error: object
 ) -> frozenset[AccessControlEntry]:
     if entries is None:
-        raise JavaError(
-            "java.lang.IllegalArgumentException", f"The ACLs of {resource} cannot be read: {error}"
-        )
+        raise ToolError(f"The ACLs of {resource} cannot be read: {error}")
     return entries

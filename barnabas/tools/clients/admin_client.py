@@ -208,7 +208,7 @@ def _reach(servers: str, settings: Mapping[str, Any]) -> _Client:
     try:
         each = parse_servers(servers)
     except ServersError as error:
-        raise AdminError(str(error)) from error
+        raise AdminError(f"--bootstrap-server: {error}") from error
     tries = [each, *([server] for server in each)] if len(each) > 1 else [each] * 4
     limits = {"bootstrap_timeout_ms": REACH_MS // len(tries), **settings}
     protocol = str(settings.get("security_protocol", "PLAINTEXT"))

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from barnabas.cluster.model.configs.declarations import ConfigError
 from barnabas.tools.clients.client_login import ClientLoginError, with_login
 from barnabas.tools.clients.client_tls import taken
-from barnabas.tools.command_line.options import JavaError
+from barnabas.tools.command_line.parser import ToolError
 
 _RENAMED = {
     "fetch.max.wait.ms": "fetch.wait.max.ms",
@@ -64,13 +64,13 @@ def for_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
     """Translate properties of Java's clients.
 
     Raises:
-        JavaError: The login or the stores that they name cannot be used.
+        ToolError: The login or the stores that they name cannot be used.
     """
     try:
         tls, others = taken(properties)
         with_password = with_login(others)
     except (ClientLoginError, ConfigError) as error:
-        raise JavaError("org.apache.kafka.common.config.ConfigException", str(error)) from None
+        raise ToolError(str(error)) from None
     settings: dict[str, str] = {}
     for name, value in with_password.items():
         if name == "buffer.memory" and value.isdigit():
@@ -78,19 +78,3 @@ def for_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:
         elif name not in _WITHOUT_USE:
             settings[_RENAMED.get(name, name)] = _VALUES.get(name, {}).get(value, value)
     return settings if tls is None else settings | tls.for_librdkafka()
-
-
-def merged(
-    properties: Mapping[str, str], given: Mapping[str, str | None], defaults: Mapping[str, str]
-) -> dict[str, str]:
-    """Merge options into properties: a given option precedes the property, which precedes the default.
-
-    Source: ``CommandLineUtils.maybeMergeOptions``.
-
-    Args:
-        properties: The properties.
-        given: The value of each option, by property; None if the option is not given.
-        defaults: The default values of options, by property.
-    """
-    explicit = {name: value for name, value in given.items() if value is not None}
-    return {**defaults, **properties, **explicit}

@@ -30,8 +30,8 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.tools.clients.admin_client import RETRY_S, SERVER_MS, AdminClient
 from barnabas.tools.clients.groups import Group, GroupMember
-from barnabas.tools.command_line.java_errors import java_class, java_message
-from barnabas.tools.command_line.options import JavaError
+from barnabas.tools.command_line.java_errors import java_class
+from barnabas.tools.command_line.parser import ToolError
 from barnabas.tools.formats.consumer_protocol import decode_assignment
 
 T = TypeVar("T")
@@ -64,17 +64,15 @@ _NO_GENERATION = -1
 _NO_EPOCH = -1
 
 
-class RequestFailed(JavaError):
-    """An error that the cluster answered, as the future of Kafka's admin client throws it.
+class RequestFailed(ToolError):
+    """An error that the cluster answered, with the name of Java's exception.
 
     Attributes:
         error: The error code.
     """
 
     def __init__(self, error: ErrorCode, text: str | None = None) -> None:
-        super().__init__(
-            "java.util.concurrent.ExecutionException", f"{java_class(error)}: {text or java_message(error)}"
-        )
+        super().__init__(f"{java_class(error)}: {text or error.meaning}")
         self.error = error
 
 
@@ -123,10 +121,8 @@ class Requests:
             (found,) = self._admin.ask_broker(DescribeGroupsRequest(groups=[group]), node.node_id).groups
             _demand(found.error_code)
             if found.protocol_type not in (_CONSUMER, ""):
-                raise JavaError(
-                    "java.util.concurrent.ExecutionException",
-                    f"java.lang.IllegalArgumentException: GroupId {group} is not a consumer group "
-                    f"({found.protocol_type}).",
+                raise ToolError(
+                    f"GroupId {group} is not a consumer group ({found.protocol_type}).",
                 )
             members = tuple(map(_member, found.members))
             place = f"{node.host}:{node.port} ({node.node_id})"

@@ -9,6 +9,7 @@ import re
 import socket
 import ssl
 import struct
+from argparse import ArgumentTypeError
 from collections.abc import Iterable
 from enum import Enum
 
@@ -22,8 +23,8 @@ _ADDRESS = re.compile(
 _PORTS = range(1, 65536)
 
 
-class ServersError(ValueError):
-    """A text is not a list of addresses; the message names the option, the address and what was expected."""
+class ServersError(ArgumentTypeError):
+    """A text is not a list of addresses; the message names the address and what was expected."""
 
 
 def parse_servers(text: str) -> list[str]:
@@ -37,9 +38,9 @@ def parse_servers(text: str) -> list[str]:
     for server in servers:
         found = _ADDRESS.fullmatch(server)
         if found is None or int(found["port"]) not in _PORTS:
-            raise ServersError(f"--bootstrap-server has {server!r}, {_EXPECTED}")
+            raise ServersError(f"{server!r} is no address, {_EXPECTED}")
     if not servers:
-        raise ServersError(f"--bootstrap-server is {text!r}, {_EXPECTED}")
+        raise ServersError(f"{text!r} names no address, {_EXPECTED}")
     return servers
 
 

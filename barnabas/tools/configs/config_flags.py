@@ -7,26 +7,16 @@ are refused by name.
 from __future__ import annotations
 
 import re
+from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 
 from barnabas.cluster.model.commands.configs import ConfigResource, ConfigResourceType
 from barnabas.cluster.model.configs.described import ConfigSource
 from barnabas.cluster.model.properties import parse_properties
-from barnabas.tools.command_line.options import (
-    COMMAND_CONFIG,
-    Given,
-    JavaError,
-    Option,
-    Options,
-    UsageError,
-    bootstrap_server,
-)
-from barnabas.tools.zookeeper.zookeeper_client import TLS_FILE
-
-PURPOSE = "This tool helps to manipulate and describe entity config for a topic, client, user, broker or ip"
+from barnabas.tools.command_line.parser import Parser, UsageError, has, refuse_together
+from barnabas.tools.zookeeper.zookeeper_client import add_tls_file
 
 TOPICS, BROKERS, USERS = "topics", "brokers", "users"
 _RESOURCE_TYPES = {TOPICS: ConfigResourceType.TOPIC, BROKERS: ConfigResourceType.BROKER}
@@ -66,43 +56,48 @@ _ADDING = ("add-config", "add-config-file", "delete-config")
 _OUTSIDE_BRACKETS = r"(?=[^\]]*(?:\[|$))"
 """A pattern that follows a separator outside brackets."""
 
-OPTIONS = Options(
-    bootstrap_server("the servers to connect to; required without --zookeeper"),
-    COMMAND_CONFIG,
-    Option(
-        "zookeeper",
-        "deprecated: the ZooKeeper to connect to, for SCRAM credentials before a user can log in to a broker",
-        "urls",
-    ),
-    TLS_FILE,
-    Option("alter", "alter the settings of the entity"),
-    Option("describe", "list the settings of the entity, or of all"),
-    Option("all", "with --describe: static settings and defaults too"),
-    Option("entity-type", "topics, clients, users, brokers or ips", "", repeated=True),
-    Option("entity-name", "the topic, client id, user, broker id or address", "", repeated=True),
-    Option("entity-default", "what all others share"),
-    Option("topic", "short for --entity-type topics --entity-name TOPIC", ""),
-    Option("broker", "short for --entity-type brokers --entity-name BROKER", ""),
-    Option("broker-defaults", "short for --entity-type brokers --entity-default"),
-    Option("client", "short for --entity-type clients --entity-name CLIENT", ""),
-    Option("client-defaults", "short for --entity-type clients --entity-default"),
-    Option("user", "short for --entity-type users --entity-name USER", ""),
-    Option("user-defaults", "short for --entity-type users --entity-default"),
-    Option("ip", "short for --entity-type ips --entity-name IP", ""),
-    Option("ip-defaults", "short for --entity-type ips --entity-default"),
-    Option("broker-logger", "refused: brokers here have no such settings", ""),
-    Option("add-config", "settings to set, k1=v1,k2=[v1,v2]; a list stands in square brackets", ""),
-    Option("add-config-file", "a file of properties: the settings to set", ""),
-    Option("delete-config", "settings to remove, k1,k2", "", repeated=True, separator=","),
-    Option("force", "of no effect: the tool never prompts"),
+OPTIONS = Parser(
+    "kafka-configs.sh",
+    "This tool helps to manipulate and describe entity config for a topic, client, user, broker or ip",
 )
+OPTIONS.add_servers(is_required=False)
+OPTIONS.add_argument(
+    "--zookeeper",
+    help="deprecated: the ZooKeeper, for SCRAM credentials before a user can log in to a broker",
+)
+add_tls_file(OPTIONS)
+OPTIONS.add_actions(
+    alter="alter the settings of the entity", describe="list the settings of the entity, or of all"
+)
+OPTIONS.add_switches(
+    all="with --describe: static settings and defaults too", force="of no effect: the tool never prompts"
+)
+OPTIONS.add_lists(
+    entity_type="topics, clients, users, brokers or ips",
+    entity_name="the topic, client id, user, broker id or address",
+    delete_config="settings to remove, k1,k2",
+)
+OPTIONS.add_argument(
+    "--entity-default",
+    dest="entity_name",
+    action="append_const",
+    const=DEFAULT_ENTITY,
+    help="what all others share",
+)
+for _name, _kind in _NAMED.items():
+    OPTIONS.add_argument(f"--{_name}", help=f"short for --entity-type {_kind} --entity-name NAME")
+for _name, _kind in _DEFAULTS.items():
+    OPTIONS.add_argument(
+        f"--{_name}", action="store_true", help=f"short for --entity-type {_kind} --entity-default"
+    )
+OPTIONS.add_argument(
+    "--add-config", help="settings to set, k1=v1,k2=[v1,v2]; a list stands in square brackets"
+)
+OPTIONS.add_argument("--add-config-file", help="a file of properties: the settings to set")
 
 
-class InvalidArgument(JavaError):
-    """An error for options that contradict each other or name something unknown; only its text is printed."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__("java.lang.IllegalArgumentException", message)
+class InvalidArgument(UsageError):
+    """An error for options that contradict each other or name something unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,28 +134,24 @@ class Entity:
         return ConfigSource.DYNAMIC_BROKER_CONFIG
 
 
-def entity_of(given: Given) -> Entity:
+def entity_of(flags: Namespace) -> Entity:
     """Check the options in Kafka's order, and return the entity that they name.
 
     Raises:
-        UsageError: There is not exactly one action, or an option does not apply to it.
+        UsageError: An option does not apply to the action.
         InvalidArgument: The options contradict each other, or name something unknown.
     """
-    if given.has("alter") == given.has("describe"):
-        raise UsageError("Command must include exactly one action: --describe, --alter")
-    for name in ("add-config", "delete-config"):
-        if given.has("describe") and given.has(name):
-            raise UsageError(f'Option "[describe]" can\'t be used with option "[{name}]"')
-    kinds, names = _kinds(given), list(_names(given))
+    refuse_together(flags, "describe", ("add-config", "delete-config"))
+    kinds, names = _kinds(flags), list(_names(flags))
     kind = kinds[0]
-    _check_servers(given)
-    for name in (*given.texts("entity-name"), *given.texts("broker")):
-        if kind == BROKERS and not re.fullmatch("[+-]?[0-9]+", name):
+    _check_servers(flags)
+    for name in names:
+        if kind == BROKERS and name != DEFAULT_ENTITY and not re.fullmatch("[+-]?[0-9]+", name):
             raise InvalidArgument(
                 f"The entity name for brokers must be a valid integer broker id, but it is: {name}"
             )
-    if given.has("alter"):
-        _check_alter(given, kinds, names)
+    if flags.alter:
+        _check_alter(flags, kinds, names)
     if kind == "broker-loggers":
         raise InvalidArgument("Brokers here have no settings of broker-loggers")
     if kind in QUOTAS and len(names) > len(kinds):
@@ -171,14 +162,13 @@ def entity_of(given: Given) -> Entity:
     return Entity(kind, every[0], tuple(zip(kinds[1:], every[1 : len(kinds)], strict=True)))
 
 
-def _kinds(given: Given) -> list[str]:
-    long = given.texts("entity-type")
-    short = [kind for name, kind in (_NAMED | _DEFAULTS).items() if given.has(name)]
-    kinds = [*long, *short]
+def _kinds(flags: Namespace) -> list[str]:
+    short = [kind for name, kind in (_NAMED | _DEFAULTS).items() if has(flags, name)]
+    kinds = [*flags.entity_type, *short]
     twice = [kind for number, kind in enumerate(kinds) if kind in kinds[:number]]
     if twice:
         raise InvalidArgument(f"Duplicate entity type(s) specified: {','.join(twice)}")
-    to_zookeeper = given.has("zookeeper") and not given.has("bootstrap-server")
+    to_zookeeper = has(flags, "zookeeper") and not has(flags, "bootstrap-server")
     allowed, server = (_ZOOKEEPER_KINDS, "zookeeper") if to_zookeeper else (KINDS, "bootstrap-server")
     for kind in kinds:
         if kind not in allowed:
@@ -190,41 +180,38 @@ def _kinds(given: Given) -> list[str]:
         raise InvalidArgument("At least one entity type must be specified")
     if len(kinds) > 1 and set(kinds) != {"users", "clients"}:
         raise InvalidArgument("Only 'users' and 'clients' entity types may be specified together")
-    if short and any(map(given.has, ("entity-type", "entity-name", "entity-default"))):
+    if short and (flags.entity_type or flags.entity_name):
         raise InvalidArgument(
             "--entity-{type,name,default} should not be used in conjunction with specific entity flags"
         )
     return kinds
 
 
-def _names(given: Given) -> Iterator[str]:
-    for name in given.names:
-        if name == "entity-name":
-            yield from given.texts(name)
-        elif name == "entity-default":
-            yield DEFAULT_ENTITY
+def _names(flags: Namespace) -> Iterator[str]:
+    yield from flags.entity_name
     for name in _NAMED:
-        yield from given.texts(name)
-    yield from (DEFAULT_ENTITY for name in _DEFAULTS if given.has(name))
+        if has(flags, name):
+            yield getattr(flags, name.replace("-", "_"))
+    yield from (DEFAULT_ENTITY for name in _DEFAULTS if has(flags, name))
 
 
-def _check_servers(given: Given) -> None:
-    zookeeper = given.has("zookeeper")
-    if given.has("bootstrap-server") == zookeeper:
+def _check_servers(flags: Namespace) -> None:
+    zookeeper = has(flags, "zookeeper")
+    if has(flags, "bootstrap-server") == zookeeper:
         raise InvalidArgument(
             "Only one of --bootstrap-server or --zookeeper must be specified"
             if zookeeper
             else "One of the required --bootstrap-server or --zookeeper arguments must be specified"
         )
-    if zookeeper and given.has("all"):
+    if zookeeper and flags.all:
         raise InvalidArgument("--bootstrap-server must be specified for --all")
-    if not zookeeper and given.has(TLS_FILE.name):
+    if not zookeeper and has(flags, "zk-tls-config-file"):
         raise InvalidArgument("Only the --zookeeper option can be used with the --zk-tls-config-file option.")
-    if zookeeper and BROKERS in _kinds(given):
+    if zookeeper and BROKERS in _kinds(flags):
         raise InvalidArgument("--zookeeper is for users here: settings of brokers need --bootstrap-server")
 
 
-def _check_alter(given: Given, kinds: list[str], names: list[str]) -> None:
+def _check_alter(flags: Namespace, kinds: list[str], names: list[str]) -> None:
     kind = kinds[0]
     if kind in _WITH_DEFAULTS:
         if not names:
@@ -234,9 +221,9 @@ def _check_alter(given: Given, kinds: list[str], names: list[str]) -> None:
             )
     elif not any(names):
         raise InvalidArgument(f"an entity name must be specified with --alter of {kind}")
-    if given.has("add-config") and given.has("add-config-file"):
+    if has(flags, "add-config") and has(flags, "add-config-file"):
         raise InvalidArgument("Only one of --add-config or --add-config-file must be specified")
-    if not any(map(given.has, _ADDING)):
+    if not any(has(flags, name) for name in _ADDING):
         raise InvalidArgument(
             "At least one of --add-config, --add-config-file, or --delete-config must be specified with "
             "--alter"
@@ -245,7 +232,12 @@ def _check_alter(given: Given, kinds: list[str], names: list[str]) -> None:
         raise InvalidArgument("An entity name must be specified for every entity type")
 
 
-def settings_to_add(flags: SimpleNamespace) -> dict[str, str]:
+def settings_to_delete(flags: Namespace) -> list[str]:
+    """Return the names of ``--delete-config``."""
+    return [name.strip() for text in flags.delete_config for name in text.split(",") if name]
+
+
+def settings_to_add(flags: Namespace) -> dict[str, str]:
     """Parse the settings of ``--add-config`` or of the file of ``--add-config-file``.
 
     Raises:

@@ -7,23 +7,21 @@ that Barnabas serves. Exit code 0, or 1 on any error.
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from collections.abc import Iterable, Mapping, Sequence
-from types import SimpleNamespace
 
 from barnabas.cluster.model.commands.configs import ConfigAlteration, ConfigOperation
-from barnabas.cluster.model.errors import ErrorCode
-from barnabas.tools.clients.admin_client import AdminClient, AdminError, NotSupported
+from barnabas.tools.clients.admin_client import AdminClient, AdminError
 from barnabas.tools.clients.command_config import CommandConfigError, for_kafka_python
 from barnabas.tools.clients.config_client import ConfigClient, Described, Refusal, warnings
-from barnabas.tools.command_line.entry import run_tool, run_with_options
+from barnabas.tools.command_line.entry import run_tool
 from barnabas.tools.command_line.java_errors import java_class
-from barnabas.tools.command_line.options import Given
+from barnabas.tools.command_line.parser import ToolError, run_with
 from barnabas.tools.configs import zookeeper_configs
 from barnabas.tools.configs.config_flags import (
     BROKERS,
     DEFAULT_ENTITY,
     OPTIONS,
-    PURPOSE,
     QUOTAS,
     TOPICS,
     USERS,
@@ -31,6 +29,7 @@ from barnabas.tools.configs.config_flags import (
     InvalidArgument,
     entity_of,
     settings_to_add,
+    settings_to_delete,
 )
 from barnabas.tools.configs.quota_configs import alter_quotas, describe_quotas
 from barnabas.tools.configs.scram_configs import alter_credentials, are_scram, describe_credentials
@@ -115,22 +114,20 @@ def _expand(client: ConfigClient, entity: Entity) -> list[Entity]:
     return [*(Entity(BROKERS, str(id_)) for id_ in client.brokers()), Entity(BROKERS, DEFAULT_ENTITY)]
 
 
-def run(given: Given) -> list[str]:
+def run(flags: Namespace) -> list[str]:
     """Carry out the options, and return the lines to print.
 
     Raises:
         UsageError: The options do not fit together.
-        JavaError: The options are invalid.
         AdminError: No broker answered.
         Refusal: The cluster refused.
         CommandConfigError: The client cannot be created with ``--command-config``.
         ZooKeeperFailure: ZooKeeper cannot be reached, or refused.
     """
-    entity = entity_of(given)
-    flags = given.values()
+    entity = entity_of(flags)
     if flags.zookeeper is not None:
         sys.stdout.writelines(f"{line}\n" for line in zookeeper_configs.WARNING)
-        return zookeeper_configs.run(given, entity)
+        return zookeeper_configs.run(flags, entity)
     with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
         if entity.kind in QUOTAS:
             return _quotas_and_credentials(admin, entity, flags)
@@ -139,10 +136,10 @@ def run(given: Given) -> list[str]:
             return describe(client, entity, everything=flags.all)
         added = settings_to_add(flags)
         sys.stdout.writelines(f"{line}\n" for line in warnings(added))
-        return [alter(client, entity, added, [name.strip() for name in flags.delete_config])]
+        return [alter(client, entity, added, settings_to_delete(flags))]
 
 
-def _quotas_and_credentials(admin: AdminClient, entity: Entity, flags: SimpleNamespace) -> list[str]:
+def _quotas_and_credentials(admin: AdminClient, entity: Entity, flags: Namespace) -> list[str]:
     """Describe or alter the quotas of an entity, or the SCRAM credentials of a user."""
     kinds, name = [kind for kind, _ in entity.named], entity.named[0][1]
     if flags.describe:
@@ -150,36 +147,26 @@ def _quotas_and_credentials(admin: AdminClient, entity: Entity, flags: SimpleNam
         if kinds == [USERS] and name != DEFAULT_ENTITY:
             lines += describe_credentials(admin, name)
         return lines
-    added, deleted = settings_to_add(flags), [each.strip() for each in flags.delete_config]
+    added, deleted = settings_to_add(flags), settings_to_delete(flags)
     if kinds == [USERS] and name is not None and are_scram([*added, *deleted]):
         return [alter_credentials(admin, name, added, deleted)]
     return [alter_quotas(admin, entity.named, added, deleted)]
 
 
-def _failure(error: AdminError | Refusal) -> str:
-    """Format a failed request as the first line of Java's stack trace."""
-    code = ErrorCode.UNSUPPORTED_VERSION if isinstance(error, NotSupported) else ErrorCode.REQUEST_TIMED_OUT
-    cause = java_class(error.error if isinstance(error, Refusal) else code)
-    return f"java.util.concurrent.ExecutionException: {cause}: {error}"
+def work(flags: Namespace) -> int:
+    """Carry out the options, and return the exit code."""
+    try:
+        lines = run(flags)
+    except (AdminError, Refusal, CommandConfigError, ZooKeeperFailure) as error:
+        cause = f"{java_class(error.error)}: {error}" if isinstance(error, Refusal) else str(error)
+        raise ToolError(f"Error while executing config command: {cause}") from error
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+    return 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tool, and return the exit code."""
-    words = list(sys.argv[1:] if arguments is None else arguments)
-
-    def work(given: Given) -> int:
-        try:
-            lines = run(given)
-        except (AdminError, Refusal, CommandConfigError, ZooKeeperFailure) as error:
-            message = _failure(error) if isinstance(error, AdminError | Refusal) else str(error)
-            sys.stderr.write(
-                f"Error while executing config command with args '{' '.join(words)}'\n{message}\n"
-            )
-            return 1
-        sys.stdout.writelines(f"{line}\n" for line in lines)
-        return 0
-
-    return run_with_options(OPTIONS, PURPOSE, words, work, complaint=str)
+    return run_with(OPTIONS, arguments, work)
 
 
 def command() -> int:

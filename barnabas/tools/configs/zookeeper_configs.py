@@ -7,6 +7,7 @@ it. Source: ``ConfigCommand.alterConfigWithZk`` and ``describeConfigWithZk`` of 
 from __future__ import annotations
 
 import os
+from argparse import Namespace
 from collections.abc import Mapping, Sequence
 
 from barnabas.cluster.model.client_quotas import QuotaEntity
@@ -15,17 +16,17 @@ from barnabas.cluster.zk.errors import NodeExists
 from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.session import ZooKeeperSession
 from barnabas.cluster.zk.store_quotas import QuotaStore
-from barnabas.tools.command_line.options import Given, JavaError
+from barnabas.tools.command_line.parser import ToolError
 from barnabas.tools.configs.config_flags import (
     DEFAULT_ENTITY,
     USERS,
     Entity,
     InvalidArgument,
     settings_to_add,
+    settings_to_delete,
 )
 from barnabas.tools.configs.scram_configs import salted
 from barnabas.tools.zookeeper.zookeeper_client import (
-    ZooKeeperClientError,
     in_session,
     read_tls_file,
     security_by,
@@ -38,7 +39,7 @@ WARNING = (
 
 
 class ZooKeeperFailure(Exception):
-    """An error of ZooKeeper, or of the connection to it, as Java prints it."""
+    """An error of ZooKeeper, or of the connection to it, with its text."""
 
 
 def checked_credentials(added: Mapping[str, str], deleted: Sequence[str]) -> dict[str, str]:
@@ -85,7 +86,7 @@ async def alter(
 
     Raises:
         InvalidArgument: A credential is to be deleted that the user does not have.
-        JavaError: What is stored is not readable.
+        ToolError: What is stored is not readable.
         ZooKeeperError: ZooKeeper refused.
     """
     store = QuotaStore(session)
@@ -105,7 +106,7 @@ async def describe(session: ZooKeeperSession, user: str | None) -> list[str]:
     As in Kafka they have the credentials, which are no passwords.
 
     Raises:
-        JavaError: What is stored is not readable.
+        ToolError: What is stored is not readable.
         ZooKeeperError: ZooKeeper refused.
     """
     store = QuotaStore(session)
@@ -127,11 +128,11 @@ async def _stored(store: QuotaStore, user: str) -> tuple[Mapping[str, str], int 
     entity = QuotaEntity(user)
     found = (await store.read([entity]))[entity]
     if found.settings is None:
-        raise JavaError("java.lang.IllegalArgumentException", f"Unreadable settings of {user}: {found.error}")
+        raise ToolError(f"Unreadable settings of {user}: {found.error}")
     return found.settings, found.version
 
 
-def run(given: Given, entity: Entity) -> list[str]:
+def run(flags: Namespace, entity: Entity) -> list[str]:
     """Carry out the options in ZooKeeper, and return the lines to print below `WARNING`.
 
     Raises:
@@ -140,8 +141,7 @@ def run(given: Given, entity: Entity) -> list[str]:
     """
     if entity.others:
         raise InvalidArgument(f"--zookeeper is for {USERS} alone here, without a client id")
-    flags, user = given.values(), entity.name
-    deleted = [each.strip() for each in flags.delete_config]
+    user, deleted = entity.name, settings_to_delete(flags)
     added = checked_credentials(settings_to_add(flags), deleted)
 
     async def work(session: ZooKeeperSession) -> list[str]:
@@ -152,9 +152,7 @@ def run(given: Given, entity: Entity) -> list[str]:
     try:
         security = security_by(read_tls_file(flags.zk_tls_config_file), os.environ)
         return in_session(flags.zookeeper, security, work)
-    except ZooKeeperClientError as error:
-        raise ZooKeeperFailure(f"java.io.IOException: {error}") from error
     except InvalidArgument:
         raise
-    except JavaError as error:
-        raise ZooKeeperFailure(f"{error.java_class}: {error}") from error
+    except ToolError as error:
+        raise ZooKeeperFailure(str(error)) from error

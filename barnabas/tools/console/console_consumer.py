@@ -12,6 +12,7 @@ import random
 import signal
 import sys
 import time
+from argparse import Namespace
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import FrameType
 from typing import Any, Protocol
@@ -21,18 +22,14 @@ import confluent_kafka
 from barnabas.cluster.model.topic_names import INTERNAL_TOPICS
 from barnabas.tools.clients.client_properties import EXCLUDE_INTERNAL, SILENT, for_librdkafka
 from barnabas.tools.clients.command_config import CommandConfigError, properties
-from barnabas.tools.command_line.entry import run_tool, run_with_options
-from barnabas.tools.command_line.log4j import log
-from barnabas.tools.command_line.options import Given, JavaError
-from barnabas.tools.command_line.rdkafka_errors import PASSING, java_error
-from barnabas.tools.command_line.usage import key_values
+from barnabas.tools.command_line.entry import run_tool
+from barnabas.tools.command_line.parser import ToolError, key_values, run_with
+from barnabas.tools.command_line.rdkafka_errors import is_record
 from barnabas.tools.console.console_consumer_flags import (
     EARLIEST,
     FORMATTERS,
     NO_FORMATTER,
     OPTIONS,
-    PURPOSE,
-    ContradictionError,
     check,
     consumer_properties,
     start_offset,
@@ -44,8 +41,6 @@ from barnabas.tools.dump.offsets_format import (
     OffsetsFormat,
 )
 from barnabas.tools.formats.record_format import Record, record_format
-
-LOGGER = "kafka.tools.ConsoleConsumer$"
 
 _SLICE_S = 0.2
 """The longest wait in one call of the client, which no signal interrupts."""
@@ -100,7 +95,7 @@ class Reader:
             before_wait: Called before the tool waits for a record.
 
         Raises:
-            JavaError: None came in time, or none can be read any more.
+            ToolError: None came in time, or none can be read any more.
             Interrupted: A signal came.
         """
         deadline = None if self._timeout_s is None else time.monotonic() + self._timeout_s
@@ -110,30 +105,26 @@ class Reader:
             message = self._consumer.poll(wait_s)
             if message is None:
                 if deadline is not None and time.monotonic() >= deadline:
-                    raise JavaError("org.apache.kafka.common.errors.TimeoutException", "")
+                    raise ToolError("no record came within --timeout-ms")
                 if not wait_s:
                     before_wait()
                 left = _SLICE_S if deadline is None else deadline - time.monotonic()
                 wait_s = min(_SLICE_S, max(left, 0.001))
                 continue
-            error = message.error()
-            if error is None:
+            if is_record(message):
                 self.count += 1
                 return message
-            if error.fatal() or error.code() not in PASSING:
-                raise java_error(error)
         raise Interrupted
 
 
-def subscribe(consumer: confluent_kafka.Consumer, given: Given) -> None:
+def subscribe(consumer: confluent_kafka.Consumer, flags: Namespace) -> None:
     """Subscribe to the topic or the topics, or assign the partition that the options name."""
-    flags = given.values()
     if flags.whitelist is not None:
         consumer.subscribe([f"^({flags.whitelist})$"])
     elif flags.partition is None:
         consumer.subscribe([flags.topic])
     else:
-        offset = start_offset(given)
+        offset = start_offset(flags)
         if offset < 0:
             earliest, latest = confluent_kafka.OFFSET_BEGINNING, confluent_kafka.OFFSET_END
             offset = earliest if offset == EARLIEST else latest
@@ -166,32 +157,29 @@ def texts(reader: Reader, form: MessageFormatter | None, most: int, *, skips_err
     """Yield the text of each record, of at most ``most``; of all if it is negative.
 
     Raises:
-        JavaError: A record cannot be printed, and such records are not skipped.
+        ToolError: A record cannot be printed, and such records are not skipped.
     """
     while most < 0 or reader.count < most:
         try:
             message = reader.next(sys.stdout.flush)
         except Interrupted:
             return
-        except JavaError as error:
-            cause = f"{error.java_class}: {error}" if str(error) else error.java_class
-            log("ERROR", "Error processing message, terminating consumer process: ", LOGGER, cause)
+        except ToolError as error:
+            complain(f"ERROR: the consumer ends: {error}")
             return
         try:
             yield b"" if form is None else form.text_of(record_of(message))
-        except JavaError as error:
+        except ToolError as error:
             if not skips_errors:
                 raise
-            cause = f"{error.java_class}: {error}"
-            log("ERROR", "Error processing message, skipping this message: ", LOGGER, cause)
+            complain(f"ERROR: a message is skipped: {error}")
             yield b""
 
 
-def _format(given: Given) -> MessageFormatter | None:
-    flags = given.values()
+def _format(flags: Namespace) -> MessageFormatter | None:
     if flags.formatter not in FORMATTERS:
         expected = f"expected one of {', '.join(FORMATTERS)}"
-        raise JavaError("java.lang.ClassNotFoundException", f"{flags.formatter}; {expected}")
+        raise ToolError(f"--formatter {flags.formatter}, {expected}")
     found = key_values(flags.property)
     for name in ("key", "value"):
         class_ = getattr(flags, f"{name}_deserializer")
@@ -206,16 +194,21 @@ def _format(given: Given) -> MessageFormatter | None:
     return others.get(flags.formatter, form)
 
 
+def complain(text: str) -> None:
+    """Print a line to standard error."""
+    sys.stderr.write(f"{text}\n")
+
+
 class Warnings:
-    """Logs the errors of connections; the same one once, until another one comes."""
+    """Prints the errors of connections; the same one once, until another one comes."""
 
     def __init__(self) -> None:
         self._last = ""
 
     def __call__(self, error: confluent_kafka.KafkaError) -> None:
-        """Log an error."""
+        """Print an error."""
         if error.name() != self._last:
-            log("WARN", error.str(), "org.apache.kafka.clients.NetworkClient")
+            complain(f"WARN: {error.str()}")
         self._last = error.name()
 
 
@@ -232,9 +225,8 @@ def _print(lines: Iterator[bytes]) -> None:
         os.close(nowhere)
 
 
-def read(given: Given, settings: dict[str, str], form: MessageFormatter | None) -> int:
+def read(flags: Namespace, settings: dict[str, str], form: MessageFormatter | None) -> int:
     """Read and print, and return the exit code."""
-    flags = given.values()
     try:
         consumer = confluent_kafka.Consumer(
             {
@@ -245,19 +237,16 @@ def read(given: Given, settings: dict[str, str], form: MessageFormatter | None) 
             }
         )
     except confluent_kafka.KafkaException as error:
-        failure = java_error(error.args[0])
-        cause = f"{failure.java_class}: {failure}"
-        log("ERROR", "Unknown error when running consumer: ", LOGGER, cause)
-        return 1
-    reader = Reader(consumer, -1 if flags.timeout_ms is None else flags.timeout_ms)
+        raise ToolError(error.args[0].str()) from error
+    reader = Reader(consumer, flags.timeout_ms)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, reader.interrupt)
-    most, code = -1 if flags.max_messages is None else flags.max_messages, 0
+    code = 0
     try:
-        subscribe(consumer, given)
-        _print(texts(reader, form, most, skips_errors=flags.skip_message_on_error))
-    except JavaError as error:
-        log("ERROR", "Unknown error when running consumer: ", LOGGER, f"{error.java_class}: {error}")
+        subscribe(consumer, flags)
+        _print(texts(reader, form, flags.max_messages, skips_errors=flags.skip_message_on_error))
+    except ToolError as error:
+        complain(f"ERROR: {error}")
         code = 1
     finally:
         sys.stdout.flush()
@@ -268,27 +257,23 @@ def read(given: Given, settings: dict[str, str], form: MessageFormatter | None) 
     return _SIGNAL_BASE + reader.signal if reader.signal else code
 
 
-def work(given: Given) -> int:
+def work(flags: Namespace) -> int:
     """Print the records, and return the exit code."""
-    form = _format(given)
-    check(given)
-    flags = given.values()
+    form = _format(flags)
+    check(flags)
     try:
         from_file = properties(flags.consumer_config, "--consumer.config")
         from_options = key_values(flags.consumer_property)
         number = random.randrange(100_000)  # the name of a setting, no secret
-        settings = consumer_properties(given, from_file, from_options, number)
+        settings = consumer_properties(flags, from_file, from_options, number)
     except CommandConfigError as error:
-        raise JavaError("java.nio.file.NoSuchFileException", str(error)) from error
-    except ContradictionError as error:
-        sys.stderr.write(f"{error}\n")
-        return 1
-    return read(given, settings, form)
+        raise ToolError(str(error)) from error
+    return read(flags, settings, form)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tool, and return the exit code."""
-    return run_with_options(OPTIONS, PURPOSE, arguments, work)
+    return run_with(OPTIONS, arguments, work)
 
 
 def command() -> int:

@@ -9,21 +9,17 @@ from __future__ import annotations
 import io
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from argparse import Namespace
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import confluent_kafka
 
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.tools.clients.client_properties import SILENT, for_librdkafka, merged
+from barnabas.tools.clients.client_properties import SILENT, for_librdkafka
 from barnabas.tools.clients.command_config import CommandConfigError, properties
-from barnabas.tools.command_line.entry import run_tool, run_with_options
-from barnabas.tools.command_line.log4j import log
-from barnabas.tools.command_line.options import Given, JavaError, Kind, Option, Options, bootstrap_server
-from barnabas.tools.command_line.rdkafka_errors import java_error
-from barnabas.tools.command_line.usage import check_servers, key_values, require, require_unless
-
-PURPOSE = "This tool helps to read data from standard input and publish it to Kafka."
+from barnabas.tools.command_line.entry import run_tool
+from barnabas.tools.command_line.parser import Parser, ToolError, integer, key_values, long, run_with
 
 LOGGER = "org.apache.kafka.clients.producer.internals.ErrorLoggingCallback"
 
@@ -38,83 +34,61 @@ _FATAL: dict[int, str] = {
 }
 """The errors of a topic that end the wait for its metadata, and how Java's messages of them begin."""
 
-OPTIONS = Options(
-    bootstrap_server("the servers to connect to, separated by commas; required"),
-    Option("broker-list", "the same, deprecated", "broker-list"),
-    Option("topic", "the topic to write to; required", "topic"),
-    Option("sync", "wait for each record before the next one"),
-    Option(
-        "compression-codec",
-        "none, gzip, snappy, lz4 or zstd; gzip if no codec is named",
-        "compression-codec",
-        is_optional=True,
-    ),
-    Option("batch-size", "ignored, as in Kafka", "size", kind=Kind.INTEGER, default="200"),
-    Option("message-send-max-retries", "how often to retry", "", kind=Kind.INTEGER, default="3"),
-    Option("retry-backoff-ms", "the pause before a retry", "", kind=Kind.INTEGER, default="100"),
-    Option("timeout", "how long to wait for a fuller batch", "timeout_ms", kind=Kind.INTEGER, default="1000"),
-    Option("request-required-acks", "0, 1 or all", "request required acks", default="1"),
-    Option(
-        "request-timeout-ms",
-        "how long a broker may take",
-        "request timeout ms",
-        kind=Kind.INTEGER,
-        default="1500",
-    ),
-    Option(
-        "metadata-expiry-ms",
-        "how long metadata is used",
-        "metadata expiration interval",
-        kind=Kind.LONG,
-        default="300000",
-    ),
-    Option(
-        "max-block-ms",
-        "how long to wait for the topic's metadata",
-        "max block on send",
-        kind=Kind.LONG,
-        default="60000",
-    ),
-    Option(
-        "max-memory-bytes",
-        "the bytes of records that wait",
-        "total memory in bytes",
-        kind=Kind.LONG,
-        default="33554432",
-    ),
-    Option(
-        "max-partition-memory-bytes",
-        "the bytes of a batch",
-        "memory in bytes per partition",
-        kind=Kind.LONG,
-        default="16384",
-    ),
-    Option("line-reader", f"no other than {_READER}", "reader_class", default=_READER),
-    Option("socket-buffer-size", "the send buffer in bytes", "size", kind=Kind.INTEGER, default="102400"),
-    Option(
-        "property",
-        "parse.key=true: a line has a key and a value; key.separator=... between them, else a tab; "
-        "ignore.error=true: a line without it has no key; can be repeated",
-        "prop",
-        repeated=True,
-    ),
-    Option("producer-property", "a property key=value of the producer", "producer_prop", repeated=True),
-    Option("producer.config", "a file of properties of the producer", "config file"),
+OPTIONS = Parser(
+    "kafka-console-producer.sh", "This tool helps to read data from standard input and publish it to Kafka."
+)
+OPTIONS.add_servers("--broker-list", config="--producer.config")
+OPTIONS.add_argument("--topic", required=True)
+OPTIONS.add_argument("--sync", action="store_true", help="wait for each record before the next one")
+OPTIONS.add_argument(
+    "--compression-codec",
+    nargs="?",
+    const="gzip",
+    default="none",
+    choices=_CODECS,
+    help="gzip if no codec is named",
+)
+OPTIONS.add_argument("--batch-size", type=integer, help="ignored, as in Kafka")
+OPTIONS.add_argument(
+    "--line-reader", default=_READER, choices=[_READER], metavar="CLASS", help="no other than %(default)s"
+)
+OPTIONS.add_lists(
+    property="parse.key=true: a line has a key and a value; key.separator=... between them, else a tab; "
+    "ignore.error=true: a line without it has no key",
+    producer_property="a property key=value of the producer",
 )
 
-_MERGED = {
-    "timeout": "linger.ms",
-    "request-required-acks": "acks",
-    "request-timeout-ms": "request.timeout.ms",
-    "message-send-max-retries": "retries",
-    "retry-backoff-ms": "retry.backoff.ms",
-    "socket-buffer-size": "send.buffer.bytes",
-    "max-memory-bytes": "buffer.memory",
-    "max-partition-memory-bytes": "batch.size",
-    "metadata-expiry-ms": "metadata.max.age.ms",
-    "max-block-ms": "max.block.ms",
+
+class Merged(NamedTuple):
+    """An option that sets a property of the producer.
+
+    Attributes:
+        property: The name of the property.
+        type: Converts the value.
+        default: The property's value if neither the option nor the property is given.
+        help: The text in the help.
+    """
+
+    property: str
+    type: Callable[[str], object]
+    default: str
+    help: str
+
+
+MERGED = {
+    "message-send-max-retries": Merged("retries", integer, "3", "how often to retry"),
+    "retry-backoff-ms": Merged("retry.backoff.ms", integer, "100", "the pause before a retry"),
+    "timeout": Merged("linger.ms", integer, "1000", "how long to wait for a fuller batch"),
+    "request-required-acks": Merged("acks", str, "1", "0, 1 or all"),
+    "request-timeout-ms": Merged("request.timeout.ms", integer, "1500", "how long a broker may take"),
+    "metadata-expiry-ms": Merged("metadata.max.age.ms", long, "300000", "how long metadata is used"),
+    "max-block-ms": Merged("max.block.ms", long, "60000", "how long to wait for the topic's metadata"),
+    "max-memory-bytes": Merged("buffer.memory", long, "33554432", "the bytes of records that wait"),
+    "max-partition-memory-bytes": Merged("batch.size", long, "16384", "the bytes of a batch"),
+    "socket-buffer-size": Merged("send.buffer.bytes", integer, "102400", "the send buffer in bytes"),
 }
-"""The property that each option sets."""
+for _name, _merged in MERGED.items():
+    OPTIONS.add_argument(f"--{_name}", type=_merged.type, help=f"{_merged.help} ({_merged.default})")
 
 
 class LineFormat(NamedTuple):
@@ -144,7 +118,7 @@ def parse_line(line: str, number: int, form: LineFormat) -> tuple[bytes | None, 
     """Return key and value of the line of that number.
 
     Raises:
-        JavaError: It has no key.
+        ToolError: It has no key.
     """
     if not form.has_key:
         return None, line.encode()
@@ -153,30 +127,25 @@ def parse_line(line: str, number: int, form: LineFormat) -> tuple[bytes | None, 
         return key.encode(), value.encode()
     if form.ignores_errors:
         return None, line.encode()
-    raise JavaError(_KAFKA, f"No key found on line {number}: {line}")
+    raise ToolError(_KAFKA, f"No key found on line {number}: {line}")
 
 
-def producer_properties(given: Given) -> dict[str, str]:
+def producer_properties(flags: Namespace) -> dict[str, str]:
     """Return the properties of the producer, by their names in Java.
 
     Raises:
         CommandConfigError: The file of properties cannot be read.
-        JavaError: There is no such codec.
     """
-    flags = given.values()
     own = {
         **properties(flags.producer_config, "--producer.config"),
         **key_values(flags.producer_property),
-        "bootstrap.servers": flags.bootstrap_server or flags.broker_list,
-        "compression.type": (flags.compression_codec or "gzip") if given.has("compression-codec") else "none",
+        "bootstrap.servers": flags.bootstrap_server,
+        "compression.type": flags.compression_codec,
     }
-    if own["compression.type"] not in _CODECS:
-        cause = f"java.lang.IllegalArgumentException: Unknown compression name: {own['compression.type']}"
-        raise JavaError(_KAFKA, f"Failed to construct kafka producer\nCaused by: {cause}")
-    values = {name: str(getattr(flags, name.replace("-", "_"))) for name in _MERGED}
-    explicit = {_MERGED[name]: value if given.has(name) else None for name, value in values.items()}
-    defaults = {_MERGED[name]: value for name, value in values.items()} | {"client.id": "console-producer"}
-    return merged(own, explicit, defaults)
+    given = {each.property: getattr(flags, name.replace("-", "_")) for name, each in MERGED.items()}
+    explicit = {name: str(value) for name, value in given.items() if value is not None}
+    defaults = {each.property: each.default for each in MERGED.values()} | {"client.id": "console-producer"}
+    return {**defaults, **own, **explicit}
 
 
 class Writer:
@@ -187,7 +156,7 @@ class Writer:
         settings: The properties of the producer, by their names in Java.
 
     Raises:
-        JavaError: The client refuses a property.
+        ToolError: The client refuses a property.
     """
 
     def __init__(self, topic: str, settings: dict[str, str]) -> None:
@@ -197,27 +166,27 @@ class Writer:
         try:
             self._producer = confluent_kafka.Producer({**for_librdkafka(settings), "logger": SILENT})
         except confluent_kafka.KafkaException as error:
-            raise java_error(error.args[0]) from error
+            raise ToolError(error.args[0].str()) from error
 
     def write(self, key: bytes | None, value: bytes, *, sync: bool) -> None:
         """Write a record; log an error, or raise it with ``sync``.
 
         Raises:
-            JavaError: The record was not written, with ``sync``.
+            ToolError: The record was not written, with ``sync``.
         """
         failures: list[confluent_kafka.KafkaError] = []
 
         def done(error: confluent_kafka.KafkaError | None, _: object) -> None:
             if error is not None and not sync:
-                _log_failure(self._topic, key, value, self._java_error(error))
+                _print_failure(self._topic, key, value, self._error(error))
             elif error is not None:
                 failures.append(error)
 
         absent = self._wait_for_topic()
         if absent is not None:
             if sync:
-                raise JavaError("java.util.concurrent.ExecutionException", f"{absent.java_class}: {absent}")
-            _log_failure(self._topic, key, value, absent)
+                raise absent
+            _print_failure(self._topic, key, value, absent)
             return
         while True:
             try:
@@ -232,14 +201,13 @@ class Writer:
         if sync:
             self._producer.flush()
         for failure in failures:
-            cause = self._java_error(failure)
-            raise JavaError("java.util.concurrent.ExecutionException", f"{cause.java_class}: {cause}")
+            raise self._error(failure)
 
     def close(self) -> None:
         """Wait until each record is written or has failed."""
         self._producer.flush()
 
-    def _wait_for_topic(self) -> JavaError | None:
+    def _wait_for_topic(self) -> ToolError | None:
         """Wait until the topic has leaders, as Java's producer does before it accepts a record.
 
         Return the error if it has none in time, or at once if the topic may not be accessed.
@@ -249,29 +217,29 @@ class Writer:
             left = deadline - time.monotonic()
             if left <= 0:
                 message = f"Topic {self._topic} not present in metadata after {self._block_ms} ms."
-                return JavaError("org.apache.kafka.common.errors.TimeoutException", message)
+                return ToolError(message)
             try:
                 error = self._producer.list_topics(self._topic, timeout=left).topics[self._topic].error
                 self._is_known = error is None
                 if error is not None and error.code() in _FATAL:
-                    return self._java_error(error)
+                    return self._error(error)
             except confluent_kafka.KafkaException:
                 pass  # no broker answered yet
             if not self._is_known:
                 time.sleep(min(_RETRY_S, max(0.0, deadline - time.monotonic())))
         return None
 
-    def _java_error(self, error: confluent_kafka.KafkaError) -> JavaError:
-        """Return an error as Java's producer gives it, which names the topic in some of them."""
-        known = java_error(error)
+    def _error(self, error: confluent_kafka.KafkaError) -> ToolError:
+        """Return an error, which names the topic if it may not be accessed."""
         start = _FATAL.get(error.code())
-        return known if start is None else JavaError(known.java_class, f"{start}: [{self._topic}]")
+        return ToolError(error.str() if start is None else f"{start}: [{self._topic}]")
 
 
-def _log_failure(topic: str, key: bytes | None, value: bytes, error: JavaError) -> None:
+def _print_failure(topic: str, key: bytes | None, value: bytes, error: ToolError) -> None:
     size = "null" if key is None else f"{len(key)} bytes"
     message = f"Error when sending message to topic {topic} with key: {size}, value: {len(value)} bytes with"
-    log("ERROR", f"{message} error:", LOGGER, f"{error.java_class}: {error}")
+    sys.stderr.write(f"ERROR: {message} error: {error}\n")
+    sys.stderr.flush()
 
 
 def _lines() -> Iterator[str]:
@@ -288,18 +256,12 @@ def _lines() -> Iterator[str]:
         yield line.removesuffix("\n")
 
 
-def work(given: Given) -> int:
+def work(flags: Namespace) -> int:
     """Write the lines, and return the exit code."""
-    require_unless(given, "bootstrap-server", "broker-list")
-    require(given, "topic")
-    flags = given.values()
-    check_servers(flags.bootstrap_server or flags.broker_list)
-    if flags.line_reader != _READER:
-        raise JavaError("java.lang.ClassNotFoundException", flags.line_reader)
     try:
-        writer = Writer(flags.topic, producer_properties(given))
+        writer = Writer(flags.topic, producer_properties(flags))
     except CommandConfigError as error:
-        raise JavaError("org.apache.kafka.common.config.ConfigException", str(error)) from error
+        raise ToolError(str(error)) from error
     form = line_format(key_values(flags.property))
     try:
         for number, line in enumerate(_lines(), 1):
@@ -311,9 +273,7 @@ def work(given: Given) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tool, and return the exit code."""
-    words = sys.argv[1:] if arguments is None else arguments
-    purpose = PURPOSE if words else "Missing required option(s) [bootstrap-server]"
-    return run_with_options(OPTIONS, purpose, words, work, lambda error: f"{error.java_class}: {error}")
+    return run_with(OPTIONS, arguments, work)
 
 
 def command() -> int:

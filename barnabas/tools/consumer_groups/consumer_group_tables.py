@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.tools.clients.groups import Group
-from barnabas.tools.command_line.options import JavaError
+from barnabas.tools.command_line.parser import ToolError
 
 MISSING = "-"
 """The text of a value that is not known."""
@@ -38,7 +38,7 @@ def notice(group: Group) -> Notice | None:
     """Return the message before a group's table; None for a stable group.
 
     Raises:
-        JavaError: The state is none that Kafka knows.
+        ToolError: The state is none that Kafka knows.
     """
     match group.state:
         case "Dead":
@@ -50,8 +50,7 @@ def notice(group: Group) -> Notice | None:
         case "Stable":
             return None
         case other:
-            raise JavaError(
-                "org.apache.kafka.common.KafkaException",
+            raise ToolError(
                 f"Expected a valid consumer group state, but found '{other}'.",
             )
 

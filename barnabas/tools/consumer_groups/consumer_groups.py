@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import sys
 import time
+from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
@@ -19,18 +19,13 @@ from barnabas.tools.clients.admin_client import AdminClient, AdminError
 from barnabas.tools.clients.command_config import CommandConfigError, for_kafka_python
 from barnabas.tools.clients.groups import Group
 from barnabas.tools.clients.requests import EARLIEST, LATEST, UNKNOWN_OFFSET, RequestFailed, Requests
-from barnabas.tools.command_line.entry import run_tool, run_with_options
-from barnabas.tools.command_line.java_errors import java_class, java_message
-from barnabas.tools.command_line.log4j import log
-from barnabas.tools.command_line.options import Given, JavaError, UsageError
+from barnabas.tools.command_line.entry import run_tool
+from barnabas.tools.command_line.java_errors import java_class
+from barnabas.tools.command_line.parser import ToolError, UsageError, has, run_with
 from barnabas.tools.consumer_groups.consumer_group_flags import (
     ACTIONS,
     DRY_RUN_WARNING,
-    NO_SCENARIO,
-    NO_SCOPE,
     OPTIONS,
-    PURPOSE,
-    PURPOSE_OF_NOTHING,
     check,
     parse_states,
 )
@@ -57,8 +52,6 @@ from barnabas.tools.consumer_groups.offset_resets import (
     shifted,
 )
 
-LOGGER = "kafka.admin.ConsumerGroupCommand$"
-
 Offsets = Mapping[TopicPartition, int]
 
 
@@ -68,13 +61,11 @@ class Command:
 
     Attributes:
         requests: The client.
-        given: The options as given.
-        flags: Their values.
+        flags: The options.
     """
 
     requests: Requests
-    given: Given
-    flags: SimpleNamespace
+    flags: Namespace
 
     @property
     def groups(self) -> list[str]:
@@ -89,20 +80,20 @@ class Command:
 
 def list_groups(command: Command) -> None:
     """Print the names of all groups, and their states with ``--state``."""
-    if not command.given.has("state"):
+    if command.flags.state is None:
         _print(command.requests.list_groups())
         return
-    _print(listing(command.requests.list_groups(parse_states(command.flags.state or ""))))
+    _print(listing(command.requests.list_groups(parse_states(command.flags.state))))
 
 
 def describe(command: Command) -> None:
     """Print the offsets, the members or the state of each group."""
-    requests, given = command.requests, command.given
+    requests, flags = command.requests, command.flags
     groups = [requests.describe_group(name) for name in sorted(command.groups)]
     table: Callable[[Group], list[str]]
-    if given.has("members"):
-        table = lambda group: members_table(group, verbose=given.has("verbose"))  # noqa: E731
-    elif given.has("state"):
+    if flags.members:
+        table = lambda group: members_table(group, verbose=flags.verbose)  # noqa: E731
+    elif flags.state is not None:
         table = state_table
     else:
         # All offsets are requested before anything is printed, so that an error is printed alone.
@@ -136,7 +127,7 @@ def delete_offsets(command: Command) -> None:
     whole, each = command.requests.delete_offsets(group, partitions)
     for tp in partitions:
         code = whole or each[tp]
-        results[tp] = f"{java_class(code)}: {java_message(code)}" if code else None
+        results[tp] = f"{java_class(code)}: {code.meaning}" if code else None
     overall = next((code for code in (whole, *each.values()) if code), ErrorCode.NONE)
     _print([_deletion_result(overall, group, command.flags.topic), *deleted_offsets_table(results)])
 
@@ -185,42 +176,42 @@ def reset_offsets(command: Command) -> None:
 
 def new_offsets(command: Command, group: str) -> dict[TopicPartition, int]:
     """Return the offsets to which the options reset ``group``."""
-    requests, given, flags = command.requests, command.given, command.flags
+    requests, flags = command.requests, command.flags
     partitions = _scope(command, group)
-    if given.has("to-offset"):
+    if flags.to_offset is not None:
         return _cut(requests, dict.fromkeys(partitions, flags.to_offset))
-    if given.has("to-earliest"):
+    if flags.to_earliest:
         return requests.offsets_at(partitions, EARLIEST)
-    if given.has("to-latest"):
+    if flags.to_latest:
         return requests.offsets_at(partitions, LATEST)
-    if given.has("shift-by"):
+    if flags.shift_by is not None:
         return _cut(requests, shifted(partitions, requests.committed(group), flags.shift_by))
-    if given.has("to-datetime"):
+    if flags.to_datetime is not None:
         return _at_time(requests, partitions, parse_date_time(flags.to_datetime))
-    if given.has("by-duration"):
+    if flags.by_duration is not None:
         then_ns = time.time_ns() - parse_duration(flags.by_duration)
         return _at_time(requests, partitions, then_ns // 1_000_000)
-    if given.has("from-file"):
+    if flags.from_file is not None:
         plan = parse_plan(_read(flags.from_file), command.only_group)
         if group not in plan:
             _print([error_line(f"No reset plan for group {group} found")])
         return _cut(requests, plan.get(group, {}))
-    if given.has("to-current"):
+    if flags.to_current:
         committed = requests.committed(group)
         ends = requests.offsets_at([tp for tp in partitions if tp not in committed], LATEST)
         return {tp: committed[tp] if tp in committed else ends[tp] for tp in partitions}
-    raise UsageError(NO_SCENARIO)
+    raise UsageError("--reset-offsets needs one of the options that say the new offsets")
 
 
 def _scope(command: Command, group: str) -> list[TopicPartition]:
     if command.flags.all_topics:
         return list(command.requests.committed(group))
-    if command.given.has("topic"):
+    if command.flags.topic:
         named = map(parse_topic, command.flags.topic)
         return [tp for topic, numbers in named for tp in _partitions(command.requests, topic, numbers)]
-    if command.given.has("from-file"):
+    if command.flags.from_file is not None:
         return []
-    raise UsageError(NO_SCOPE)
+    raise UsageError("--reset-offsets needs one of --all-topics, --topic")
 
 
 def _partitions(requests: Requests, topic: str, numbers: list[int] | None) -> list[TopicPartition]:
@@ -233,7 +224,7 @@ def _cut(requests: Requests, wanted: Offsets) -> dict[TopicPartition, int]:
     starts, ends = requests.offsets_at(wanted, EARLIEST), requests.offsets_at(wanted, LATEST)
     offsets, warnings = cut_to_range(wanted, starts, ends)
     for warning in warnings:
-        log("WARN", warning, LOGGER)
+        sys.stderr.write(f"WARN: {warning}\n")
     return offsets
 
 
@@ -256,14 +247,13 @@ def _read(path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise JavaError("java.io.IOException", f"Unable to read file {path}") from error
+        raise ToolError(f"Unable to read file {path}") from error
 
 
 def _error_text(error: ErrorCode) -> str | None:
     if error is ErrorCode.NONE:
         return None
-    failed = RequestFailed(error)
-    return f"{failed.java_class}: {failed}"
+    return str(RequestFailed(error))
 
 
 def _print(lines: Iterable[str]) -> None:
@@ -280,35 +270,25 @@ _RUN: Mapping[str, Callable[[Command], None]] = {
 }
 
 
-def work(given: Given) -> int:
+def work(flags: Namespace) -> int:
     """Run the action that the options name, and return the exit code."""
-    check(given)
-    if given.has("reset-offsets") and not given.has("dry-run") and not given.has("execute"):
+    check(flags)
+    if flags.reset_offsets and not flags.dry_run and not flags.execute:
         sys.stderr.write(f"{DRY_RUN_WARNING}\n")
-    action = next(name for name in ACTIONS if given.has(name))
+    action = next(name for name in ACTIONS if has(flags, name))
     try:
-        flags = given.values()
         with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
-            _RUN[action](Command(Requests(admin, flags.timeout), given, flags))
-    except JavaError as error:
-        _print_failure(error)
-    except AdminError as error:
-        timeout = java_class(ErrorCode.REQUEST_TIMED_OUT)
-        _print_failure(JavaError("java.util.concurrent.ExecutionException", f"{timeout}: {error}"))
-    except CommandConfigError as error:
-        _print_failure(JavaError("org.apache.kafka.common.config.ConfigException", str(error)))
+            _RUN[action](Command(Requests(admin, flags.timeout), flags))
+    except UsageError:
+        raise
+    except (ToolError, AdminError, CommandConfigError) as error:
+        _print([error_line(f"Executing consumer group command failed due to {error}")])
     return 0
-
-
-def _print_failure(error: JavaError) -> None:
-    _print([error_line(f"Executing consumer group command failed due to {error}")])
-    sys.stderr.write(f"{error.java_class}: {error}\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tool, and return the exit code."""
-    words = sys.argv[1:] if arguments is None else arguments
-    return run_with_options(OPTIONS, PURPOSE if words else PURPOSE_OF_NOTHING, words, work)
+    return run_with(OPTIONS, arguments, work)
 
 
 def command() -> int:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta, timezone
 
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.tools.command_line.options import JavaError, UsageError
+from barnabas.tools.command_line.parser import ToolError, UsageError
 
 Plan = dict[str, dict[TopicPartition, int]]
 """The new offsets of each group."""
@@ -54,15 +54,15 @@ def parse_date_time(text: str) -> int:
     """Parse ``YYYY-MM-DDTHH:mm:SS.sss`` with an optional zone, else UTC, to milliseconds since 1970.
 
     Raises:
-        JavaError: It is not of this form, or there is no such time.
+        ToolError: It is not of this form, or there is no such time.
     """
     _, _, time = text.partition("T")
     if not time:
-        raise _bad_date("Error parsing timestamp. It does not contain a 'T' according to ISO8601 format")
+        raise ToolError("Error parsing timestamp. It does not contain a 'T' according to ISO8601 format")
     zoned = text if re.search("[-+Z]", time) else f"{text}Z"
     found = _DATE_TIME.fullmatch(zoned)
     if found is None:
-        raise _bad_date(f'Unparseable date: "{zoned}"')
+        raise ToolError(f'Unparseable date: "{zoned}"')
     parts = found.groupdict(default="0")
     offset = timedelta(hours=int(parts["zone_hours"]), minutes=int(parts["zone_minutes"]))
     names = ("year", "month", "day", "hour", "minute", "second")
@@ -70,7 +70,7 @@ def parse_date_time(text: str) -> int:
         zone = timezone(-offset if parts["sign"] == "-" else offset)
         when = datetime(*(int(parts[name]) for name in names), tzinfo=zone)  # type: ignore[misc,arg-type]
     except ValueError as error:
-        raise _bad_date(f'Unparseable date: "{zoned}"') from error
+        raise ToolError(f'Unparseable date: "{zoned}"') from error
     return (when - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1) + int(parts["ms"])
 
 
@@ -78,11 +78,11 @@ def parse_duration(text: str) -> int:
     """Parse ``PnDTnHnMnS`` to nanoseconds.
 
     Raises:
-        JavaError: It is not a duration.
+        ToolError: It is not a duration.
     """
     found = _DURATION.fullmatch(text)
     if found is None or not any(found[name] for name in _SECONDS_PER_UNIT) or found["time"] in ("T", "t"):
-        raise JavaError("java.time.format.DateTimeParseException", "Text cannot be parsed to a Duration")
+        raise ToolError("Text cannot be parsed to a Duration")
     whole = sum(int(found[name] or 0) * seconds for name, seconds in _SECONDS_PER_UNIT.items())
     fraction_ns = int((found["fraction"] or "").ljust(9, "0"))
     if (found["seconds"] or "").startswith("-"):
@@ -110,7 +110,7 @@ def parse_plan(text: str, group: str | None) -> Plan:
         group: The only group to be reset; None if there are several.
 
     Raises:
-        JavaError: A line has other fields.
+        ToolError: A line has other fields.
     """
     rows = [row for row in csv.reader(text.splitlines()) if row]
     is_plain = group is not None and bool(rows) and len(rows[0]) == len(_PLAIN)
@@ -119,8 +119,7 @@ def parse_plan(text: str, group: str | None) -> Plan:
         fields = [group or "", *row] if is_plain else row
         if len(fields) != len(_PLAIN) + 1 or not all(_INTEGER.fullmatch(each.strip()) for each in fields[2:]):
             expected = _PLAIN if is_plain else ("group", *_PLAIN)
-            raise JavaError(
-                "com.fasterxml.jackson.databind.exc.InvalidFormatException",
+            raise ToolError(
                 f"{','.join(row)!r} in the reset plan; expected {','.join(expected)}",
             )
         owner, topic, partition, offset = fields
@@ -172,7 +171,3 @@ def _csv_value(text: str) -> str:
     if len(text) <= _LONGEST_PLAIN and all(each > "," for each in text):
         return text
     return '"' + text.replace('"', '""') + '"'
-
-
-def _bad_date(message: str) -> JavaError:
-    return JavaError("java.text.ParseException", message)

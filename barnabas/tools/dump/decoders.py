@@ -21,7 +21,7 @@ from barnabas.broker.core.group.records import (
     decode_offset_value,
 )
 from barnabas.broker.core.group.stored import StoredMember
-from barnabas.tools.command_line.options import JavaError
+from barnabas.tools.command_line.parser import ToolError
 from barnabas.tools.dump.batches import Decode, Record
 from barnabas.tools.formats.consumer_protocol import BadAssignmentError, decode_assignment
 
@@ -43,7 +43,7 @@ def _integer(layout: Struct) -> Callable[[bytes], str]:
             return str(layout.unpack_from(content)[0])
         except StructError as error:
             expected = f"expected {layout.size} bytes, found {len(content)}"
-            raise JavaError("java.nio.BufferUnderflowException", expected) from error
+            raise ToolError(expected) from error
 
     return decode
 
@@ -59,13 +59,11 @@ def by_classes(key_class: str, value_class: str) -> Decode:
     """Return the decoder of two of Kafka's decoder classes.
 
     Raises:
-        JavaError: A class is not one of those.
+        ToolError: A class is not one of those.
     """
     for name in (key_class, value_class):
         if name not in _CLASSES:
-            raise JavaError(
-                "java.lang.ClassNotFoundException", f"{name}; expected one of {', '.join(_CLASSES)}"
-            )
+            raise ToolError(f"{name}; expected one of {', '.join(_CLASSES)}")
     of_key, of_value = _CLASSES[key_class], _CLASSES[value_class]
 
     def decode(record: Record) -> tuple[str | None, str | None]:
@@ -79,7 +77,7 @@ def offsets_decoder(record: Record) -> tuple[str | None, str | None]:
     """Return the texts of a record of ``__consumer_offsets``.
 
     Raises:
-        JavaError: The record has no key, or one of another layout.
+        ToolError: The record has no key, or one of another layout.
     """
     if record.key is None:
         raise _failed("message had a missing key")
@@ -95,9 +93,8 @@ def offsets_decoder(record: Record) -> tuple[str | None, str | None]:
         raise _failed(f"message had an invalid key or value at offset {record.offset}: {error}") from error
 
 
-def _failed(reason: str) -> JavaError:
-    return JavaError(
-        "org.apache.kafka.common.KafkaException",
+def _failed(reason: str) -> ToolError:
+    return ToolError(
         f"Failed to decode message using offset topic decoder ({reason})",
     )
 

@@ -15,17 +15,10 @@ from barnabas.broker.core.producer_state import NO_TRANSACTION, CachedBatch, Pro
 from barnabas.broker.core.transactions import AbortedTransaction
 from barnabas.broker.disk.index import OFFSET_ENTRY, TIME_ENTRY, OffsetPosition, TimestampOffset
 from barnabas.cluster.model.ids import Offset
-from barnabas.tools.command_line.options import JavaError
+from barnabas.tools.command_line.parser import ToolError
 
 _TRANSACTION_INDEX_VERSION = 0
 _NO_BATCH_OFFSET = -1
-
-
-class CorruptIndexError(JavaError):
-    """An error for an index that ``--index-sanity-check`` finds to be damaged."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__("kafka.log.CorruptIndexException", message)
 
 
 class TimedBatch(NamedTuple):
@@ -77,17 +70,17 @@ def check_offset_index(path: str, data: bytes, base_offset: int) -> None:
     """Check an offset index as a broker does when it starts.
 
     Raises:
-        CorruptIndexError: It would be rebuilt.
+        ToolError: It would be rebuilt.
     """
     if len(data) >= OFFSET_ENTRY.size:
         last = base_offset + _last(data, OFFSET_ENTRY)[0]
         if last < base_offset:
-            raise CorruptIndexError(
+            raise ToolError(
                 f"Corrupt index found, index file ({path}) has non-zero size but the last offset is {last} "
                 f"which is less than the base offset {base_offset}."
             )
     if len(data) % OFFSET_ENTRY.size:
-        raise CorruptIndexError(
+        raise ToolError(
             f"Index file {path} is corrupt, found {len(data)} bytes which is neither positive nor a multiple "
             f"of {OFFSET_ENTRY.size}."
         )
@@ -97,23 +90,23 @@ def check_time_index(path: str, data: bytes, base_offset: int) -> None:
     """Check a time index as a broker does when it starts.
 
     Raises:
-        CorruptIndexError: It would be rebuilt.
+        ToolError: It would be rebuilt.
     """
     found = f"Corrupt time index found, time index file ({path}) has non-zero size but the last"
     if len(data) >= TIME_ENTRY.size:
         first, _ = TIME_ENTRY.unpack_from(data)
         timestamp, relative = _last(data, TIME_ENTRY)
         if timestamp < first:
-            raise CorruptIndexError(
+            raise ToolError(
                 f"{found} timestamp is {timestamp} which is less than the first timestamp {first}"
             )
         if relative < 0:
-            raise CorruptIndexError(
+            raise ToolError(
                 f"{found} offset is {base_offset + relative} which is less than the first offset "
                 f"{base_offset}"
             )
     if len(data) % TIME_ENTRY.size:
-        raise CorruptIndexError(
+        raise ToolError(
             f"Time index file {path} is corrupt, found {len(data)} bytes which is neither positive nor a "
             f"multiple of {TIME_ENTRY.size}."
         )

@@ -22,7 +22,7 @@ from barnabas.broker.core.group.records import (
 )
 from barnabas.broker.core.group.requests import GroupProtocol
 from barnabas.broker.core.group.stored import StoredGroup, StoredMember
-from barnabas.tools.command_line.options import JavaError
+from barnabas.tools.command_line.parser import ToolError
 from barnabas.tools.formats.record_format import Record
 
 OFFSETS_FORMATTER = "kafka.coordinator.group.GroupMetadataManager$OffsetsMessageFormatter"
@@ -38,7 +38,7 @@ class OffsetsFormat:
         """Return the text of a record.
 
         Raises:
-            JavaError: Key or value is damaged.
+            ToolError: Key or value is damaged.
         """
 
         def read() -> str:
@@ -58,7 +58,7 @@ class GroupsFormat:
         """Return the text of a record.
 
         Raises:
-            JavaError: Key or value is damaged.
+            ToolError: Key or value is damaged.
         """
 
         def read() -> str:
@@ -75,9 +75,7 @@ def _text(record: Record, read: Callable[[], str]) -> bytes:
     try:
         return read().encode()
     except DamagedRecordError as error:
-        raise JavaError(
-            "java.lang.IllegalStateException", f"{error}, at offset {record.offset} of {record.partition}"
-        ) from error
+        raise ToolError(f"{error}, at offset {record.offset} of {record.partition}") from error
 
 
 def _commit(committed: OffsetAndMetadata) -> str:

@@ -11,7 +11,7 @@ from struct import Struct
 from struct import error as StructError  # noqa: N812  (it is a class)
 
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.tools.command_line.options import JavaError
+from barnabas.tools.command_line.parser import ToolError
 from barnabas.tools.dump.batches import Record
 
 _DELETED = "<DELETE>"
@@ -38,7 +38,7 @@ def transactions_decoder(record: Record) -> tuple[str | None, str | None]:
     """Return the texts of a record of ``__transaction_state``.
 
     Raises:
-        JavaError: The record has no key, or one or a value of another layout.
+        ToolError: The record has no key, or one or a value of another layout.
     """
     if record.key is None:
         raise _failed("message had a missing key")
@@ -50,9 +50,8 @@ def transactions_decoder(record: Record) -> tuple[str | None, str | None]:
     return f"transaction_metadata::transactionalId={transactional_id}", value
 
 
-def _failed(reason: str) -> JavaError:
-    return JavaError(
-        "org.apache.kafka.common.KafkaException",
+def _failed(reason: str) -> ToolError:
+    return ToolError(
         f"Failed to decode message using transaction topic decoder ({reason})",
     )
 

@@ -11,7 +11,7 @@ from struct import Struct
 from typing import NamedTuple
 from uuid import UUID
 
-from barnabas.tools.command_line.options import JavaError
+from barnabas.tools.command_line.parser import ToolError
 
 _SERIALIZATION = "org.apache.kafka.common.serialization"
 
@@ -45,8 +45,7 @@ Deserialize = Callable[[bytes], bytes]
 def _number(name: str, layout: Struct) -> Deserialize:
     def deserialize(content: bytes) -> bytes:
         if len(content) != layout.size:
-            raise JavaError(
-                "org.apache.kafka.common.errors.SerializationException",
+            raise ToolError(
                 f"Size of data received by {name} is not {layout.size}",
             )
         return str(layout.unpack(content)[0]).encode()
@@ -58,8 +57,7 @@ def _uuid(content: bytes) -> bytes:
     try:
         return str(UUID(content.decode())).encode()
     except ValueError as error:
-        raise JavaError(
-            "org.apache.kafka.common.errors.SerializationException",
+        raise ToolError(
             f"Error parsing data into UUID: {content!r}, expected its text",
         ) from error
 
@@ -94,7 +92,7 @@ class RecordFormat:
         """Return the text of a record, with its line separator.
 
         Raises:
-            JavaError: A deserializer does not fit.
+            ToolError: A deserializer does not fit.
         """
         columns = [
             column for name in _COLUMNS if name in self.shown for column in [self._column(name, record)]
@@ -139,7 +137,7 @@ def record_format(properties: Mapping[str, str]) -> RecordFormat:
     """Return the format that the properties of ``--property`` describe.
 
     Raises:
-        JavaError: A deserializer is not known.
+        ToolError: A deserializer is not known.
     """
     shown = {
         name
@@ -156,9 +154,7 @@ def record_format(properties: Mapping[str, str]) -> RecordFormat:
     }
     for name in classes.values():
         if name not in _DESERIALIZERS:
-            raise JavaError(
-                "java.lang.ClassNotFoundException", f"{name}; expected one of {', '.join(_DESERIALIZERS)}"
-            )
+            raise ToolError(f"{name}; expected one of {', '.join(_DESERIALIZERS)}")
     deserializers = {name: _DESERIALIZERS[class_] for name, class_ in classes.items()}
     null = properties.get("null.literal", "null").encode()
     return RecordFormat(frozenset(shown), separators, null, deserializers)

@@ -9,8 +9,8 @@ from __future__ import annotations
 import random
 import sys
 import time
+from argparse import Namespace
 from collections.abc import Sequence
-from types import SimpleNamespace
 from typing import Any
 
 import confluent_kafka
@@ -18,10 +18,9 @@ import confluent_kafka
 from barnabas.tools.clients.client_metrics import Metrics, Statistics, table
 from barnabas.tools.clients.client_properties import SILENT, for_librdkafka
 from barnabas.tools.clients.command_config import CommandConfigError, properties
-from barnabas.tools.command_line.entry import run_tool, run_with_options
-from barnabas.tools.command_line.options import Given, JavaError, Kind, Option, Options, bootstrap_server
-from barnabas.tools.command_line.rdkafka_errors import PASSING, java_error
-from barnabas.tools.command_line.usage import require, require_unless
+from barnabas.tools.command_line.entry import run_tool
+from barnabas.tools.command_line.parser import Parser, ToolError, has, integer, long, run_with
+from barnabas.tools.command_line.rdkafka_errors import is_record
 from barnabas.tools.performance.perf_stats import (
     Consumed,
     consumer_header,
@@ -30,46 +29,43 @@ from barnabas.tools.performance.perf_stats import (
     format_time,
 )
 
-PURPOSE = "This tool helps in performance test for the full zookeeper consumer"
-PURPOSE_OF_NOTHING = "Missing required option(s) [bootstrap-server]"
-
 _POLL_S = 0.1
 _BATCH = 500
 """The most records of one poll, as ``max.poll.records``."""
 
-OPTIONS = Options(
-    bootstrap_server("the servers to connect to, separated by commas; required"),
-    Option("broker-list", "the same, deprecated", "broker-list"),
-    Option("topic", "the topic to read; required", "topic"),
-    Option("messages", "how many records; required", "count", kind=Kind.LONG),
-    Option("group", "the consumer group; one for this run without it", "gid"),
-    Option("from-latest", "without a committed offset: begin at the end, not at the start"),
-    Option(
-        "timeout",
-        "end when no record came for so long",
-        "milliseconds",
-        kind=Kind.LONG,
-        default="10000",
-        is_optional=True,
-    ),
-    Option(
-        "reporting-interval", "the time between two lines", "interval_ms", kind=Kind.INTEGER, default="5000"
-    ),
-    Option("show-detailed-stats", "print a line about each interval, and none about all"),
-    Option("hide-header", "do not print the names of the figures"),
-    Option("date-format", "the format of times", "date format", default="yyyy-MM-dd HH:mm:ss:SSS"),
-    Option(
-        "fetch-size",
-        "the most bytes of a partition in a response",
-        "size",
-        kind=Kind.INTEGER,
-        default="1048576",
-    ),
-    Option("socket-buffer-size", "the receive buffer in bytes", "size", kind=Kind.INTEGER, default="2097152"),
-    Option("threads", "ignored, as in Kafka", "count", kind=Kind.INTEGER, default="10"),
-    Option("num-fetch-threads", "ignored, as in Kafka", "count", kind=Kind.INTEGER, default="1"),
-    Option("print-metrics", "print the consumer's metrics at the end"),
-    Option("consumer.config", "a file of properties of the consumer", "config file"),
+OPTIONS = Parser(
+    "kafka-consumer-perf-test.sh", "This tool helps in performance test for the full zookeeper consumer"
+)
+OPTIONS.add_servers("--broker-list", config="--consumer.config")
+OPTIONS.add_argument("--topic", required=True)
+OPTIONS.add_argument("--messages", type=long, required=True, help="how many records")
+OPTIONS.add_argument("--group", help="the consumer group; one for this run without it")
+OPTIONS.add_argument(
+    "--timeout",
+    type=long,
+    nargs="?",
+    const=10_000,
+    default=10_000,
+    metavar="MS",
+    help="end when no record came for so long (%(default)s)",
+)
+OPTIONS.add_argument(
+    "--reporting-interval", type=integer, default=5000, metavar="MS", help="the time between two lines"
+)
+OPTIONS.add_argument("--date-format", default="yyyy-MM-dd HH:mm:ss:SSS", help="the format of times")
+OPTIONS.add_argument(
+    "--fetch-size", type=integer, default=1_048_576, help="the most bytes of a partition in a response"
+)
+OPTIONS.add_argument(
+    "--socket-buffer-size", type=integer, default=2_097_152, help="the receive buffer in bytes"
+)
+OPTIONS.add_argument("--threads", type=integer, help="ignored, as in Kafka")
+OPTIONS.add_argument("--num-fetch-threads", type=integer, help="ignored, as in Kafka")
+OPTIONS.add_switches(
+    from_latest="without a committed offset: begin at the end, not at the start",
+    show_detailed_stats="print a line about each interval, and none about all",
+    hide_header="do not print the names of the figures",
+    print_metrics="print the consumer's metrics at the end",
 )
 
 IGNORED_WARNING = (
@@ -77,9 +73,7 @@ IGNORED_WARNING = (
 )
 
 
-def consumer_properties(
-    flags: SimpleNamespace, from_file: dict[str, str], random_number: int
-) -> dict[str, str]:
+def consumer_properties(flags: Namespace, from_file: dict[str, str], random_number: int) -> dict[str, str]:
     """Return the properties of the consumer, by their names in Java.
 
     Args:
@@ -89,7 +83,7 @@ def consumer_properties(
     """
     return {
         **from_file,
-        "bootstrap.servers": flags.bootstrap_server or flags.broker_list,
+        "bootstrap.servers": flags.bootstrap_server,
         "group.id": flags.group or f"perf-consumer-{random_number}",
         "receive.buffer.bytes": str(flags.socket_buffer_size),
         "max.partition.fetch.bytes": str(flags.fetch_size),
@@ -111,7 +105,7 @@ class Reading:
         count: The records so far.
     """
 
-    def __init__(self, consumer: confluent_kafka.Consumer, flags: SimpleNamespace) -> None:
+    def __init__(self, consumer: confluent_kafka.Consumer, flags: Namespace) -> None:
         self._consumer = consumer
         self._flags = flags
         self._join_start_ms = now_ms()
@@ -132,7 +126,7 @@ class Reading:
         """Read until there are enough records, or none came in time.
 
         Raises:
-            JavaError: The records cannot be read.
+            ToolError: The records cannot be read.
         """
         flags = self._flags
         self._consumer.subscribe([flags.topic], on_assign=self.on_assign, on_revoke=self.on_revoke)
@@ -141,7 +135,7 @@ class Reading:
         while self.count < flags.messages and current_ms - last_consumed_ms <= flags.timeout:
             messages = self._consumer.consume(_BATCH, _POLL_S)
             current_ms = now_ms()
-            records = [each for each in messages if _is_record(each)]
+            records = [each for each in messages if is_record(each)]
             if records:
                 last_consumed_ms = current_ms
             for record in records:
@@ -164,18 +158,6 @@ class Reading:
         return now
 
 
-def _is_record(message: Any) -> bool:
-    """Return whether a message is a record; errors that pass are not.
-
-    Raises:
-        JavaError: The error does not pass.
-    """
-    error = message.error()
-    if error is not None and (error.fatal() or error.code() not in PASSING):
-        raise java_error(error)
-    return error is None
-
-
 def now_ms() -> int:
     """Return the time in milliseconds since 1970."""
     return time.time_ns() // 1_000_000
@@ -187,20 +169,17 @@ def _metrics(consumer: confluent_kafka.Consumer, statistics: Statistics) -> Metr
     return statistics.metrics(consumer.poll)
 
 
-def work(given: Given) -> int:
+def work(flags: Namespace) -> int:
     """Read, print the figures, and return the exit code."""
-    require_unless(given, "bootstrap-server", "broker-list")
-    if given.has("threads") or given.has("num-fetch-threads"):
+    if has(flags, "threads") or has(flags, "num-fetch-threads"):
         sys.stdout.write(f"{IGNORED_WARNING}\n")
-    require(given, "topic", "messages")
-    flags = given.values()
     if flags.reporting_interval <= 0:
-        raise JavaError("java.lang.IllegalArgumentException", "Reporting interval must be greater than 0.")
+        raise ToolError("Reporting interval must be greater than 0.")
     format_time(flags.date_format, 0)
     try:
         from_file = properties(flags.consumer_config, "--consumer.config")
     except CommandConfigError as error:
-        raise JavaError("java.nio.file.NoSuchFileException", str(error)) from error
+        raise ToolError(str(error)) from error
     if not flags.hide_header:
         sys.stdout.write(f"{consumer_header(is_detailed=flags.show_detailed_stats)}\n")
     settings = consumer_properties(flags, from_file, random.randrange(100_000))  # a name, no secret
@@ -214,7 +193,7 @@ def work(given: Given) -> int:
             }
         )
     except confluent_kafka.KafkaException as error:
-        raise java_error(error.args[0]) from error
+        raise ToolError(error.args[0].str()) from error
     start_ms, reading = now_ms(), Reading(consumer, flags)
     try:
         reading.run()
@@ -232,8 +211,7 @@ def work(given: Given) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tool, and return the exit code."""
-    words = sys.argv[1:] if arguments is None else arguments
-    return run_with_options(OPTIONS, PURPOSE if words else PURPOSE_OF_NOTHING, words, work)
+    return run_with(OPTIONS, arguments, work)
 
 
 def command() -> int:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from barnabas.tools.command_line.options import JavaError
+from barnabas.tools.command_line.parser import ToolError
 
 MB = 1024 * 1024
 MOST_LATENCIES = 500_000
@@ -222,7 +222,7 @@ def format_time(pattern: str, time_ms: int) -> str:
     """Format a time, in the zone of this machine, by a pattern of ``java.text.SimpleDateFormat``.
 
     Raises:
-        JavaError: The pattern has a letter that is not supported.
+        ToolError: The pattern has a letter that is not supported.
     """
     when = datetime.fromtimestamp(time_ms // 1000).astimezone().replace(microsecond=time_ms % 1000 * 1000)
     text = ""
@@ -233,8 +233,7 @@ def format_time(pattern: str, time_ms: int) -> str:
         elif letters[0] in _FIELDS:
             text += f"{_FIELDS[letters[0]](when):0{len(letters)}}"
         else:
-            raise JavaError(
-                "java.lang.IllegalArgumentException",
+            raise ToolError(
                 f"Illegal pattern character '{letters[0]}'; expected one of {', '.join(_FIELDS)}",
             )
     return text

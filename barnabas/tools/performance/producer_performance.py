@@ -20,54 +20,40 @@ import confluent_kafka
 from barnabas.tools.clients.client_metrics import Statistics, table
 from barnabas.tools.clients.client_properties import SILENT, for_librdkafka
 from barnabas.tools.clients.command_config import CommandConfigError, properties
-from barnabas.tools.command_line.argparse4j import Parser, integer, long
-from barnabas.tools.command_line.entry import run_tool, uncaught
-from barnabas.tools.command_line.options import JavaError
-from barnabas.tools.command_line.rdkafka_errors import java_error
+from barnabas.tools.command_line.entry import run_tool
+from barnabas.tools.command_line.parser import Parser, ToolError, UsageError, has, integer, long, run_with
 from barnabas.tools.performance.perf_stats import ProducerStats, Throttle
 
 INTERVAL_MS = 5000
 _POLL_S = 0.1
-_ILLEGAL_ARGUMENT = "java.lang.IllegalArgumentException"
 
-TRANSACTIONAL = {
-    "--transactional-id": "TRANSACTIONAL-ID",
-    "--transaction-duration-ms": "TRANSACTION-DURATION",
-}
+TRANSACTIONAL = ("transactional-id", "transaction-duration-ms")
 """The options of transactions, which are refused."""
 
 DEFAULTS = {"acks": "1", "linger.ms": "0", "batch.size": "16384", "delivery.timeout.ms": "120000"}
 """The properties whose defaults differ between librdkafka and Java's producer of 2.8."""
 
 
-def parser() -> Parser:
-    """Return the parser of the command line."""
-    flags = Parser("producer-performance", "This tool is used to verify the producer performance.")
-    payload = flags.add_mutually_exclusive_group(required=True)
-    flags.add_argument("--topic", help="the topic to write to; required")
-    flags.add_argument("--num-records", type=long, metavar="NUM-RECORDS", help="how many records; required")
-    payload.add_argument("--record-size", type=integer, metavar="RECORD-SIZE", help="bytes of a record")
-    payload.add_argument("--payload-file", metavar="PAYLOAD-FILE", help="a file of payloads, taken at random")
-    flags.add_argument(
-        "--payload-delimiter", default="\\n", metavar="PAYLOAD-DELIMITER", help="what separates the payloads"
-    )
-    flags.add_argument(
-        "--throughput", type=integer, metavar="THROUGHPUT", help="records per second; -1: no limit; required"
-    )
-    flags.add_argument(
-        "--producer-props",
-        nargs="+",
-        metavar="PROP-NAME=PROP-VALUE",
-        help="properties of the producer, such as bootstrap.servers",
-    )
-    flags.add_argument(
-        "--producer.config", dest="producer_config", metavar="CONFIG-FILE", help="a file of properties"
-    )
-    flags.add_argument("--print-metrics", action="store_true", help="print the producer's metrics at the end")
-    for name, metavar in TRANSACTIONAL.items():
-        flags.add_argument(name, metavar=metavar, help="refused: transactions are not served")
-    flags.need("--topic", "--num-records", "--throughput")
-    return flags
+OPTIONS = Parser(
+    "kafka-producer-perf-test.sh", "This tool is used to verify the producer performance.", help_code=0
+)
+OPTIONS.add_argument("--topic", required=True)
+OPTIONS.add_argument("--num-records", type=long, required=True)
+_payload = OPTIONS.add_mutually_exclusive_group(required=True)
+_payload.add_argument("--record-size", type=integer, help="bytes of a record")
+_payload.add_argument("--payload-file", help="a file of payloads, taken at random")
+OPTIONS.add_argument("--payload-delimiter", default="\\n", help="what separates the payloads")
+OPTIONS.add_argument("--throughput", type=integer, required=True, help="records per second; -1: no limit")
+OPTIONS.add_argument(
+    "--producer-props",
+    nargs="+",
+    metavar="NAME=VALUE",
+    help="properties of the producer, such as bootstrap.servers",
+)
+OPTIONS.add_argument("--producer.config", dest="producer_config", metavar="FILE", help="more properties")
+OPTIONS.add_argument("--print-metrics", action="store_true", help="print the producer's metrics at the end")
+for _name in TRANSACTIONAL:
+    OPTIONS.add_argument(f"--{_name}", help="refused: transactions are not served")
 
 
 def producer_properties(from_file: dict[str, str], texts: Sequence[str]) -> dict[str, str]:
@@ -78,12 +64,12 @@ def producer_properties(from_file: dict[str, str], texts: Sequence[str]) -> dict
         texts: Those of ``--producer-props``, which count more.
 
     Raises:
-        JavaError: One has not exactly one ``=``, with something on both sides.
+        ToolError: One has not exactly one ``=``, with something on both sides.
     """
     pairs = [text.split("=") for text in texts]
     for text, pair in zip(texts, pairs, strict=True):
         if len(pair) != 2 or not pair[1]:
-            raise JavaError(_ILLEGAL_ARGUMENT, f"Invalid property: {text}")
+            raise ToolError(f"Invalid property: {text}")
     return {**DEFAULTS, **from_file, **dict(pairs)}
 
 
@@ -91,7 +77,7 @@ def payloads(flags: argparse.Namespace, chance: random.Random) -> Iterator[bytes
     """Yield the values of the records, without end.
 
     Raises:
-        JavaError: The file of payloads is not there, or is empty.
+        ToolError: The file of payloads is not there, or is empty.
     """
     if flags.payload_file is None:
         payload = bytes(chance.randrange(26) + 65 for _ in range(flags.record_size))
@@ -100,7 +86,7 @@ def payloads(flags: argparse.Namespace, chance: random.Random) -> Iterator[bytes
     path = Path(flags.payload_file)
     sys.stdout.write(f"Reading payloads from: {path.absolute()}\n")
     if not path.is_file() or not path.stat().st_size:
-        raise JavaError(_ILLEGAL_ARGUMENT, "File does not exist or empty file provided.")
+        raise ToolError("File does not exist or empty file provided.")
     delimiter = flags.payload_delimiter.replace("\\n", "\n")
     # Java's split leaves out the empty texts at the end.
     texts = path.read_text(encoding="utf-8").rstrip(delimiter).split(delimiter)
@@ -124,8 +110,7 @@ def send(
             sys.stdout.write(f"{line}\n")
             sys.stdout.flush()
         if error is not None:
-            failure = java_error(error)
-            sys.stderr.write(f"{failure.java_class}: {failure}\n")
+            sys.stderr.write(f"{error.str()}\n")
 
     for number in range(flags.num_records):
         value, sent_ms = next(values), _now_ms()
@@ -162,10 +147,20 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def _run(flags: argparse.Namespace) -> int:
-    settings = producer_properties(
-        properties(flags.producer_config, "--producer.config"), flags.producer_props or ()
-    )
+def work(flags: argparse.Namespace) -> int:
+    """Write the records, print the figures, and return the exit code."""
+    if flags.producer_props is None and flags.producer_config is None:
+        raise UsageError("one of --producer-props, --producer.config is required")
+    for name in TRANSACTIONAL:
+        if has(flags, name):
+            raise UsageError(f"--{name}: transactions are not served")
+    if flags.throughput == 0:
+        raise UsageError("--throughput: 0 would wait forever, expected -1 or a positive number")
+    try:
+        from_file = properties(flags.producer_config, "--producer.config")
+    except CommandConfigError as error:
+        raise ToolError(str(error)) from error
+    settings = producer_properties(from_file, flags.producer_props or ())
     statistics = Statistics()
     values = payloads(flags, random.Random(0))  # this is Kafka's seed, so that each run has the same payloads
     try:
@@ -177,7 +172,7 @@ def _run(flags: argparse.Namespace) -> int:
             }
         )
     except confluent_kafka.KafkaException as error:
-        raise java_error(error.args[0]) from error
+        raise ToolError(error.args[0].str()) from error
     total = send(producer, flags, values)
     sys.stdout.write(f"{total(_now_ms())}\n")
     if flags.print_metrics:
@@ -187,25 +182,7 @@ def _run(flags: argparse.Namespace) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tool, and return the exit code."""
-    try:
-        read = parser()
-        flags = read.parse(arguments)
-        if flags.producer_props is None and flags.producer_config is None:
-            read.error("Either --producer-props or --producer.config must be specified.")
-        for name in TRANSACTIONAL:
-            if getattr(flags, name.strip("-").replace("-", "_")) is not None:
-                read.error(f"argument {name}: transactions are not served")
-        if flags.throughput == 0:
-            read.error("argument --throughput: 0 would wait forever, expected -1 or a positive number")
-        return _run(flags)
-    except SystemExit as end:
-        return int(end.code or 0)
-    except JavaError as error:
-        sys.stdout.flush()
-        sys.stderr.write(f"{uncaught(error)}\n")
-    except CommandConfigError as error:
-        sys.stderr.write(f'Exception in thread "main" java.nio.file.NoSuchFileException: {error}\n')
-    return 1
+    return run_with(OPTIONS, arguments, work)
 
 
 def command() -> int:

@@ -8,27 +8,17 @@ from __future__ import annotations
 
 import random
 import sys
+from argparse import Namespace
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.tools.clients.admin_client import AdminClient, AdminError
 from barnabas.tools.clients.command_config import CommandConfigError, for_kafka_python
 from barnabas.tools.clients.config_client import ConfigClient, Refusal
-from barnabas.tools.command_line.entry import run_tool, run_with_options
+from barnabas.tools.command_line.entry import run_tool
 from barnabas.tools.command_line.java_errors import java_class
-from barnabas.tools.command_line.options import (
-    COMMAND_CONFIG,
-    ZOOKEEPER,
-    Given,
-    Kind,
-    Option,
-    OptionError,
-    Options,
-    UsageError,
-    bootstrap_server,
-)
+from barnabas.tools.command_line.parser import Parser, UsageError, has, long, require, run_with
 from barnabas.tools.reassignment import throttles
 from barnabas.tools.reassignment.log_dir_moves import begin_moves, describe_move, moves_back
 from barnabas.tools.reassignment.reassignment_files import (
@@ -44,10 +34,10 @@ from barnabas.tools.reassignment.reassignment_files import (
 )
 from barnabas.tools.reassignment.reassignments import Cluster, ReassignCommandError
 
-PURPOSE = "This tool helps to move topic partitions between replicas."
-
 _FILE = "reassignment-json-file"
 _THROTTLES = ("throttle", "replica-alter-log-dirs-throttle")
+_NO_THROTTLE = -1
+_TIMEOUT_MS = 10_000
 
 ACTIONS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "generate": (("topics-to-move-json-file", "broker-list"), ("disable-rack-aware", "zookeeper")),
@@ -61,38 +51,30 @@ ACTIONS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 Every action permits the options of the client.
 """
 
-OPTIONS = Options(
-    bootstrap_server("the servers to connect to; required"),
-    COMMAND_CONFIG,
-    ZOOKEEPER,
-    Option("verify", "print the state of the reassignment of the file; remove throttles once it is complete"),
-    Option("generate", "propose a reassignment of whole topics, without starting it"),
-    Option("execute", "start the reassignment of the file"),
-    Option("cancel", "cancel the running reassignments of the file"),
-    Option("list", "list all running reassignments"),
-    Option(_FILE, "the target replicas of each partition", "manual assignment json file path"),
-    Option("topics-to-move-json-file", "with --generate: the topics", "topics to reassign json file path"),
-    Option("broker-list", 'with --generate: the brokers to use, such as "1,2,3"', "brokerlist"),
-    Option("disable-rack-aware", "with --generate: ignore racks"),
-    Option("additional", "with --execute: allowed while other reassignments run, which it may replace"),
-    Option("preserve-throttles", "do not remove throttles"),
-    *(
-        Option(
-            name,
-            "with --execute: bytes per second",
-            value,
-            kind=Kind.LONG,
-            default="-1",
-        )
-        for name, value in zip(_THROTTLES, ("throttle", "replicaAlterLogDirsThrottle"), strict=True)
-    ),
-    Option(
-        "timeout",
-        "how long a broker may take to create a replica that is to be in a log directory, ms",
-        "timeout",
-        kind=Kind.LONG,
-        default="10000",
-    ),
+OPTIONS = Parser("kafka-reassign-partitions.sh", "This tool helps to move topic partitions between replicas.")
+OPTIONS.add_servers()
+OPTIONS.add_argument("--zookeeper", help="ignored; it is deprecated in Kafka, too")
+OPTIONS.add_actions(
+    verify="print the state of the reassignment of the file; remove throttles once it is complete",
+    generate="propose a reassignment of whole topics, without starting it",
+    execute="start the reassignment of the file",
+    cancel="cancel the running reassignments of the file",
+    list="list all running reassignments",
+)
+OPTIONS.add_argument(f"--{_FILE}", help="the target replicas of each partition")
+OPTIONS.add_argument("--topics-to-move-json-file", help="with --generate: the topics")
+OPTIONS.add_argument("--broker-list", help='with --generate: the brokers to use, such as "1,2,3"')
+for _name in _THROTTLES:
+    OPTIONS.add_argument(f"--{_name}", type=long, help="with --execute: bytes per second")
+OPTIONS.add_argument(
+    "--timeout",
+    type=long,
+    help=f"ms that a broker may take to create a replica that is to be in a log directory ({_TIMEOUT_MS})",
+)
+OPTIONS.add_switches(
+    disable_rack_aware="with --generate: ignore racks",
+    additional="with --execute: allowed while other reassignments run, which it may replace",
+    preserve_throttles="do not remove throttles",
 )
 
 EXISTING = (
@@ -107,31 +89,22 @@ VERIFY_PERIODICALLY = (
 )
 
 
-def check(given: Given) -> str:
+def check(flags: Namespace) -> str:
     """Check that the options fit the action, and return the action.
 
     Raises:
         UsageError: They do not fit; the message names them.
     """
-    actions = [name for name in ACTIONS if given.has(name)]
-    if len(actions) != 1:
-        raise UsageError(
-            f"Command must include exactly one action: {', '.join(f'--{name}' for name in ACTIONS)}"
-        )
-    (action,) = actions
-    if not given.has("bootstrap-server"):
-        raise UsageError("Please specify --bootstrap-server")
+    action = next(name for name in ACTIONS if has(flags, name))
     required, permitted = ACTIONS[action]
-    for name in required:
-        if not given.has(name):
-            raise UsageError(f'Missing required argument "[{name}]"')
-    for name in given.names:
-        if name not in (action, *required, *permitted, "bootstrap-server", "command-config"):
-            raise UsageError(f'Option "[{name}]" can\'t be used with action "[{action}]"')
+    require(flags, *required)
+    for name in {option for lists in ACTIONS.values() for options in lists for option in options}:
+        if has(flags, name) and name not in (*required, *permitted):
+            raise UsageError(f"--{name} is not for --{action}")
     return action
 
 
-def verify(cluster: Cluster, settings: ConfigClient, flags: SimpleNamespace) -> None:
+def verify(cluster: Cluster, settings: ConfigClient, flags: Namespace) -> None:
     """Print whether each partition has its target replicas; if nothing moves any more, remove throttles."""
     text = _read(flags.reassignment_json_file)
     targets, log_dirs = parse_targets(text), parse_log_dirs(text)
@@ -179,7 +152,7 @@ def clear_throttles(cluster: Cluster, settings: ConfigClient, targets: Moves) ->
 def generate(
     cluster: Cluster,
     _: ConfigClient,
-    flags: SimpleNamespace,
+    flags: Namespace,
     dice: Callable[[], float] = random.random,
 ) -> None:
     """Print the current assignment and a proposed one."""
@@ -193,7 +166,7 @@ def generate(
     say(f"Proposed partition reassignment configuration\n{render(proposed)}")
 
 
-def execute(cluster: Cluster, settings: ConfigClient, flags: SimpleNamespace) -> None:
+def execute(cluster: Cluster, settings: ConfigClient, flags: Namespace) -> None:
     """Print the current assignment, for a rollback, and start the reassignment."""
     text = _read(flags.reassignment_json_file)
     targets, log_dirs = parse_moves(text), parse_log_dirs(text)
@@ -220,12 +193,12 @@ def execute(cluster: Cluster, settings: ConfigClient, flags: SimpleNamespace) ->
         raise ReassignCommandError(f"Error reassigning partition(s):\n{errors}")
     say(f"Successfully started partition reassignment{_s(targets)} for {_join(sorted(targets))}")
     if log_dirs:
-        begin_moves(cluster.log_dirs, log_dirs, flags.timeout, say)
+        begin_moves(cluster.log_dirs, log_dirs, _timeout_ms(flags), say)
 
 
 def set_throttles(
     settings: ConfigClient,
-    flags: SimpleNamespace,
+    flags: Namespace,
     moving: Callable[[], Mapping[TopicPartition, throttles.Move]],
     movers: Collection[int],
 ) -> None:
@@ -237,19 +210,22 @@ def set_throttles(
         moving: Returns the partitions that move between brokers.
         movers: The brokers that move replicas between their log directories.
     """
-    if flags.throttle < 0 and flags.replica_alter_log_dirs_throttle < 0:
+    between, within = (
+        _NO_THROTTLE if rate is None else rate
+        for rate in (flags.throttle, flags.replica_alter_log_dirs_throttle)
+    )
+    if between < 0 and within < 0:
         return
     say(VERIFY_PERIODICALLY)
-    if flags.throttle >= 0:
-        throttles.throttle(settings, moving(), flags.throttle)
-        say(f"The inter-broker throttle limit was set to {flags.throttle} B/s")
-    if flags.replica_alter_log_dirs_throttle >= 0:
-        rate = flags.replica_alter_log_dirs_throttle
-        throttles.throttle_log_dirs(settings, movers, rate)
-        say(f"The replica-alter-dir throttle limit was set to {rate} B/s")
+    if between >= 0:
+        throttles.throttle(settings, moving(), between)
+        say(f"The inter-broker throttle limit was set to {between} B/s")
+    if within >= 0:
+        throttles.throttle_log_dirs(settings, movers, within)
+        say(f"The replica-alter-dir throttle limit was set to {within} B/s")
 
 
-def cancel(cluster: Cluster, settings: ConfigClient, flags: SimpleNamespace) -> None:
+def cancel(cluster: Cluster, settings: ConfigClient, flags: Namespace) -> None:
     """Cancel the running reassignments and moves of the file, and remove throttles."""
     text = _read(flags.reassignment_json_file)
     targets = parse_targets(text)
@@ -264,14 +240,14 @@ def cancel(cluster: Cluster, settings: ConfigClient, flags: SimpleNamespace) -> 
         say("None of the specified partition reassignments are active.")
     back = moves_back(cluster.log_dirs.placements(parse_log_dirs(text)))
     if back:
-        begin_moves(cluster.log_dirs, back, flags.timeout, say)
+        begin_moves(cluster.log_dirs, back, _timeout_ms(flags), say)
     else:
         say("None of the specified partition moves are active.")
     if not flags.preserve_throttles:
         clear_throttles(cluster, settings, targets)
 
 
-def list_running(cluster: Cluster, _: ConfigClient, __: SimpleNamespace) -> None:
+def list_running(cluster: Cluster, _: ConfigClient, __: Namespace) -> None:
     """Print all running reassignments."""
     running = cluster.running()
     if not running:
@@ -287,7 +263,7 @@ def list_running(cluster: Cluster, _: ConfigClient, __: SimpleNamespace) -> None
         say(line)
 
 
-_ACTIONS: Mapping[str, Callable[[Cluster, ConfigClient, SimpleNamespace], None]] = {
+_ACTIONS: Mapping[str, Callable[[Cluster, ConfigClient, Namespace], None]] = {
     "generate": generate,
     "execute": execute,
     "verify": verify,
@@ -299,6 +275,10 @@ _ACTIONS: Mapping[str, Callable[[Cluster, ConfigClient, SimpleNamespace], None]]
 def say(text: str) -> None:
     """Print a line."""
     sys.stdout.write(f"{text}\n")
+
+
+def _timeout_ms(flags: Namespace) -> int:
+    return _TIMEOUT_MS if flags.timeout is None else int(flags.timeout)
 
 
 def _read(path: str) -> str:
@@ -318,16 +298,15 @@ def _s(things: Collection[object]) -> str:
     return "" if len(things) == 1 else "s"
 
 
-def work(given: Given) -> int:
+def work(flags: Namespace) -> int:
     """Carry out the options, and return the exit code."""
-    action = check(given)
-    if given.has("zookeeper"):
+    action = check(flags)
+    if flags.zookeeper is not None:
         say(
             "Warning: ignoring deprecated --zookeeper option because --bootstrap-server was specified.  The "
             "--zookeeper option will be removed in a future version of Kafka."
         )
     try:
-        flags = given.values()
         with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
             _ACTIONS[action](Cluster(admin), ConfigClient(admin), flags)
     except (ReassignCommandError, CommandConfigError) as error:
@@ -336,7 +315,7 @@ def work(given: Given) -> int:
     except Refusal as error:
         say(f"Error: {java_class(error.error)}: {error}")
         return 1
-    except (ReassignmentFileError, OptionError, AdminError, throttles.NoReplicasError) as error:
+    except (ReassignmentFileError, AdminError, throttles.NoReplicasError) as error:
         say(f"Error: {error}")
         return 1
     return 0
@@ -344,7 +323,7 @@ def work(given: Given) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tool, and return the exit code."""
-    return run_with_options(OPTIONS, PURPOSE, arguments, work)
+    return run_with(OPTIONS, arguments, work)
 
 
 def command() -> int:

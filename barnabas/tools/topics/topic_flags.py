@@ -1,24 +1,21 @@
 """The options of ``kafka-topics.sh``, and the combinations that are allowed.
 
-They are those of Kafka 2.8's ``kafka.admin.TopicCommand``, without the deprecated ``--zookeeper`` and the
-options that only ``--zookeeper`` needs.
+They are those of Kafka 2.8's ``kafka.admin.TopicCommand``, without the deprecated ``--zookeeper``.
 """
 
 from __future__ import annotations
 
 import re
+from argparse import ArgumentTypeError, Namespace
 from collections.abc import Iterable, Sequence
-from types import SimpleNamespace
 
-from barnabas.tools.command_line.options import (
-    COMMAND_CONFIG,
-    ZOOKEEPER,
-    Given,
-    Kind,
-    Option,
-    Options,
+from barnabas.tools.command_line.parser import (
+    Parser,
     UsageError,
-    bootstrap_server,
+    has,
+    integer,
+    refuse_together,
+    require,
 )
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
@@ -26,10 +23,6 @@ INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
 
 MAX_REPLICATION_FACTOR = 32767
 """The largest replication factor that the protocol can express (int16)."""
-
-PURPOSE = "This tool helps to create, delete, describe, or change a topic."
-PURPOSE_OF_NOTHING = "Create, delete, describe, or change a topic."
-"""The first lines of the help; the second one is for an empty command line."""
 
 ACTIONS = ("create", "alter", "delete", "describe", "list")
 
@@ -41,13 +34,8 @@ REPORTS = (
 )
 """The options of ``--describe`` that show only some partitions."""
 
-_CONFIGS_CAN_ALTER = (
-    " (the kafka-configs CLI supports altering topic configs with a --bootstrap-server option)"
-)
-
 _ONLY_WITH: dict[str, tuple[str, ...]] = {
-    "config": ("alter", "create"),
-    "delete-config": ("alter",),
+    "config": ("create",),
     "partitions": ("alter", "create"),
     "replication-factor": ("create",),
     "replica-assignment": ("create", "alter"),
@@ -57,53 +45,41 @@ _ONLY_WITH: dict[str, tuple[str, ...]] = {
     "if-not-exists": ("create",),
     "exclude-internal": ("list", "describe"),
 }
-"""The actions that allow each option, in the order of Kafka's checks."""
+"""The actions that allow each option."""
 
-_NEVER_WITH: dict[str, tuple[str, ...]] = {
-    "delete-config": ("bootstrap-server",),
-    **{one: (*(other for other in REPORTS if other != one), "topics-with-overrides") for one in REPORTS},
-}
-"""The other options that each option excludes."""
-
-OPTIONS = Options(
-    bootstrap_server("the servers to connect to; required"),
-    COMMAND_CONFIG,
-    ZOOKEEPER,
-    Option("create", "create a topic"),
-    Option("alter", "add partitions to topics"),
-    Option("delete", "delete topics"),
-    Option("describe", "list details of the given topics, or of all"),
-    Option("list", "list the names of the given topics, or of all"),
-    Option("topic", "the topic to create; with other actions a regular expression for whole names", "topic"),
-    Option(
-        "partitions",
-        "default at creation: the broker's num.partitions",
-        "# of partitions",
-        kind=Kind.INTEGER,
-    ),
-    Option(
-        "replication-factor",
-        "default: the broker's default.replication.factor",
-        "replication factor",
-        kind=Kind.INTEGER,
-    ),
-    Option(
-        "replica-assignment",
-        "the brokers of each partition, preferred leader first; with --alter those of all partitions",
-        "ID:ID,ID:ID",
-    ),
-    Option("config", "a topic setting; may be repeated", "name=value", repeated=True),
-    Option("delete-config", "refused: see kafka-configs.sh", "name", repeated=True),
-    Option("if-not-exists", "with --create: an existing topic is no error"),
-    Option("if-exists", "with --alter, --delete, --describe: a missing topic is no error"),
-    Option("exclude-internal", "with --list, --describe: omit Kafka's internal topics"),
-    Option("topics-with-overrides", "with --describe: only topics that override a setting"),
-    Option("under-replicated-partitions", "with --describe: only partitions whose ISR lacks a replica"),
-    Option("under-min-isr-partitions", "with --describe: only those whose ISR is below the minimum"),
-    Option("at-min-isr-partitions", "with --describe: only those whose ISR is at the minimum"),
-    Option("unavailable-partitions", "with --describe: only those without a live leader"),
-    Option("disable-rack-aware", "of no effect: the controller places replicas"),
-    Option("force", "of no effect, kept for old scripts"),
+OPTIONS = Parser("kafka-topics.sh", "This tool helps to create, delete, describe, or change a topic.")
+OPTIONS.add_servers()
+OPTIONS.add_actions(
+    create="create a topic",
+    alter="add partitions to topics",
+    delete="delete topics",
+    describe="list details of the given topics, or of all",
+    list="list the names of the given topics, or of all",
+)
+OPTIONS.add_argument(
+    "--topic", help="the topic to create; with other actions a regular expression for whole names"
+)
+OPTIONS.add_argument("--partitions", type=integer, help="default at creation: the broker's num.partitions")
+OPTIONS.add_argument(
+    "--replication-factor", type=integer, help="default: the broker's default.replication.factor"
+)
+OPTIONS.add_argument(
+    "--replica-assignment",
+    metavar="ID:ID,ID:ID",
+    help="the brokers of each partition, preferred leader first; with --alter those of all partitions",
+)
+OPTIONS.add_lists(config="with --create: a setting name=value", delete_config="refused: see kafka-configs.sh")
+OPTIONS.add_switches(
+    if_not_exists="with --create: an existing topic is no error",
+    if_exists="with --alter, --delete, --describe: a missing topic is no error",
+    exclude_internal="with --list, --describe: omit Kafka's internal topics",
+    topics_with_overrides="with --describe: only topics that override a setting",
+    under_replicated_partitions="with --describe: only partitions whose ISR lacks a replica",
+    under_min_isr_partitions="with --describe: only those whose ISR is below the minimum",
+    at_min_isr_partitions="with --describe: only those whose ISR is at the minimum",
+    unavailable_partitions="with --describe: only those without a live leader",
+    disable_rack_aware="of no effect: the controller places replicas",
+    force="of no effect, kept for old scripts",
 )
 
 
@@ -111,50 +87,28 @@ class TopicCommandError(Exception):
     """An error that the tool prints as ``Error while executing topic command : …``."""
 
 
-def check(given: Given) -> None:
-    """Check that the given options are complete and can be used together.
+def check(flags: Namespace) -> None:
+    """Check that the options are complete and can be used together.
 
     Raises:
         UsageError: An option is missing or excludes another; the message names both.
     """
-    if sum(map(given.has, ACTIONS)) != 1:
-        raise UsageError(
-            "Command must include exactly one action: --list, --describe, --create, --alter or --delete"
-        )
-    if not given.has("bootstrap-server"):
-        refused = ": the tools do not connect to ZooKeeper" if given.has("zookeeper") else ""
-        raise UsageError(f'Missing required argument "[bootstrap-server]"{refused}')
-    if given.has("zookeeper"):
-        raise UsageError('Option "[zookeeper]" is not supported: the tools do not connect to ZooKeeper')
-    _check_required(given)
+    listing = flags.list or flags.describe
+    if not listing or (flags.describe and flags.if_exists):
+        require(flags, "topic")
+    if has(flags, "delete-config") or (flags.alter and has(flags, "config")):
+        raise UsageError("kafka-configs.sh alters settings of topics")
+    if flags.alter:
+        require(flags, "partitions")
     for one, actions in _ONLY_WITH.items():
-        for other in (*(action for action in ACTIONS if action not in actions), *_NEVER_WITH.get(one, ())):
-            _refuse_together(given, one, other)
-    if given.has("create"):
-        _refuse_together(given, "replica-assignment", "partitions")
-        _refuse_together(given, "replica-assignment", "replication-factor")
+        refuse_together(flags, one, (action for action in ACTIONS if action not in actions))
+    for one in REPORTS:
+        refuse_together(flags, one, (*(other for other in REPORTS if other != one), "topics-with-overrides"))
+    if flags.create:
+        refuse_together(flags, "replica-assignment", ("partitions", "replication-factor"))
 
 
-def _check_required(given: Given) -> None:
-    listing = given.has("list") or given.has("describe")
-    if not given.has("topic") and (not listing or (given.has("describe") and given.has("if-exists"))):
-        raise UsageError('Missing required argument "[topic]"')
-    if given.has("alter"):
-        if given.has("config"):
-            raise UsageError(
-                'Option combination "[bootstrap-server],[config]" can\'t be used with option "[alter]"'
-                + _CONFIGS_CAN_ALTER
-            )
-        if not given.has("partitions"):
-            raise UsageError('Missing required argument "[partitions]"')
-
-
-def _refuse_together(given: Given, one: str, other: str) -> None:
-    if given.has(one) and given.has(other):
-        raise UsageError(f'Option "[{one}]" can\'t be used with option "[{other}]"')
-
-
-def check_numbers(flags: SimpleNamespace) -> None:
+def check_numbers(flags: Namespace) -> None:
     """Check the numbers of partitions and replicas, as Kafka's tool does before it sends a request.
 
     Raises:
@@ -194,10 +148,8 @@ def parse_replica_assignment(text: str) -> list[list[int]]:
     assignment: list[list[int]] = []
     for number, replicas in enumerate(text.split(",")):
         try:
-            ids = [int(broker) for broker in replicas.split(":")]
-            if not all(Kind.INTEGER.fits(str(id_)) for id_ in ids):
-                raise ValueError(replicas)
-        except ValueError as error:
+            ids = [integer(broker.strip()) for broker in replicas.split(":")]
+        except ArgumentTypeError as error:
             raise TopicCommandError(
                 f"--replica-assignment {text!r}: {replicas!r} is not of the form ID:ID"
             ) from error

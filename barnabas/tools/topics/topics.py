@@ -6,8 +6,8 @@ Flags and output are those of Kafka 2.8's ``kafka.admin.TopicCommand``. Exit cod
 from __future__ import annotations
 
 import sys
+from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import SimpleNamespace
 from typing import Any
 
 from kafka.protocol.admin import CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest
@@ -25,8 +25,8 @@ from barnabas.tools.clients.admin_client import (
 )
 from barnabas.tools.clients.command_config import CommandConfigError, for_kafka_python
 from barnabas.tools.clients.config_client import ConfigClient, Refusal, warnings
-from barnabas.tools.command_line.entry import run_tool, run_with_options
-from barnabas.tools.command_line.options import Given, OptionError
+from barnabas.tools.command_line.entry import run_tool
+from barnabas.tools.command_line.parser import run_with
 from barnabas.tools.reassignment.reassignments import Cluster as Reassignments
 from barnabas.tools.reassignment.reassignments import ReassignCommandError
 from barnabas.tools.topics.topic_descriptions import (
@@ -39,8 +39,6 @@ from barnabas.tools.topics.topic_descriptions import (
 from barnabas.tools.topics.topic_flags import (
     ACTIONS,
     OPTIONS,
-    PURPOSE,
-    PURPOSE_OF_NOTHING,
     REPORTS,
     TopicCommandError,
     check,
@@ -59,7 +57,7 @@ COLLISION_WARNING = (
 )
 
 
-def create(admin: AdminClient, flags: SimpleNamespace) -> list[str]:
+def create(admin: AdminClient, flags: Namespace) -> list[str]:
     """Create ``flags.topic`` and return the lines to print."""
     configs = parse_configs(flags.config)
     replicas = parse_replica_assignment(flags.replica_assignment) if flags.replica_assignment else None
@@ -80,7 +78,7 @@ def create(admin: AdminClient, flags: SimpleNamespace) -> list[str]:
     return [f"Created topic {flags.topic}."]
 
 
-def alter(admin: AdminClient, flags: SimpleNamespace) -> list[str]:
+def alter(admin: AdminClient, flags: Namespace) -> list[str]:
     """Add partitions to the selected topics, up to ``flags.partitions``.
 
     A manual assignment names the replicas of all partitions; those of existing partitions are ignored.
@@ -97,7 +95,7 @@ def alter(admin: AdminClient, flags: SimpleNamespace) -> list[str]:
     return []
 
 
-def delete(admin: AdminClient, flags: SimpleNamespace) -> list[str]:
+def delete(admin: AdminClient, flags: Namespace) -> list[str]:
     """Delete the selected topics."""
     names = list(known_topics(admin, flags))
     if names:
@@ -108,12 +106,12 @@ def delete(admin: AdminClient, flags: SimpleNamespace) -> list[str]:
     return []
 
 
-def list_topics(admin: AdminClient, flags: SimpleNamespace) -> list[str]:
+def list_topics(admin: AdminClient, flags: Namespace) -> list[str]:
     """Return the names of the selected topics; if there are none, one empty line as in Kafka."""
     return list(select(admin.topics(), flags.topic, exclude_internal=flags.exclude_internal)) or [""]
 
 
-def describe(admin: AdminClient, flags: SimpleNamespace) -> list[str]:
+def describe(admin: AdminClient, flags: Namespace) -> list[str]:
     """Return the lines of ``--describe`` for the selected topics."""
     topics = known_topics(admin, flags)
     if not topics:
@@ -167,7 +165,7 @@ def topic_configs(client: ConfigClient, topics: Iterable[str]) -> dict[str, Topi
     return configs
 
 
-def known_topics(admin: AdminClient, flags: SimpleNamespace) -> dict[str, TopicMetadata]:
+def known_topics(admin: AdminClient, flags: Namespace) -> dict[str, TopicMetadata]:
     """Return the metadata of the selected topics, ordered by name.
 
     Raises:
@@ -187,7 +185,7 @@ def _demand_success(answer: Answer, results: Iterable[Any]) -> None:
             raise TopicCommandError(answer.message_of(result))
 
 
-_RUN: Mapping[str, Callable[[AdminClient, SimpleNamespace], list[str]]] = {
+_RUN: Mapping[str, Callable[[AdminClient, Namespace], list[str]]] = {
     "create": create,
     "alter": alter,
     "delete": delete,
@@ -196,15 +194,14 @@ _RUN: Mapping[str, Callable[[AdminClient, SimpleNamespace], list[str]]] = {
 }
 
 
-def work(given: Given) -> int:
+def work(flags: Namespace) -> int:
     """Run the action that the options name, and return the exit code."""
-    check(given)
-    action = next(name for name in ACTIONS if given.has(name))
+    check(flags)
+    action = next(name for name in ACTIONS if getattr(flags, name))
     try:
-        flags = given.values()
         with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
             lines = _RUN[action](admin, flags)
-    except (TopicCommandError, OptionError, CommandConfigError, AdminError, Refusal) as error:
+    except (TopicCommandError, CommandConfigError, AdminError, Refusal) as error:
         sys.stdout.write(f"Error while executing topic command : {error}\n")
         return 1
     sys.stdout.writelines(f"{line}\n" for line in lines)
@@ -213,8 +210,7 @@ def work(given: Given) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tool, and return the exit code."""
-    words = sys.argv[1:] if arguments is None else arguments
-    return run_with_options(OPTIONS, PURPOSE if words else PURPOSE_OF_NOTHING, words, work)
+    return run_with(OPTIONS, arguments, work)
 
 
 def command() -> int:

@@ -11,6 +11,7 @@ import asyncio
 import logging
 import os
 import sys
+from argparse import Namespace
 from collections.abc import Sequence
 
 from barnabas.cluster.model.configs.declarations import ConfigError
@@ -34,32 +35,34 @@ from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.schema.znode_acls import FURTHER_ROOTS, SECURE_ROOTS, default_acl
 from barnabas.cluster.zk.security import ZooKeeperSecurity
 from barnabas.cluster.zk.session import ZooKeeperSession
-from barnabas.tools.command_line.entry import run_tool, run_with_options
-from barnabas.tools.command_line.log4j import log
-from barnabas.tools.command_line.options import Given, JavaError, Kind, Option, Options, UsageError
+from barnabas.tools.command_line.entry import run_tool
+from barnabas.tools.command_line.parser import Parser, ToolError, integer, run_with
 from barnabas.tools.zookeeper.zookeeper_client import (
-    TLS_FILE,
-    ZooKeeperClientError,
-    java_class_of,
+    add_tls_file,
     read_tls_file,
 )
 
-PURPOSE = (
-    "ZooKeeper Migration Tool Help. This tool updates the ACLs of znodes as part of the process of setting "
-    "up ZooKeeper authentication."
+OPTIONS = Parser(
+    "zookeeper-security-migration.sh",
+    "This tool updates the ACLs of znodes as part of the process of setting up ZooKeeper authentication.",
 )
-
-OPTIONS = Options(
-    Option("zookeeper.acl", "'secure' or 'unsecure': what the nodes become; required", ""),
-    Option("zookeeper.connect", "the servers and the chroot", "", default="localhost:2181"),
-    Option("zookeeper.session.timeout", "the session timeout, ms", "", kind=Kind.INTEGER, default="30000"),
-    Option("zookeeper.connection.timeout", "how long to wait, ms", "", kind=Kind.INTEGER, default="30000"),
-    Option("enable.path.check", "end with exit code 1 if a root node is missing, as with a wrong chroot"),
-    TLS_FILE,
+OPTIONS.add_argument(
+    "--zookeeper.acl", dest="acl", required=True, choices=["secure", "unsecure"], help="what the nodes become"
 )
-
-_LOGGER = "kafka.admin.ZkSecurityMigrator"
-_INCORRECT = JavaError("java.lang.IllegalArgumentException", "Incorrect configuration")
+OPTIONS.add_argument(
+    "--zookeeper.connect", dest="connect", default="localhost:2181", help="the servers and the chroot"
+)
+for _name, _help in {"session": "the session timeout, ms", "connection": "how long to wait, ms"}.items():
+    OPTIONS.add_argument(
+        f"--zookeeper.{_name}.timeout", dest=f"{_name}_timeout", type=integer, default=30_000, help=_help
+    )
+OPTIONS.add_argument(
+    "--enable.path.check",
+    dest="enable_path_check",
+    action="store_true",
+    help="end with exit code 1 if a root node is missing, as with a wrong chroot",
+)
+add_tls_file(OPTIONS)
 
 
 class PathsMissing(Exception):
@@ -122,7 +125,7 @@ class Migration:
         for path, outcome in zip(acls, await self._session.set_acls(acls), strict=True):
             if isinstance(outcome, NoNode):
                 gone = f"Znode is gone, it could be have been legitimately deleted: {path}"
-                log("WARN", gone, _LOGGER)
+                sys.stderr.write(f"WARN: {gone}\n")
             else:
                 value(outcome)
 
@@ -131,54 +134,46 @@ def _say(*lines: str) -> None:
     sys.stdout.writelines(f"{line}\n" for line in lines)
 
 
-def _security(given: Given, acl: str) -> ZooKeeperSecurity:
+def _security(flags: Namespace) -> ZooKeeperSecurity:
     """Return the security of the session.
 
     Raises:
-        JavaError: There is no identity, or a file is bad.
+        ToolError: There is no identity, or a file is bad.
     """
     file = system_properties(os.environ.get(OPTIONS_VARIABLE, "")).get(LOGIN_CONFIG)
+    settings = read_tls_file(flags.zk_tls_config_file)
     try:
-        settings = read_tls_file(given.values().zk_tls_config_file)
         security = security_of(settings, os.environ)
-    except ZooKeeperClientError as error:
-        raise JavaError("java.io.IOException", str(error)) from error
-    except ConfigError as error:
-        raise JavaError("org.apache.kafka.common.config.ConfigException", str(error)) from error
-    except ZooKeeperSecurityError as error:
-        raise JavaError("org.apache.kafka.common.KafkaException", str(error)) from error
-    is_known = security.login is not None or security.has_certificate
-    if not is_known and file is None:
-        sys.stderr.write(
-            "ERROR: No JAAS configuration file has been specified and no TLS client certificate has been "
-            f"specified. Please make sure that you set the system property {LOGIN_CONFIG} or provide a "
-            f"ZooKeeper client TLS configuration via --{TLS_FILE.name} <filename> identifying at least "
-            "zookeeper.ssl.client.enable, zookeeper.clientCnxnSocket, and zookeeper.ssl.keystore.location\n"
+    except (ConfigError, ZooKeeperSecurityError) as error:
+        raise ToolError(str(error)) from error
+    if security.login is None and not security.has_certificate:
+        if file is not None:
+            raise ToolError(f"Security isn't enabled, most likely the file isn't set properly: {file}")
+        raise ToolError(
+            "No JAAS configuration file has been specified and no TLS client certificate has been specified. "
+            f"Please make sure that you set the system property {LOGIN_CONFIG} or provide a ZooKeeper client "
+            "TLS configuration via --zk-tls-config-file <filename> identifying at least "
+            "zookeeper.ssl.client.enable, zookeeper.clientCnxnSocket, and zookeeper.ssl.keystore.location"
         )
-        raise _INCORRECT
-    if not is_known:
-        _say(f"ERROR: Security isn't enabled, most likely the file isn't set properly: {file}")
-        raise _INCORRECT
-    return security_of({**settings, SET_ACL: str(acl == "secure")}, os.environ)
+    return security_of({**settings, SET_ACL: str(flags.acl == "secure")}, os.environ)
 
 
-async def migrate(given: Given, security: ZooKeeperSecurity) -> int:
+async def migrate(flags: Namespace, security: ZooKeeperSecurity) -> int:
     """Connect, set the ACLs, and return the exit code.
 
     Raises:
         ZooKeeperError: It failed.
     """
-    values = given.values()
     session = await ZooKeeperSession.connect(
-        values.zookeeper_connect,
-        session_timeout_ms=values.zookeeper_session_timeout,
-        connect_timeout_ms=values.zookeeper_connection_timeout,
+        flags.connect,
+        session_timeout_ms=flags.session_timeout,
+        connect_timeout_ms=flags.connection_timeout,
         on_event=lambda _: None,
         security=security,
     )
     try:
         migration = Migration(session, secure=security.set_acl)
-        await migration.run(enable_path_check=values.enable_path_check)
+        await migration.run(enable_path_check=flags.enable_path_check)
     except PathsMissing:
         return 1
     finally:
@@ -186,27 +181,24 @@ async def migrate(given: Given, security: ZooKeeperSecurity) -> int:
     return 0
 
 
-def work(given: Given) -> int:
+def work(flags: Namespace) -> int:
     """Run the tool with these options, and return the exit code."""
-    acl = given.values().zookeeper_acl
-    security = _security(given, acl)
-    if acl not in {"secure", "unsecure"}:
-        raise UsageError(PURPOSE)
+    security = _security(flags)
     # kazoo logs every attempt to connect; the tool prints one error if all of them fail.
     logging.getLogger("kazoo").setLevel(logging.CRITICAL + 1)
     try:
-        return asyncio.run(migrate(given, security))
+        return asyncio.run(migrate(flags, security))
     except ValueError as error:
-        raise JavaError("java.lang.IllegalArgumentException", str(error)) from error
+        raise ToolError(str(error)) from error
     except ZooKeeperError as error:
         if isinstance(error, SessionExpired):
             _say("ZooKeeper session expired while changing ACLs")
-        raise JavaError(java_class_of(error), str(error)) from error
+        raise ToolError(str(error)) from error
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the tool, and return the exit code."""
-    return run_with_options(OPTIONS, PURPOSE, arguments, work, lambda error: f"{error.java_class}: {error}")
+    return run_with(OPTIONS, arguments, work)
 
 
 def command() -> int:

@@ -20,23 +20,13 @@ from barnabas.cluster.zk.client_settings import (
     security_of,
 )
 from barnabas.cluster.zk.errors import (
-    NoAuth,
-    SessionExpired,
-    ZooKeeperAuthFailed,
     ZooKeeperError,
-    ZooKeeperUnavailable,
 )
 from barnabas.cluster.zk.security import ZooKeeperSecurity
 from barnabas.cluster.zk.session import ZooKeeperSession
-from barnabas.tools.command_line.options import JavaError, Option
+from barnabas.tools.command_line.parser import Parser, ToolError
 
 Returned = TypeVar("Returned")
-
-TLS_FILE = Option(
-    "zk-tls-config-file",
-    "a file of properties with the settings zookeeper.ssl.* of the connection; others are ignored",
-    "ZooKeeper TLS configuration",
-)
 
 _TIMEOUT_MS = 30_000
 
@@ -44,8 +34,17 @@ SHELL_FLAG = "-zk-tls-config-file"
 """The flag of ``zookeeper-shell.sh``, which has one dash."""
 
 
-class ZooKeeperClientError(Exception):
+class ZooKeeperClientError(ToolError):
     """An error for a file that cannot be read."""
+
+
+def add_tls_file(options: Parser) -> None:
+    """Add the option of the tools for a file with settings of TLS."""
+    options.add_argument(
+        "--zk-tls-config-file",
+        metavar="FILE",
+        help="the settings zookeeper.ssl.* of the connection, among other properties",
+    )
 
 
 def take_tls_file(words: list[str]) -> dict[str, str]:
@@ -87,16 +86,16 @@ def security_by(settings: Mapping[str, str], environment: Mapping[str, str]) -> 
         environment: The environment variables.
 
     Raises:
-        JavaError: A setting, a store or the JAAS file is bad.
+        ToolError: A setting, a store or the JAAS file is bad.
     """
     try:
         security = security_of(settings, environment)
         is_known = security.login is not None or security.has_certificate
         return security_of({**settings, SET_ACL: str(is_known).lower()}, environment)
     except ConfigError as error:
-        raise JavaError("org.apache.kafka.common.config.ConfigException", str(error)) from error
+        raise ToolError(str(error)) from error
     except ZooKeeperSecurityError as error:
-        raise JavaError("org.apache.kafka.common.KafkaException", str(error)) from error
+        raise ToolError(str(error)) from error
 
 
 def in_session(
@@ -105,7 +104,7 @@ def in_session(
     """Connect, and return what ``work`` returns of the session.
 
     Raises:
-        JavaError: ZooKeeper cannot be reached, or refused.
+        ToolError: ZooKeeper cannot be reached, or refused.
     """
     # kazoo logs every attempt to connect; a tool prints one error if all of them fail.
     logging.getLogger("kazoo").setLevel(logging.CRITICAL + 1)
@@ -126,19 +125,6 @@ def in_session(
     try:
         return asyncio.run(run())
     except ValueError as error:
-        raise JavaError("java.lang.IllegalArgumentException", str(error)) from error
+        raise ToolError(str(error)) from error
     except ZooKeeperError as error:
-        raise JavaError(java_class_of(error), str(error)) from error
-
-
-def java_class_of(error: ZooKeeperError) -> str:
-    """Return the class of Java that has the place of an error."""
-    for kind, name in (
-        (ZooKeeperAuthFailed, "kafka.zookeeper.ZooKeeperClientAuthFailedException"),
-        (ZooKeeperUnavailable, "kafka.zookeeper.ZooKeeperClientTimeoutException"),
-        (SessionExpired, "org.apache.zookeeper.KeeperException$SessionExpiredException"),
-        (NoAuth, "org.apache.zookeeper.KeeperException$NoAuthException"),
-    ):
-        if isinstance(error, kind):
-            return name
-    return "org.apache.zookeeper.KeeperException"
+        raise ToolError(str(error)) from error

@@ -88,7 +88,7 @@ def test_by_script_after_the_preferred_replica_has_returned(stage):
         "--election-type", "preferred", "--topic", "script", "--partition", "0"
     )
     assert code == 1
-    assert complaint.startswith('Exception in thread "main" kafka.common.Admin')
+    assert complaint == "kafka-leader-election.sh: 1 replica(s) could not be elected\n"
     assert printed.startswith(
         "Error completing leader election (PREFERRED) for partition: script-0: "
         "org.apache.kafka.common.errors.PreferredLeaderNotAvailableException"

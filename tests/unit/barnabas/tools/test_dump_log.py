@@ -60,19 +60,15 @@ def test_the_end_of_a_log_that_is_no_batch(segment: Path, capsys: pytest.Capture
     [
         (
             bytes(80),
-            (
-                "org.apache.kafka.common.errors.CorruptRecordException: Found record size 0 smaller than "
-                "minimum "
-                "record overhead (14) in file "
-            ),
+            "Found record size 0 smaller than minimum record overhead (14) in file ",
         ),
         (
             SECOND[:16] + b"\x01" + SECOND[17:],
-            "org.apache.kafka.common.errors.UnsupportedForMessageFormatException: ",
+            "has a message of format 1",
         ),
         (
             Struct(">qi").pack(0, 20) + SECOND[12:32],
-            "org.apache.kafka.common.errors.CorruptRecordException: Found record size 20 ",
+            "Found record size 20 ",
         ),
     ],
 )
@@ -82,14 +78,12 @@ def test_what_is_no_log(
     segment.write_bytes(FIRST + tail)
     code, out, err = dumped(capsys, "--files", str(segment))
     assert (code, len(out)) == (1, 3)
-    assert err[0].startswith(f'Exception in thread "main" {complaint}')
+    assert complaint in err[0]
 
 
 def test_records_that_cannot_be_read(segment: Path, capsys: pytest.CaptureFixture[str]) -> None:
     segment.write_bytes(FIRST[:61] + b"\xff" * (len(FIRST) - 61))
-    code, _, err = dumped(capsys, "--files", str(segment), "--deep-iteration")
-    assert code == 1
-    assert err[0].startswith('Exception in thread "main" org.apache.kafka.common.InvalidRecordException: ')
+    assert dumped(capsys, "--files", str(segment), "--deep-iteration")[0] == 1
 
 
 def test_indexes_are_printed_and_compared_with_the_log(
@@ -129,7 +123,7 @@ def test_indexes_are_checked_as_at_a_start(segment: Path, capsys: pytest.Capture
     times.write_bytes(b"x" * 13)
     code, _, err = dumped(capsys, "--files", str(times), "--index-sanity-check")
     assert code == 1
-    assert err[0].startswith('Exception in thread "main" kafka.log.CorruptIndexException: ')
+    assert str(times) in err[0]
 
 
 def test_snapshots_and_aborted_transactions(segment: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -159,19 +153,16 @@ def test_other_files_are_ignored(segment: Path, capsys: pytest.CaptureFixture[st
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ("--print-data-log", 'Missing required argument "[files]"'),
-        (
-            "--files 00.log --cluster-metadata-decoder",
-            "java.lang.UnsupportedOperationException: --cluster-metadata-decoder is not served",
-        ),
-        ("--files nix.log", 'java.lang.NumberFormatException: For input string: "nix"'),
-        ("--files /none/00.log", "java.io.FileNotFoundException: /none/00.log (No such file or directory)"),
+        ("--print-data-log", "--files"),
+        ("--files 00.log --cluster-metadata-decoder", "--cluster-metadata-decoder is not served"),
+        ("--files nix.log", 'For input string: "nix"'),
+        ("--files /none/00.log", "/none/00.log (No such file or directory)"),
     ],
 )
 def test_what_cannot_be_dumped(arguments: str, complaint: str, capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = dumped(capsys, *arguments.split())
     assert code == 1
-    assert complaint in err[0]
+    assert complaint in err[-1]
 
 
 def test_offsets_are_decoded_on_demand(segment: Path, capsys: pytest.CaptureFixture[str]) -> None:

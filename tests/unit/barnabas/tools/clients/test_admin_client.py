@@ -195,7 +195,9 @@ def test_who_has_not_what_all_listeners_demand_is_told_so_soon(monkeypatch: pyte
 
 
 def test_an_invalid_address_is_refused_before_a_request_is_sent() -> None:
-    with pytest.raises(AdminError, match="--bootstrap-server has 'localhost:9xx', expected host:port"):
+    with pytest.raises(
+        AdminError, match="--bootstrap-server: 'localhost:9xx' is no address, expected host:port"
+    ):
         AdminClient("localhost:9xx")
 
 

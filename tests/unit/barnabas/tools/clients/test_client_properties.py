@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import confluent_kafka
 
-from barnabas.tools.clients.client_properties import for_librdkafka, merged
+from barnabas.tools.clients.client_properties import for_librdkafka
 
 
 def test_properties_are_renamed_and_those_without_use_are_left_out() -> None:
@@ -43,12 +43,3 @@ def test_librdkafka_takes_the_names() -> None:
     consumer = {"group.id": "g", "fetch.max.wait.ms": "100", "max.partition.fetch.bytes": "1048576"}
     confluent_kafka.Producer(for_librdkafka(producer))
     confluent_kafka.Consumer(for_librdkafka({**consumer, "max.poll.records": "5"})).close()
-
-
-def test_options_count_before_properties_and_those_before_defaults() -> None:
-    defaults = {"acks": "1", "linger.ms": "1000", "retries": "3"}
-    assert merged({"acks": "all", "retries": "9"}, {"retries": "5", "linger.ms": None}, defaults) == {
-        "acks": "all",
-        "linger.ms": "1000",
-        "retries": "5",
-    }

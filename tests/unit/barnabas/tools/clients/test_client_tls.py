@@ -12,7 +12,7 @@ from barnabas.cluster.model.configs.declarations import ConfigError
 from barnabas.tools.clients.client_properties import for_librdkafka
 from barnabas.tools.clients.client_tls import taken
 from barnabas.tools.clients.command_config import CommandConfigError, for_kafka_python
-from barnabas.tools.command_line.options import JavaError
+from barnabas.tools.command_line.parser import ToolError
 from tests.certificates import Authority, write_trusted_pkcs12
 
 ROOT = Authority("root")
@@ -88,7 +88,7 @@ def test_a_key_store_needs_a_trust_store_in_python(stores: dict[str, str]) -> No
 
 def test_a_bad_store_is_named_without_its_password(stores: dict[str, str], tmp_path: Path) -> None:
     bad = {**stores, "ssl.truststore.password": "wrong-secret"}
-    with pytest.raises(JavaError, match=r"ssl.truststore.password has the value '\[hidden\]'"):
+    with pytest.raises(ToolError, match=r"ssl.truststore.password has the value '\[hidden\]'"):
         for_librdkafka(bad)
     file = tmp_path / "client.properties"
     file.write_text("ssl.truststore.location=/nowhere\n")

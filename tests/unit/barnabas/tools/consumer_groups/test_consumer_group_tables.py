@@ -6,7 +6,7 @@ import pytest
 
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.tools.clients.groups import Group, GroupMember
-from barnabas.tools.command_line.options import JavaError
+from barnabas.tools.command_line.parser import ToolError
 from barnabas.tools.consumer_groups.consumer_group_tables import (
     assignment_text,
     deleted_offsets_table,
@@ -128,7 +128,7 @@ def test_the_message_before_the_table(state: str, text: str, is_stderr: bool) ->
 
 def test_a_stable_group_has_none_and_an_unknown_state_is_an_error() -> None:
     assert notice(LIVE) is None
-    with pytest.raises(JavaError, match="but found 'Odd'"):
+    with pytest.raises(ToolError, match="but found 'Odd'"):
         notice(Group("g", "", "Odd", "", ()))
 
 

@@ -9,8 +9,8 @@ import pytest
 from barnabas.broker.core.producer_state import CachedBatch, ProducerEntry
 from barnabas.broker.core.transactions import AbortedTransaction
 from barnabas.cluster.model.ids import Offset, ProducerId
+from barnabas.tools.command_line.parser import ToolError
 from barnabas.tools.dump.indexes import (
-    CorruptIndexError,
     TimedBatch,
     TimeIndexErrors,
     check_offset_index,
@@ -72,9 +72,9 @@ def test_a_sane_offset_index(data: bytes) -> None:
     ],
 )
 def test_a_damaged_offset_index(data: bytes, message: str) -> None:
-    with pytest.raises(CorruptIndexError) as refused:
+    with pytest.raises(ToolError) as refused:
         check_offset_index("/f.index", data, 100)
-    assert (refused.value.java_class, str(refused.value)) == ("kafka.log.CorruptIndexException", message)
+    assert str(refused.value) == message
 
 
 @pytest.mark.parametrize("data", [b"", TIME_INDEX, bytes(120)])
@@ -111,7 +111,7 @@ def test_a_sane_time_index(data: bytes) -> None:
     ],
 )
 def test_a_damaged_time_index(data: bytes, message: str) -> None:
-    with pytest.raises(CorruptIndexError) as refused:
+    with pytest.raises(ToolError) as refused:
         check_time_index("/f.timeindex", data, 100)
     assert str(refused.value) == message
 

@@ -13,7 +13,7 @@ from barnabas.broker.core.group.records import (
 )
 from barnabas.broker.core.group.stored import StoredGroup, StoredMember
 from barnabas.cluster.model.ids import Offset, TopicPartition
-from barnabas.tools.command_line.options import JavaError
+from barnabas.tools.command_line.parser import ToolError
 from barnabas.tools.dump.offsets_format import GroupsFormat, OffsetsFormat
 from barnabas.tools.formats.record_format import Record
 
@@ -79,5 +79,5 @@ def test_tombstones_and_records_of_the_other_kind() -> None:
 
 def test_damaged_records_are_named() -> None:
     for form, key in ((OffsetsFormat(), COMMIT), (GroupsFormat(), GROUP)):
-        with pytest.raises(JavaError, match="has version 99, expected 0 to 4, at offset 12 of 7"):
+        with pytest.raises(ToolError, match="has version 99, expected 0 to 4, at offset 12 of 7"):
             form.text_of(record(key, b"\0\x63"))

@@ -6,7 +6,7 @@ from struct import Struct, pack
 
 import pytest
 
-from barnabas.tools.command_line.options import JavaError
+from barnabas.tools.command_line.parser import ToolError
 from barnabas.tools.dump.batches import Record
 from barnabas.tools.dump.transactions import transactions_decoder
 
@@ -53,5 +53,5 @@ def test_a_tombstone() -> None:
     ],
 )
 def test_other_records_are_refused(key: bytes | None, content: bytes | None, reason: str) -> None:
-    with pytest.raises(JavaError, match=f"transaction topic decoder .*{reason}"):
+    with pytest.raises(ToolError, match=f"transaction topic decoder .*{reason}"):
         transactions_decoder(record(key, content))

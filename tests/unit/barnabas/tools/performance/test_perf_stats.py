@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from barnabas.tools.command_line.options import JavaError
+from barnabas.tools.command_line.parser import ToolError
 from barnabas.tools.performance.perf_stats import (
     MB,
     Consumed,
@@ -125,5 +125,5 @@ def test_the_consumers_progress() -> None:
 def test_times_follow_a_pattern() -> None:
     assert format_time("d.M.y 'at' HH''mm", START_MS + 60_007) == "1.1.2021 at 12'01"
     assert format_time("SSS", START_MS + 7) == "007"
-    with pytest.raises(JavaError, match="Illegal pattern character 'Q'"):
+    with pytest.raises(ToolError, match="Illegal pattern character 'Q'"):
         format_time("QQ", 0)

@@ -128,31 +128,30 @@ def test_a_node_that_is_deleted_meanwhile_is_reported(
     tree.vanishing = {"/brokers/ids"}
     assert main(["--zookeeper.acl=secure"]) == 0
     error = capsys.readouterr().err
-    assert "WARN Znode is gone, it could be have been legitimately deleted: /brokers/ids" in error
+    assert "WARN: Znode is gone, it could be have been legitimately deleted: /brokers/ids" in error
 
 
 @pytest.mark.parametrize(
-    ("error", "java_class", "out"),
+    ("error", "out"),
     [
-        (errors.NoAuth("/"), "org.apache.zookeeper.KeeperException$NoAuthException", ""),
+        (errors.NoAuth("/"), ""),
         (
             errors.SessionExpired("gone"),
-            "org.apache.zookeeper.KeeperException$SessionExpiredException",
             "ZooKeeper session expired while changing ACLs\n",
         ),
-        (errors.ZooKeeperTimeout("late"), "org.apache.zookeeper.KeeperException", ""),
-        (errors.ZooKeeperUnavailable("x"), "kafka.zookeeper.ZooKeeperClientTimeoutException", ""),
-        (errors.ZooKeeperAuthFailed("x"), "kafka.zookeeper.ZooKeeperClientAuthFailedException", ""),
+        (errors.ZooKeeperTimeout("late"), ""),
+        (errors.ZooKeeperUnavailable("x"), ""),
+        (errors.ZooKeeperAuthFailed("x"), ""),
     ],
 )
 def test_an_error_ends_it(
-    tree: Session, capsys: pytest.CaptureFixture[str], error: Exception, java_class: str, out: str
+    tree: Session, capsys: pytest.CaptureFixture[str], error: Exception, out: str
 ) -> None:
     tree.error = error
     assert main(["--zookeeper.acl=secure"]) == 1
     told = capsys.readouterr()
     assert told.out == out
-    assert told.err == f"{java_class}: {error}\n"
+    assert told.err == f"zookeeper-security-migration.sh: {error}\n"
 
 
 def test_without_an_identity_it_says_what_is_missing(
@@ -160,41 +159,29 @@ def test_without_an_identity_it_says_what_is_missing(
 ) -> None:
     monkeypatch.setenv("KAFKA_OPTS", "")
     assert main(["--zookeeper.acl=secure"]) == 1
-    error = capsys.readouterr().err
-    assert error.startswith(
-        "ERROR: No JAAS configuration file has been specified and no TLS client certificate"
+    assert "No JAAS configuration file has been specified and no TLS client certificate" in (
+        capsys.readouterr().err
     )
-    assert error.endswith("java.lang.IllegalArgumentException: Incorrect configuration\n")
     options = f"-Djava.security.auth.login.config={login} -Dzookeeper.sasl.clientconfig=Other"
     monkeypatch.setenv("KAFKA_OPTS", options)
     assert main(["--zookeeper.acl=secure"]) == 1
-    expected = f"ERROR: Security isn't enabled, most likely the file isn't set properly: {login}\n"
-    assert capsys.readouterr().out == expected
+    assert f"Security isn't enabled, most likely the file isn't set properly: {login}\n" in (
+        capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(
-    ("arguments", "expected"),
+    "line",
     [
-        ([], "ZooKeeper Migration Tool Help."),
-        (["--help"], "ZooKeeper Migration Tool Help."),
-        (["--zookeeper.connect=z:1"], "ZooKeeper Migration Tool Help."),
-        (["--zookeeper.acl=open"], "ZooKeeper Migration Tool Help."),
-        (["--other"], "joptsimple.UnrecognizedOptionException: other is not a recognized option"),
-        (
-            ["--zookeeper.acl=secure", "--zookeeper.connect=z"],
-            "java.lang.IllegalArgumentException: zookeeper.",
-        ),
-        (
-            ["--zookeeper.acl=secure", "--zk-tls-config-file=/missing"],
-            "java.io.IOException: zk-tls-config-file",
-        ),
+        "--zookeeper.connect=z:1",
+        "--zookeeper.acl=open",
+        "--zookeeper.acl=secure --zookeeper.connect=z",
+        "--zookeeper.acl=secure --zk-tls-config-file=/missing",
     ],
 )
-def test_a_bad_command_line(
-    login: str, capsys: pytest.CaptureFixture[str], arguments: list[str], expected: str
-) -> None:
-    assert main(arguments) == 1
-    assert capsys.readouterr().err.startswith(expected)
+@pytest.mark.usefixtures("login")
+def test_a_bad_command_line(line: str) -> None:
+    assert main(line.split()) == 1
 
 
 def test_bad_settings_are_named(
@@ -203,12 +190,10 @@ def test_bad_settings_are_named(
     file = tmp_path / "tls.properties"
     file.write_text("zookeeper.ssl.protocol=SSLv3")
     assert main(["--zookeeper.acl=secure", f"--zk-tls-config-file={file}"]) == 1
-    assert "ConfigException: Invalid configuration: zookeeper.ssl.protocol" in capsys.readouterr().err
+    assert "Invalid configuration: zookeeper.ssl.protocol" in capsys.readouterr().err
     monkeypatch.setenv("KAFKA_OPTS", "-Djava.security.auth.login.config=/missing")
     assert main(["--zookeeper.acl=secure"]) == 1
-    assert capsys.readouterr().err.startswith(
-        "org.apache.kafka.common.KafkaException: Exception while loading"
-    )
+    assert "Exception while loading" in capsys.readouterr().err
 
 
 def test_a_certificate_is_enough(tree: Session, monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
