@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.tools.clients.admin_client import DEADLINE_MS, AdminClient, AdminError
-from barnabas.tools.clients.command_config import CommandConfigError, for_kafka_python
-from barnabas.tools.clients.requests import RequestFailed, Requests
+from barnabas.tools.clients.admin_client import DEADLINE_MS, AdminClient
+from barnabas.tools.clients.command_config import for_kafka_python
+from barnabas.tools.clients.refusals import Refusal
+from barnabas.tools.clients.requests import Requests
 from barnabas.tools.command_line.entry import run_tool
 from barnabas.tools.command_line.parser import Parser, ToolError, run_with
 
@@ -90,11 +91,11 @@ def _text(value: object) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def result_lines(results: Mapping[TopicPartition, int | RequestFailed]) -> list[str]:
+def result_lines(results: Mapping[TopicPartition, int | Refusal]) -> list[str]:
     """Return a line for each partition: its new start, or its error."""
     return [
         f"partition: {tp}\terror: {result}"
-        if isinstance(result, RequestFailed)
+        if isinstance(result, Refusal)
         else f"partition: {tp}\tlow_watermark: {result}"
         for tp, result in results.items()
     ]
@@ -107,12 +108,9 @@ def work(flags: Namespace) -> int:
     except (OSError, UnicodeDecodeError) as error:
         raise ToolError(f"Unable to read file {flags.offset_json_file}") from error
     offsets = parse_offsets(text)
-    try:
-        with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
-            sys.stdout.write("Executing records delete operation\n")
-            results = Requests(admin, DEADLINE_MS).delete_records(offsets)
-    except (AdminError, CommandConfigError) as error:
-        raise ToolError(str(error)) from error
+    with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
+        sys.stdout.write("Executing records delete operation\n")
+        results = Requests(admin, DEADLINE_MS).delete_records(offsets)
     sys.stdout.write("Records delete operation completed:\n")
     sys.stdout.writelines(f"{line}\n" for line in result_lines(results))
     return 0

@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.tools.clients.admin_client import DEADLINE_MS, AdminClient, AdminError, TopicMetadata
-from barnabas.tools.clients.command_config import CommandConfigError, for_kafka_python
+from barnabas.tools.clients.admin_client import DEADLINE_MS, AdminClient, TopicMetadata
+from barnabas.tools.clients.command_config import for_kafka_python
 from barnabas.tools.clients.requests import UNKNOWN_OFFSET, Requests
 from barnabas.tools.command_line.entry import run_tool
-from barnabas.tools.command_line.parser import Parser, integer, long, run_with
+from barnabas.tools.command_line.parser import Parser, ToolError, integer, long, run_with
 
 OPTIONS = Parser("kafka-get-offsets.sh", "An interactive shell for getting topic offsets.")
 OPTIONS.add_servers("--broker-list")
@@ -34,19 +34,15 @@ OPTIONS.add_argument("--offsets", type=integer, help="ignored, as in Kafka")
 OPTIONS.add_argument("--max-wait-ms", type=integer, help="ignored, as in Kafka")
 
 
-class GetOffsetsError(Exception):
-    """An error that ends the tool, with Kafka's message."""
-
-
 def parse_partitions(text: str) -> list[int]:
     """Parse the numbers of ``--partitions``, each once.
 
     Raises:
-        GetOffsetsError: One is not a number.
+        ToolError: One is not a number.
     """
     numbers = [each for each in text.split(",") if each]
     if not all(re.fullmatch("[+-]?[0-9]+", each) for each in numbers):
-        raise GetOffsetsError(
+        raise ToolError(
             f"--partitions expects a comma separated list of numeric partition ids, but received: {text}"
         )
     return list(dict.fromkeys(map(int, numbers)))
@@ -66,15 +62,15 @@ def select(
         The partitions that have a leader, in order, and the messages about the others.
 
     Raises:
-        GetOffsetsError: The topic does not exist, or none of the partitions.
+        ToolError: The topic does not exist, or none of the partitions.
     """
     if topic not in topics:
-        raise GetOffsetsError(f"Topic {topic} does not exist")
+        raise ToolError(f"Topic {topic} does not exist")
     known = topics[topic].partitions
     chosen = sorted(number for number in known if not wanted or number in wanted)
     if not chosen:
         requested = ",".join(map(str, wanted))
-        raise GetOffsetsError(f"Topic {topic} does not have any of the requested partitions {requested}")
+        raise ToolError(f"Topic {topic} does not have any of the requested partitions {requested}")
     messages = [f"Error: partition {number} does not exist" for number in wanted if number not in known]
     messages += [
         f"Error: partition {number} does not have a leader. Skip getting offsets"
@@ -94,21 +90,13 @@ def lines(offsets: Mapping[TopicPartition, int]) -> list[str]:
 
 def work(flags: Namespace) -> int:
     """Print the offsets, and return the exit code."""
-    try:
-        wanted = parse_partitions(flags.partitions)
-        with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
-            partitions, messages = select(admin.topics(), flags.topic, wanted)
-            _print_errors(messages)
-            found = Requests(admin, DEADLINE_MS).offsets_at(partitions, flags.time)
-    except (AdminError, CommandConfigError, GetOffsetsError) as error:
-        _print_errors([str(error)])
-        return 1
+    wanted = parse_partitions(flags.partitions)
+    with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
+        partitions, messages = select(admin.topics(), flags.topic, wanted)
+        sys.stderr.writelines(f"{message}\n" for message in messages)
+        found = Requests(admin, DEADLINE_MS).offsets_at(partitions, flags.time)
     sys.stdout.writelines(f"{line}\n" for line in lines(found))
     return 0
-
-
-def _print_errors(messages: Iterable[str]) -> None:
-    sys.stderr.writelines(f"{message}\n" for message in messages)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

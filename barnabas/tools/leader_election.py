@@ -21,7 +21,8 @@ from kafka.protocol.admin import ElectLeadersRequest
 
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools.clients.admin_client import SERVER_MS, AdminClient, AdminError, NotSupported
-from barnabas.tools.clients.command_config import CommandConfigError, for_kafka_python
+from barnabas.tools.clients.command_config import for_kafka_python
+from barnabas.tools.clients.refusals import Refusal
 from barnabas.tools.command_line.entry import run_tool
 from barnabas.tools.command_line.java_errors import java_class
 from barnabas.tools.command_line.parser import Parser, ToolError, UsageError, integer, run_with
@@ -170,14 +171,12 @@ def elect(
     request = ElectLeadersRequest(
         election_type=type_.value, topic_partitions=asked, timeout_ms=SERVER_MS, min_version=1
     )
+    settings = for_kafka_python(flags.admin_config, "--admin.config")
     try:
-        settings = for_kafka_python(flags.admin_config, "--admin.config")
         with AdminClient(flags.bootstrap_server, settings) as admin:
             answer = admin.ask_controller(request)
-    except CommandConfigError as failure:
-        raise ToolError(str(failure)) from failure
-    except NotSupported as failure:
-        raise ToolError(f"{java_class(ErrorCode.UNSUPPORTED_VERSION)}: {failure}") from failure
+    except NotSupported:
+        raise
     except AdminError as failure:
         raise _said_first("Timeout waiting for election results", str(failure)) from failure
     whole = ErrorCode.from_code(answer.body.error_code)
@@ -186,7 +185,7 @@ def elect(
     if whole is ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
         raise _said_first("Not authorized to perform leader election", whole.meaning)
     if whole is not ErrorCode.NONE:
-        raise ToolError(f"{java_class(whole)}: {whole.meaning}")
+        raise Refusal(whole)
     return {
         (topic.topic, one.partition_id): _failure(one)
         for topic in answer.body.replica_election_results

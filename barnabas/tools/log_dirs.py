@@ -15,8 +15,8 @@ from typing import Any
 from kafka.protocol.admin import DescribeLogDirsRequest
 
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.tools.clients.admin_client import AdminClient, AdminError
-from barnabas.tools.clients.command_config import CommandConfigError, for_kafka_python
+from barnabas.tools.clients.admin_client import AdminClient
+from barnabas.tools.clients.command_config import for_kafka_python
 from barnabas.tools.command_line.entry import run_tool
 from barnabas.tools.command_line.java_errors import java_class
 from barnabas.tools.command_line.parser import Parser, ToolError, run_with
@@ -79,15 +79,12 @@ def _log_dir(result: Any, topics: Collection[str]) -> dict[str, Any]:
 def work(flags: Namespace) -> int:
     """Describe the log directories, and return the exit code."""
     topics = {each for each in flags.topic_list.split(",") if each}
-    try:
-        with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
-            brokers = sorted(admin.racks()) if flags.broker_list is None else parse_brokers(flags.broker_list)
-            sys.stdout.write("Querying brokers for log directories information\n")
-            sys.stdout.flush()
-            request = DescribeLogDirsRequest(topics=None)
-            results = {broker: admin.ask_broker(request, broker).results for broker in brokers}
-    except (AdminError, CommandConfigError) as error:
-        raise ToolError(str(error)) from error
+    with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
+        brokers = sorted(admin.racks()) if flags.broker_list is None else parse_brokers(flags.broker_list)
+        sys.stdout.write("Querying brokers for log directories information\n")
+        sys.stdout.flush()
+        request = DescribeLogDirsRequest(topics=None)
+        results = {broker: admin.ask_broker(request, broker).results for broker in brokers}
     sys.stdout.write(f"Received log directory information from brokers {','.join(map(str, brokers))}\n")
     sys.stdout.write(f"{described(results, topics)}\n")
     return 0

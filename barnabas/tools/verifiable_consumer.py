@@ -20,7 +20,7 @@ import confluent_kafka
 
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.tools.clients.client_properties import SILENT, for_librdkafka
-from barnabas.tools.clients.command_config import CommandConfigError, properties
+from barnabas.tools.clients.command_config import properties
 from barnabas.tools.command_line.entry import run_tool
 from barnabas.tools.command_line.parser import Parser, ToolError, integer, run_with
 from barnabas.tools.command_line.rdkafka_errors import is_record
@@ -230,8 +230,6 @@ def work(flags: argparse.Namespace) -> int:
     try:
         settings = consumer_properties(flags, properties(flags.consumer_config, "--consumer.config"))
         consumer = confluent_kafka.Consumer({**for_librdkafka(settings), "logger": SILENT})
-    except CommandConfigError as error:
-        raise ToolError(str(error)) from error
     except confluent_kafka.KafkaException as error:
         raise ToolError(error.args[0].str()) from error
     tool = VerifiableConsumer(consumer, flags)

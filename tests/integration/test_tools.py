@@ -206,7 +206,11 @@ def test_groups_and_topics_that_are_not_there(tools):
         f"\nError: Executing consumer group command failed due to {cause}\n",
         "",
     )
-    assert tools.run("get-offsets", "--topic", "nix") == (1, "", "Topic nix does not exist\n")
+    assert tools.run("get-offsets", "--topic", "nix") == (
+        1,
+        "",
+        "kafka-get-offsets.sh: Topic nix does not exist\n",
+    )
 
 
 def test_offsets_of_a_topic_and_the_deletion_of_its_records(tools, topic, tmp_path):

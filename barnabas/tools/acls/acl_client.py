@@ -16,9 +16,8 @@ from barnabas.cluster.model.acls import (
     ResourcePattern,
     ResourceType,
 )
-from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools.clients.admin_client import AdminClient
-from barnabas.tools.clients.config_client import Refusal
+from barnabas.tools.clients.refusals import demand_success
 
 Acls = Mapping[ResourcePattern, frozenset[AccessControlEntry]]
 """The ACLs of each resource that has some."""
@@ -63,7 +62,7 @@ class AclClient:
             answer = (
                 self._admin.ask_controller(request).body if self._has_changed else self._admin.ask(request)
             )
-            _demand_success(answer)
+            demand_success(answer)
             for resource in answer.resources:
                 pattern = ResourcePattern(
                     ResourceType(resource.resource_type),
@@ -82,7 +81,7 @@ class AclClient:
         """
         creations = [(*resource, *entry) for entry in entries]
         for result in self._change(CreateAclsRequest(creations=creations, max_version=_NEWEST)).results:
-            _demand_success(result)
+            demand_success(result)
 
     def delete(self, filters: Iterable[AclFilter]) -> None:
         """Delete the ACLs that match one filter or more; there may be none.
@@ -93,9 +92,9 @@ class AclClient:
         """
         request = DeleteAclsRequest(filters=[tuple(each) for each in filters], max_version=_NEWEST)
         for result in self._change(request).filter_results:
-            _demand_success(result)
+            demand_success(result)
             for acl in result.matching_acls:
-                _demand_success(acl)
+                demand_success(acl)
 
     def _change(self, request: Any) -> Any:
         self._has_changed = True
@@ -106,9 +105,3 @@ def _entry(acl: Any) -> AccessControlEntry:
     return AccessControlEntry(
         acl.principal, acl.host, AclOperation(acl.operation), AclPermission(acl.permission_type)
     )
-
-
-def _demand_success(result: Any) -> None:
-    error = ErrorCode.from_code(result.error_code)
-    if error is not ErrorCode.NONE:
-        raise Refusal(error, result.error_message or error.meaning)

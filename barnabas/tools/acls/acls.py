@@ -26,12 +26,10 @@ from barnabas.tools.acls.acl_flags import (
 )
 from barnabas.tools.acls.acl_lines import added, listing, question
 from barnabas.tools.acls.zookeeper_acls import ZooKeeperAcls, connect_string, demand_known
-from barnabas.tools.clients.admin_client import AdminClient, AdminError
-from barnabas.tools.clients.command_config import CommandConfigError, for_kafka_python
-from barnabas.tools.clients.config_client import Refusal
+from barnabas.tools.clients.admin_client import AdminClient
+from barnabas.tools.clients.command_config import for_kafka_python
 from barnabas.tools.command_line.entry import run_tool
-from barnabas.tools.command_line.java_errors import java_class
-from barnabas.tools.command_line.parser import ToolError, UsageError, run_with
+from barnabas.tools.command_line.parser import ToolError, run_with
 from barnabas.tools.zookeeper.zookeeper_client import read_tls_file, security_by
 
 
@@ -119,21 +117,13 @@ def client_of(flags: Namespace) -> Iterator[Client]:
     yield ZooKeeperAcls(connect, security)
 
 
-def failure(error: ToolError | AdminError | Refusal | CommandConfigError) -> str:
-    """Return the line about an error; a broker's has the name of Java's exception."""
-    cause = f"{java_class(error.error)}: {error}" if isinstance(error, Refusal) else str(error)
-    return f"Error while executing ACL command: {cause}\n"
-
-
 def work(flags: Namespace) -> int:
     """Check and carry out the options, and return the exit code."""
     check(flags)
     try:
         run(flags)
-    except UsageError:
-        raise
-    except (ToolError, AdminError, Refusal, CommandConfigError) as error:
-        sys.stdout.write(failure(error))
+    except ToolError as error:
+        sys.stdout.write(f"Error while executing ACL command: {error}\n")
         return 1
     return 0
 

@@ -20,6 +20,7 @@ from kafka.protocol.metadata import MetadataRequest
 
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.local.kafka_admin import KafkaAdmin
+from barnabas.tools.command_line.parser import ToolError
 from barnabas.tools.command_line.servers import ServersError, demand, parse_servers, why_silent
 
 REACH_MS = 20_000
@@ -43,7 +44,7 @@ RETRY_S = 0.2
 T = TypeVar("T")
 
 
-class AdminError(Exception):
+class AdminError(ToolError):
     """An error if there was no response; the text says what was tried and what failed."""
 
 

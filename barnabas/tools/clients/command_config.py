@@ -11,9 +11,10 @@ from barnabas.cluster.model.configs.declarations import ConfigError
 from barnabas.cluster.model.properties import parse_properties
 from barnabas.tools.clients.client_login import ClientLoginError, with_login
 from barnabas.tools.clients.client_tls import taken
+from barnabas.tools.command_line.parser import ToolError
 
 
-class CommandConfigError(Exception):
+class CommandConfigError(ToolError):
     """An error for an unreadable file or an unknown property, which the message names."""
 
 

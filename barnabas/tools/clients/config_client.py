@@ -19,8 +19,8 @@ from barnabas.cluster.model.commands.configs import (
     ConfigResourceType,
 )
 from barnabas.cluster.model.configs.described import ConfigSource, ConfigSynonym
-from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools.clients.admin_client import AdminClient
+from barnabas.tools.clients.refusals import demand_success
 
 DELETE = ConfigOperation.DELETE
 
@@ -35,18 +35,6 @@ def warnings(settings: Mapping[str, str]) -> list[str]:
     specified = f"The configuration {_MESSAGE_FORMAT}={settings[_MESSAGE_FORMAT]} is specified."
     ignored = "This configuration will be ignored if the version is newer than the"
     return [f"WARNING: {specified} {ignored} inter.broker.protocol.version specified in the broker."]
-
-
-class Refusal(Exception):
-    """A refusal of the cluster, with the broker's message.
-
-    Attributes:
-        error: The error code.
-    """
-
-    def __init__(self, error: ErrorCode, text: str | None) -> None:
-        super().__init__(text or error.meaning)
-        self.error = error
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +85,7 @@ class ConfigClient:
             resources=[(resource.type, resource.name, None)], include_synonyms=True, min_version=1
         )
         (result,) = self._send(request, resource).results
-        _demand_success(result)
+        demand_success(result)
         return [
             Described(
                 each.name,
@@ -123,7 +111,7 @@ class ConfigClient:
             resources=[(resource.type, resource.name, entries)], validate_only=False
         )
         (result,) = self._send(request, resource).responses
-        _demand_success(result)
+        demand_success(result)
 
     def replace(self, resource: ConfigResource, settings: Mapping[str, str]) -> None:
         """Replace all settings of a resource.
@@ -135,16 +123,10 @@ class ConfigClient:
             resources=[(resource.type, resource.name, list(settings.items()))], validate_only=False
         )
         (result,) = self._send(request, resource).responses
-        _demand_success(result)
+        demand_success(result)
 
     def _send(self, request: Any, resource: ConfigResource) -> Any:
         """Send a request about a broker's settings to that broker, and others to any broker."""
         if resource.type is ConfigResourceType.BROKER and not resource.is_default:
             return self._admin.ask_broker(request, int(resource.name))
         return self._admin.ask(request)
-
-
-def _demand_success(result: Any) -> None:
-    error = ErrorCode.from_code(result.error_code)
-    if error is not ErrorCode.NONE:
-        raise Refusal(error, result.error_message)

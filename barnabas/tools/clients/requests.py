@@ -30,7 +30,7 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.tools.clients.admin_client import RETRY_S, SERVER_MS, AdminClient
 from barnabas.tools.clients.groups import Group, GroupMember
-from barnabas.tools.command_line.java_errors import java_class
+from barnabas.tools.clients.refusals import Refusal
 from barnabas.tools.command_line.parser import ToolError
 from barnabas.tools.formats.consumer_protocol import decode_assignment
 
@@ -64,18 +64,6 @@ _NO_GENERATION = -1
 _NO_EPOCH = -1
 
 
-class RequestFailed(ToolError):
-    """An error that the cluster answered, with the name of Java's exception.
-
-    Attributes:
-        error: The error code.
-    """
-
-    def __init__(self, error: ErrorCode, text: str | None = None) -> None:
-        super().__init__(f"{java_class(error)}: {text or error.meaning}")
-        self.error = error
-
-
 class _Passing(Exception):
     """An error after which the request is made again."""
 
@@ -100,7 +88,7 @@ class Requests:
         """Return the consumer groups and their states; all of them, or those in ``states``.
 
         Raises:
-            RequestFailed: A broker refused.
+            Refusal: A broker refused.
         """
         return {
             group.group_id: group.group_state if states is not None else ""
@@ -113,7 +101,7 @@ class Requests:
         """Describe a consumer group; one that does not exist is ``Dead``.
 
         Raises:
-            RequestFailed: The coordinator refused, or it is not a group of consumers.
+            Refusal: The coordinator refused, or it is not a group of consumers.
         """
 
         def attempt() -> Group:
@@ -134,7 +122,7 @@ class Requests:
         """Return all offsets that a group has committed, in order.
 
         Raises:
-            RequestFailed: The coordinator refused.
+            Refusal: The coordinator refused.
         """
 
         def attempt() -> dict[TopicPartition, int]:
@@ -155,7 +143,7 @@ class Requests:
         """Commit offsets for a group without members.
 
         Raises:
-            RequestFailed: The first error of a partition.
+            Refusal: The first error of a partition.
         """
 
         def attempt() -> None:
@@ -211,11 +199,11 @@ class Requests:
         """Return the partitions of a topic.
 
         Raises:
-            RequestFailed: There is no such topic.
+            Refusal: There is no such topic.
         """
         found = self._admin.topics().get(topic)
         if found is None:
-            raise RequestFailed(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            raise Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         return [TopicPartition(topic, number) for number in sorted(found.partitions)]
 
     def offsets_at(self, partitions: Iterable[TopicPartition], timestamp: int) -> dict[TopicPartition, int]:
@@ -229,7 +217,7 @@ class Requests:
             The offset of each partition; ``UNKNOWN_OFFSET`` if no record is of that time or later.
 
         Raises:
-            RequestFailed: A partition does not exist, or has no leader.
+            Refusal: A partition does not exist, or has no leader.
         """
         wanted = list(partitions)
 
@@ -253,9 +241,7 @@ class Requests:
 
         return self._persist(attempt)
 
-    def delete_records(
-        self, offsets: Mapping[TopicPartition, int]
-    ) -> dict[TopicPartition, int | RequestFailed]:
+    def delete_records(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int | Refusal]:
         """Delete the records below offsets; return each partition's new start, or its error.
 
         A partition whose leader is not found within the timeout gets the error of the last attempt.
@@ -268,11 +254,11 @@ class Requests:
             _demand(result.error_code)
             return int(result.low_watermark)
 
-        results: dict[TopicPartition, int | RequestFailed] = {}
+        results: dict[TopicPartition, int | Refusal] = {}
         for tp in offsets:
             try:
                 results[tp] = self._persist(partial(attempt, tp))
-            except RequestFailed as error:
+            except Refusal as error:
                 results[tp] = error
         return results
 
@@ -302,9 +288,9 @@ class Requests:
         found: dict[int, list[TopicPartition]] = defaultdict(list)
         for tp in partitions:
             if tp.topic not in known:
-                raise RequestFailed(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+                raise Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
             if tp.partition not in known[tp.topic].partitions:
-                raise RequestFailed(ErrorCode.LEADER_NOT_AVAILABLE)
+                raise Refusal(ErrorCode.LEADER_NOT_AVAILABLE)
             leader = known[tp.topic].partitions[tp.partition].leader
             if leader < 0:
                 raise _Passing(ErrorCode.LEADER_NOT_AVAILABLE)
@@ -322,7 +308,7 @@ class Requests:
                 return attempt()
             except _Passing as passing:
                 if time.monotonic() > deadline:
-                    raise RequestFailed(passing.error) from passing
+                    raise Refusal(passing.error) from passing
             time.sleep(RETRY_S)
 
 
@@ -330,7 +316,7 @@ def _demand(code: int) -> None:
     """Raise an error unless ``code`` is NONE."""
     error = _lasting(code)
     if error is not ErrorCode.NONE:
-        raise RequestFailed(error)
+        raise Refusal(error)
 
 
 def _lasting(code: int) -> ErrorCode:

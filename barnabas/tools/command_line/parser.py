@@ -24,7 +24,7 @@ class ToolError(Exception):
     """An error that ends a tool with exit code 1; its message goes to standard error."""
 
 
-class UsageError(ToolError):
+class UsageError(Exception):
     """An error for options that do not fit together, which is printed below the usage."""
 
 

@@ -11,11 +11,10 @@ from argparse import Namespace
 from collections.abc import Iterable, Mapping, Sequence
 
 from barnabas.cluster.model.commands.configs import ConfigAlteration, ConfigOperation
-from barnabas.tools.clients.admin_client import AdminClient, AdminError
-from barnabas.tools.clients.command_config import CommandConfigError, for_kafka_python
-from barnabas.tools.clients.config_client import ConfigClient, Described, Refusal, warnings
+from barnabas.tools.clients.admin_client import AdminClient
+from barnabas.tools.clients.command_config import for_kafka_python
+from barnabas.tools.clients.config_client import ConfigClient, Described, warnings
 from barnabas.tools.command_line.entry import run_tool
-from barnabas.tools.command_line.java_errors import java_class
 from barnabas.tools.command_line.parser import ToolError, run_with
 from barnabas.tools.configs import zookeeper_configs
 from barnabas.tools.configs.config_flags import (
@@ -33,7 +32,6 @@ from barnabas.tools.configs.config_flags import (
 )
 from barnabas.tools.configs.quota_configs import alter_quotas, describe_quotas
 from barnabas.tools.configs.scram_configs import alter_credentials, are_scram, describe_credentials
-from barnabas.tools.configs.zookeeper_configs import ZooKeeperFailure
 
 
 def describe(client: ConfigClient, entity: Entity, *, everything: bool) -> list[str]:
@@ -122,7 +120,7 @@ def run(flags: Namespace) -> list[str]:
         AdminError: No broker answered.
         Refusal: The cluster refused.
         CommandConfigError: The client cannot be created with ``--command-config``.
-        ZooKeeperFailure: ZooKeeper cannot be reached, or refused.
+        ToolError: ZooKeeper cannot be reached, or refused.
     """
     entity = entity_of(flags)
     if flags.zookeeper is not None:
@@ -157,9 +155,8 @@ def work(flags: Namespace) -> int:
     """Carry out the options, and return the exit code."""
     try:
         lines = run(flags)
-    except (AdminError, Refusal, CommandConfigError, ZooKeeperFailure) as error:
-        cause = f"{java_class(error.error)}: {error}" if isinstance(error, Refusal) else str(error)
-        raise ToolError(f"Error while executing config command: {cause}") from error
+    except ToolError as error:
+        raise ToolError(f"Error while executing config command: {error}") from error
     sys.stdout.writelines(f"{line}\n" for line in lines)
     return 0
 

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
-from typing import Any
 
 from kafka.protocol.admin import AlterClientQuotasRequest, DescribeClientQuotasRequest
 
-from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools.clients.admin_client import AdminClient
-from barnabas.tools.clients.config_client import Refusal
+from barnabas.tools.clients.refusals import demand_success
 from barnabas.tools.configs.config_flags import DEFAULT_ENTITY, QUOTAS, InvalidArgument
 
 _IP_KEYS = frozenset({"connection_creation_rate"})
@@ -68,7 +66,7 @@ def alter_quotas(admin: AdminClient, named: Named, added: Mapping[str, str], del
     entity = [(QUOTAS[each], name or None) for each, name in named]
     request = AlterClientQuotasRequest(entries=[(entity, operations)], validate_only=False)
     (result,) = admin.ask(request).entries
-    _demand_success(result)
+    demand_success(result)
     name = named[0][1]
     if name == DEFAULT_ENTITY:
         return f"Completed updating default config for {kind} in the cluster."
@@ -82,7 +80,7 @@ def _read(admin: AdminClient, named: Named) -> list[tuple[dict[str, str | None],
         for kind, name in named
     ]
     answer = admin.ask(DescribeClientQuotasRequest(components=components, strict=True))
-    _demand_success(answer)
+    demand_success(answer)
     return [
         (
             {part.entity_type: part.entity_name for part in entry.entity},
@@ -114,9 +112,3 @@ def _number(name: str, text: str) -> float:
         return float(text)
     except ValueError:
         raise InvalidArgument(f"Cannot parse quota configuration value for {name}: {text}") from None
-
-
-def _demand_success(result: Any) -> None:
-    error = ErrorCode.from_code(result.error_code)
-    if error is not ErrorCode.NONE:
-        raise Refusal(error, result.error_message)

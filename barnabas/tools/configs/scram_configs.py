@@ -15,7 +15,7 @@ from kafka.protocol.admin import AlterUserScramCredentialsRequest, DescribeUserS
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.scram import BY_NAME, MIN_ITERATIONS, ScramMechanism
 from barnabas.tools.clients.admin_client import AdminClient
-from barnabas.tools.clients.config_client import Refusal
+from barnabas.tools.clients.refusals import Refusal, demand_success
 from barnabas.tools.configs.config_flags import DEFAULT_ENTITY, InvalidArgument
 
 _CREDENTIAL = re.compile(r"(?:iterations=(-?[0-9]*),)?password=(.*)", re.DOTALL)
@@ -47,9 +47,7 @@ def describe_credentials(admin: AdminClient, user: str | None) -> list[str]:
     """
     request = DescribeUserScramCredentialsRequest(users=None if user is None else [(user,)])
     answer = admin.ask(request)
-    error = ErrorCode.from_code(answer.error_code)
-    if error is not ErrorCode.NONE:
-        raise Refusal(error, answer.error_message)
+    demand_success(answer)
     lines = []
     for each in answer.results:
         error = ErrorCode.from_code(each.error_code)

@@ -38,10 +38,6 @@ WARNING = (
 )
 
 
-class ZooKeeperFailure(Exception):
-    """An error of ZooKeeper, or of the connection to it, with its text."""
-
-
 def checked_credentials(added: Mapping[str, str], deleted: Sequence[str]) -> dict[str, str]:
     """Return the credentials to add, by mechanism, as Kafka keeps them. Passwords are not repeated in errors.
 
@@ -137,7 +133,7 @@ def run(flags: Namespace, entity: Entity) -> list[str]:
 
     Raises:
         InvalidArgument: The options are invalid.
-        ZooKeeperFailure: ZooKeeper cannot be reached, or refused.
+        ToolError: ZooKeeper cannot be reached, or refused.
     """
     if entity.others:
         raise InvalidArgument(f"--zookeeper is for {USERS} alone here, without a client id")
@@ -149,10 +145,5 @@ def run(flags: Namespace, entity: Entity) -> list[str]:
             return await describe(session, user)
         return await alter(session, user, added, deleted)
 
-    try:
-        security = security_by(read_tls_file(flags.zk_tls_config_file), os.environ)
-        return in_session(flags.zookeeper, security, work)
-    except InvalidArgument:
-        raise
-    except ToolError as error:
-        raise ZooKeeperFailure(str(error)) from error
+    security = security_by(read_tls_file(flags.zk_tls_config_file), os.environ)
+    return in_session(flags.zookeeper, security, work)

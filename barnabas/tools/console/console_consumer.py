@@ -21,7 +21,7 @@ import confluent_kafka
 
 from barnabas.cluster.model.topic_names import INTERNAL_TOPICS
 from barnabas.tools.clients.client_properties import EXCLUDE_INTERNAL, SILENT, for_librdkafka
-from barnabas.tools.clients.command_config import CommandConfigError, properties
+from barnabas.tools.clients.command_config import properties
 from barnabas.tools.command_line.entry import run_tool
 from barnabas.tools.command_line.parser import ToolError, key_values, run_with
 from barnabas.tools.command_line.rdkafka_errors import is_record
@@ -261,13 +261,10 @@ def work(flags: Namespace) -> int:
     """Print the records, and return the exit code."""
     form = _format(flags)
     check(flags)
-    try:
-        from_file = properties(flags.consumer_config, "--consumer.config")
-        from_options = key_values(flags.consumer_property)
-        number = random.randrange(100_000)  # the name of a setting, no secret
-        settings = consumer_properties(flags, from_file, from_options, number)
-    except CommandConfigError as error:
-        raise ToolError(str(error)) from error
+    from_file = properties(flags.consumer_config, "--consumer.config")
+    from_options = key_values(flags.consumer_property)
+    number = random.randrange(100_000)  # the name of a setting, no secret
+    settings = consumer_properties(flags, from_file, from_options, number)
     return read(flags, settings, form)
 
 

@@ -17,7 +17,7 @@ import confluent_kafka
 
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools.clients.client_properties import SILENT, for_librdkafka
-from barnabas.tools.clients.command_config import CommandConfigError, properties
+from barnabas.tools.clients.command_config import properties
 from barnabas.tools.command_line.entry import run_tool
 from barnabas.tools.command_line.parser import Parser, ToolError, integer, key_values, long, run_with
 
@@ -258,10 +258,7 @@ def _lines() -> Iterator[str]:
 
 def work(flags: Namespace) -> int:
     """Write the lines, and return the exit code."""
-    try:
-        writer = Writer(flags.topic, producer_properties(flags))
-    except CommandConfigError as error:
-        raise ToolError(str(error)) from error
+    writer = Writer(flags.topic, producer_properties(flags))
     form = line_format(key_values(flags.property))
     try:
         for number, line in enumerate(_lines(), 1):

@@ -15,12 +15,12 @@ from pathlib import Path
 
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.tools.clients.admin_client import AdminClient, AdminError
-from barnabas.tools.clients.command_config import CommandConfigError, for_kafka_python
+from barnabas.tools.clients.admin_client import AdminClient
+from barnabas.tools.clients.command_config import for_kafka_python
 from barnabas.tools.clients.groups import Group
-from barnabas.tools.clients.requests import EARLIEST, LATEST, UNKNOWN_OFFSET, RequestFailed, Requests
+from barnabas.tools.clients.refusals import Refusal
+from barnabas.tools.clients.requests import EARLIEST, LATEST, UNKNOWN_OFFSET, Requests
 from barnabas.tools.command_line.entry import run_tool
-from barnabas.tools.command_line.java_errors import java_class
 from barnabas.tools.command_line.parser import ToolError, UsageError, has, run_with
 from barnabas.tools.consumer_groups.consumer_group_flags import (
     ACTIONS,
@@ -122,12 +122,12 @@ def delete_offsets(command: Command) -> None:
     for topic, numbers in map(parse_topic, command.flags.topic):
         try:
             partitions += _partitions(command.requests, topic, numbers)
-        except RequestFailed as error:
+        except Refusal as error:
             results[TopicPartition(topic, -1)] = str(error)
     whole, each = command.requests.delete_offsets(group, partitions)
     for tp in partitions:
         code = whole or each[tp]
-        results[tp] = f"{java_class(code)}: {code.meaning}" if code else None
+        results[tp] = _error_text(code)
     overall = next((code for code in (whole, *each.values()) if code), ErrorCode.NONE)
     _print([_deletion_result(overall, group, command.flags.topic), *deleted_offsets_table(results)])
 
@@ -253,7 +253,7 @@ def _read(path: str) -> str:
 def _error_text(error: ErrorCode) -> str | None:
     if error is ErrorCode.NONE:
         return None
-    return str(RequestFailed(error))
+    return str(Refusal(error))
 
 
 def _print(lines: Iterable[str]) -> None:
@@ -279,9 +279,7 @@ def work(flags: Namespace) -> int:
     try:
         with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
             _RUN[action](Command(Requests(admin, flags.timeout), flags))
-    except UsageError:
-        raise
-    except (ToolError, AdminError, CommandConfigError) as error:
+    except ToolError as error:
         _print([error_line(f"Executing consumer group command failed due to {error}")])
     return 0
 

@@ -17,7 +17,7 @@ import confluent_kafka
 
 from barnabas.tools.clients.client_metrics import Metrics, Statistics, table
 from barnabas.tools.clients.client_properties import SILENT, for_librdkafka
-from barnabas.tools.clients.command_config import CommandConfigError, properties
+from barnabas.tools.clients.command_config import properties
 from barnabas.tools.command_line.entry import run_tool
 from barnabas.tools.command_line.parser import Parser, ToolError, has, integer, long, run_with
 from barnabas.tools.command_line.rdkafka_errors import is_record
@@ -176,10 +176,7 @@ def work(flags: Namespace) -> int:
     if flags.reporting_interval <= 0:
         raise ToolError("Reporting interval must be greater than 0.")
     format_time(flags.date_format, 0)
-    try:
-        from_file = properties(flags.consumer_config, "--consumer.config")
-    except CommandConfigError as error:
-        raise ToolError(str(error)) from error
+    from_file = properties(flags.consumer_config, "--consumer.config")
     if not flags.hide_header:
         sys.stdout.write(f"{consumer_header(is_detailed=flags.show_detailed_stats)}\n")
     settings = consumer_properties(flags, from_file, random.randrange(100_000))  # a name, no secret

@@ -19,7 +19,7 @@ import confluent_kafka
 
 from barnabas.tools.clients.client_metrics import Statistics, table
 from barnabas.tools.clients.client_properties import SILENT, for_librdkafka
-from barnabas.tools.clients.command_config import CommandConfigError, properties
+from barnabas.tools.clients.command_config import properties
 from barnabas.tools.command_line.entry import run_tool
 from barnabas.tools.command_line.parser import Parser, ToolError, UsageError, has, integer, long, run_with
 from barnabas.tools.performance.perf_stats import ProducerStats, Throttle
@@ -156,10 +156,7 @@ def work(flags: argparse.Namespace) -> int:
             raise UsageError(f"--{name}: transactions are not served")
     if flags.throughput == 0:
         raise UsageError("--throughput: 0 would wait forever, expected -1 or a positive number")
-    try:
-        from_file = properties(flags.producer_config, "--producer.config")
-    except CommandConfigError as error:
-        raise ToolError(str(error)) from error
+    from_file = properties(flags.producer_config, "--producer.config")
     settings = producer_properties(from_file, flags.producer_props or ())
     statistics = Statistics()
     values = payloads(flags, random.Random(0))  # this is Kafka's seed, so that each run has the same payloads

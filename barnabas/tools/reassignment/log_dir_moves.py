@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.tools.command_line.parser import ToolError
 from barnabas.tools.reassignment.reassignment_files import LogDirTargets, Replica
 from barnabas.tools.reassignment.reassignments import LogDirClient, Placement, ReassignCommandError
 
@@ -29,7 +30,7 @@ def begin_moves(
     """Begin all moves, and print those that have begun; try again where a broker has no replica yet.
 
     Raises:
-        ReassignCommandError: A broker refused, or had no replica for ``timeout_ms``.
+        ToolError: A broker refused, or had no replica for ``timeout_ms``.
         AdminError: A broker did not answer.
     """
     started_s, pending = clock_s(), dict(targets)
@@ -38,7 +39,7 @@ def begin_moves(
         begun = sorted(replica for replica, error in results.items() if error is ErrorCode.NONE)
         for replica, error in sorted(results.items()):
             if error not in {ErrorCode.NONE, ErrorCode.REPLICA_NOT_AVAILABLE}:
-                raise ReassignCommandError(f"Error: Failed to alter dir for {replica}: {error.meaning}")
+                raise ToolError(f"Failed to alter dir for {replica}: {error.meaning}")
         if begun:
             say(f"Successfully started log directory move{_s(begun)} for: {_join(begun)}")
         for replica in begun:

@@ -13,17 +13,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.tools.clients.admin_client import AdminClient, AdminError
-from barnabas.tools.clients.command_config import CommandConfigError, for_kafka_python
-from barnabas.tools.clients.config_client import ConfigClient, Refusal
+from barnabas.tools.clients.admin_client import AdminClient
+from barnabas.tools.clients.command_config import for_kafka_python
+from barnabas.tools.clients.config_client import ConfigClient
 from barnabas.tools.command_line.entry import run_tool
-from barnabas.tools.command_line.java_errors import java_class
-from barnabas.tools.command_line.parser import Parser, UsageError, has, long, require, run_with
+from barnabas.tools.command_line.parser import Parser, ToolError, UsageError, has, long, require, run_with
 from barnabas.tools.reassignment import throttles
 from barnabas.tools.reassignment.log_dir_moves import begin_moves, describe_move, moves_back
 from barnabas.tools.reassignment.reassignment_files import (
     Moves,
-    ReassignmentFileError,
     parse_brokers,
     parse_log_dirs,
     parse_moves,
@@ -177,8 +175,8 @@ def execute(cluster: Cluster, settings: ConfigClient, flags: Namespace) -> None:
     for tp, replicas in sorted(targets.items()):
         for broker in replicas:
             if broker not in live:
-                raise ReassignCommandError(
-                    f"Error: Unknown broker id {broker} among the replicas of {tp}: it is dead or does not "
+                raise ToolError(
+                    f"Unknown broker id {broker} among the replicas of {tp}: it is dead or does not "
                     f"exist; expected live brokers: {_join(sorted(live))}"
                 )
     current = cluster.replicas_of_each({tp.topic: None for tp in targets})
@@ -285,9 +283,9 @@ def _read(path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except OSError as error:
-        raise ReassignCommandError(f"Error: {path} cannot be read: {error.strerror}") from error
+        raise ToolError(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
-        raise ReassignCommandError(f"Error: {path} is not UTF-8 text: {error.reason}") from error
+        raise ToolError(f"{path} is not UTF-8 text: {error.reason}") from error
 
 
 def _join(values: Iterable[object]) -> str:
@@ -309,14 +307,8 @@ def work(flags: Namespace) -> int:
     try:
         with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
             _ACTIONS[action](Cluster(admin), ConfigClient(admin), flags)
-    except (ReassignCommandError, CommandConfigError) as error:
-        say(str(error))
-        return 1
-    except Refusal as error:
-        say(f"Error: {java_class(error.error)}: {error}")
-        return 1
-    except (ReassignmentFileError, AdminError, throttles.NoReplicasError) as error:
-        say(f"Error: {error}")
+    except ToolError as error:
+        say(str(error) if isinstance(error, ReassignCommandError) else f"Error: {error}")
         return 1
     return 0
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from barnabas.cluster.model import placement
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.tools.command_line.parser import ToolError
 
 Moves = dict[TopicPartition, tuple[BrokerId, ...]]
 """The target replicas of each partition, preferred leader first."""
@@ -35,10 +36,6 @@ ANY_LOG_DIR = "any"
 """The value for a log directory that the broker chooses."""
 
 
-class ReassignmentFileError(ValueError):
-    """An error for an invalid file; the message says what it contains."""
-
-
 def parse_targets(text: str) -> Moves:
     """Parse the JSON of a reassignment that was started.
 
@@ -54,20 +51,16 @@ def parse_moves(text: str) -> Moves:
     """
     moves = _moves(text)
     if not moves:
-        raise ReassignmentFileError("Partition reassignment list cannot be empty")
+        raise ToolError("Partition reassignment list cannot be empty")
     if any(not replicas for _, replicas in moves):
-        raise ReassignmentFileError("Partition replica list cannot be empty")
+        raise ToolError("Partition replica list cannot be empty")
     twice = _duplicates(tp for tp, _ in moves)
     if twice:
-        raise ReassignmentFileError(
-            f"Partition reassignment contains duplicate topic partitions: {_join(twice)}"
-        )
+        raise ToolError(f"Partition reassignment contains duplicate topic partitions: {_join(twice)}")
     entries = [(tp, _duplicates(replicas)) for tp, replicas in moves]
     repeated = [f"{tp} contains multiple entries for {_join(again)}" for tp, again in entries if again]
     if repeated:
-        raise ReassignmentFileError(
-            f"Partition replica lists may not contain duplicate entries: {'. '.join(repeated)}"
-        )
+        raise ToolError(f"Partition replica lists may not contain duplicate entries: {'. '.join(repeated)}")
     return dict(moves)
 
 
@@ -86,10 +79,10 @@ def parse_topics(text: str) -> list[str]:
     """Parse the file of ``--topics-to-move-json-file``."""
     topics = [item.get("topic") for item in _items(text, "topics")]
     if not all(isinstance(topic, str) for topic in topics):
-        raise ReassignmentFileError(f"'topics' holds {topics!r}; expected a 'topic' (string) in each")
+        raise ToolError(f"'topics' holds {topics!r}; expected a 'topic' (string) in each")
     twice = _duplicates(topics)
     if twice:
-        raise ReassignmentFileError(f"List of topics to reassign contains duplicate entries: {_join(twice)}")
+        raise ToolError(f"List of topics to reassign contains duplicate entries: {_join(twice)}")
     return [str(topic) for topic in topics]
 
 
@@ -98,10 +91,10 @@ def parse_brokers(text: str) -> list[BrokerId]:
     try:
         brokers = [BrokerId(int(part)) for part in text.split(",")]
     except ValueError:
-        raise ReassignmentFileError(f"--broker-list {text!r} is not of the form 1,2,3") from None
+        raise ToolError(f"--broker-list {text!r} is not of the form 1,2,3") from None
     twice = _duplicates(brokers)
     if twice:
-        raise ReassignmentFileError(f"Broker list contains duplicate entries: {_join(twice)}")
+        raise ToolError(f"Broker list contains duplicate entries: {_join(twice)}")
     return brokers
 
 
@@ -137,11 +130,11 @@ def propose(
         dice: Returns random numbers in [0, 1); called twice for each topic.
 
     Raises:
-        ReassignmentFileError: There are fewer brokers than replicas, or only some have a rack.
+        ToolError: There are fewer brokers than replicas, or only some have a rack.
     """
     named = {broker: rack for broker, rack in racks.items() if rack is not None}
     if named and len(named) < len(racks):
-        raise ReassignmentFileError(
+        raise ToolError(
             "Not all brokers have rack information. Add --disable-rack-aware in command line to make replica "
             "assignment without rack information."
         )
@@ -150,9 +143,7 @@ def propose(
         numbers = sorted(tp.partition for tp in current if tp.topic == topic)
         factor = len(current[TopicPartition(topic, numbers[0])])
         if factor > len(racks):
-            raise ReassignmentFileError(
-                f"Replication factor: {factor} larger than available brokers: {len(racks)}."
-            )
+            raise ToolError(f"Replication factor: {factor} larger than available brokers: {len(racks)}.")
         start, shift = int(dice() * len(racks)), int(dice() * len(racks))
         if named:
             placed = placement.assign_by_rack(named, len(numbers), factor, start=start, shift=shift)
@@ -175,14 +166,14 @@ def _items(text: str, key: str) -> list[dict[str, Any]]:
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ReassignmentFileError(f"The input string is not a valid JSON: {error}") from None
+        raise ToolError(f"The input string is not a valid JSON: {error}") from None
     if not isinstance(content, dict):
-        raise ReassignmentFileError(f"The file holds {text[:100]!r}; expected a JSON object")
+        raise ToolError(f"The file holds {text[:100]!r}; expected a JSON object")
     if content.get("version", 1) != 1:
-        raise ReassignmentFileError(f"Not supported version field value {content['version']}")
+        raise ToolError(f"Not supported version field value {content['version']}")
     items = content.get(key, [])
     if not (isinstance(items, list) and all(isinstance(item, dict) for item in items)):
-        raise ReassignmentFileError(f"'{key}' holds {items!r}; expected a list of objects")
+        raise ToolError(f"'{key}' holds {items!r}; expected a list of objects")
     return items
 
 
@@ -190,7 +181,7 @@ def _move(item: Mapping[str, Any]) -> tuple[TopicPartition, list[int]]:
     topic, number, replicas = item.get("topic"), item.get("partition"), item.get("replicas")
     if isinstance(topic, str) and _is_number(number) and _are_numbers(replicas):
         return TopicPartition(topic, int(str(number))), list(replicas or ())
-    raise ReassignmentFileError(
+    raise ToolError(
         f"{json.dumps(item)} is no partition; expected a 'topic' (string), a 'partition' (number) and "
         "'replicas' (numbers)"
     )
@@ -199,12 +190,12 @@ def _move(item: Mapping[str, Any]) -> tuple[TopicPartition, list[int]]:
 def _log_dirs(tp: TopicPartition, item: Mapping[str, Any], replicas: list[int]) -> list[str]:
     log_dirs = item.get("log_dirs", [ANY_LOG_DIR] * len(replicas))
     if not isinstance(log_dirs, list) or len(log_dirs) != len(replicas):
-        raise ReassignmentFileError(
+        raise ToolError(
             f"Size of replicas list {replicas} is different from size of log dirs list {log_dirs} for "
             f"partition {tp}"
         )
     if not all(isinstance(each, str) for each in log_dirs):
-        raise ReassignmentFileError(
+        raise ToolError(
             f"The log dirs {log_dirs} of partition {tp} are no paths; expected an absolute path or "
             f"'{ANY_LOG_DIR}' for each replica"
         )

@@ -15,11 +15,12 @@ from kafka.protocol.admin import (
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.tools.clients.admin_client import DEADLINE_MS, SERVER_MS, AdminClient, Answer
+from barnabas.tools.command_line.parser import ToolError
 from barnabas.tools.reassignment.reassignment_files import LogDirTargets, Moves, Replica
 
 
-class ReassignCommandError(Exception):
-    """An error that the tool prints before it exits with 1."""
+class ReassignCommandError(ToolError):
+    """An error that the tool prints without ``Error:`` (``TerseReassignmentFailureException``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ class Cluster:
 
         Raises:
             AdminError: No controller answered within ``deadline_ms``.
-            ReassignCommandError: The controller refused.
+            ToolError: The controller refused.
         """
         request = ListPartitionReassignmentsRequest(topics=None, timeout_ms=SERVER_MS)
         answer = self._admin.ask_controller(request, deadline_ms)
@@ -164,10 +165,10 @@ class Cluster:
         found = self.replicas(topics)
         for topic in topics:
             if all(tp.topic != topic for tp in found):
-                raise ReassignCommandError(f"Error: Topic {topic} not found.")
+                raise ToolError(f"Topic {topic} not found.")
         return found
 
 
 def _demand_success(answer: Answer) -> None:
     if answer.body.error_code != ErrorCode.NONE:
-        raise ReassignCommandError(f"Error: {answer.message_of(answer.body)}")
+        raise ToolError(answer.message_of(answer.body))

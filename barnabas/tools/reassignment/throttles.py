@@ -17,6 +17,7 @@ from barnabas.cluster.model.commands.configs import (
 )
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.tools.clients.config_client import ConfigClient
+from barnabas.tools.command_line.parser import ToolError
 
 RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
 """The settings of the rates at which a broker sends and fetches throttled replicas, in bytes per second."""
@@ -41,10 +42,6 @@ class Move:
     destinations: frozenset[int]
 
 
-class NoReplicasError(Exception):
-    """A partition to reassign has no replicas."""
-
-
 def moves(
     running: Mapping[TopicPartition, Mapping[str, Sequence[int]]],
     targets: Mapping[TopicPartition, Sequence[int]],
@@ -58,7 +55,7 @@ def moves(
         current: The replicas of the partitions now.
 
     Raises:
-        NoReplicasError: A partition of ``targets`` is neither in ``running`` nor in ``current``.
+        ToolError: A partition of ``targets`` is neither in ``running`` nor in ``current``.
     """
     found = {}
     for tp, reassignment in running.items():
@@ -70,7 +67,7 @@ def moves(
         elif tp in current:
             sources = frozenset(current[tp])
         else:
-            raise NoReplicasError(f"Trying to reassign a topic partition {tp} with 0 replicas")
+            raise ToolError(f"Trying to reassign a topic partition {tp} with 0 replicas")
         found[tp] = Move(sources, frozenset(replicas) - sources)
     return found
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 
 from barnabas.tools.command_line.parser import (
     Parser,
+    ToolError,
     UsageError,
     has,
     integer,
@@ -83,10 +84,6 @@ OPTIONS.add_switches(
 )
 
 
-class TopicCommandError(Exception):
-    """An error that the tool prints as ``Error while executing topic command : …``."""
-
-
 def check(flags: Namespace) -> None:
     """Check that the options are complete and can be used together.
 
@@ -112,26 +109,24 @@ def check_numbers(flags: Namespace) -> None:
     """Check the numbers of partitions and replicas, as Kafka's tool does before it sends a request.
 
     Raises:
-        TopicCommandError: A number is below 1, or the replication factor exceeds `MAX_REPLICATION_FACTOR`.
+        ToolError: A number is below 1, or the replication factor exceeds `MAX_REPLICATION_FACTOR`.
     """
     factor = flags.replication_factor
     if factor is not None and not 1 <= factor <= MAX_REPLICATION_FACTOR:
-        raise TopicCommandError(
-            f"The replication factor must be between 1 and {MAX_REPLICATION_FACTOR} inclusive"
-        )
+        raise ToolError(f"The replication factor must be between 1 and {MAX_REPLICATION_FACTOR} inclusive")
     if flags.partitions is not None and flags.partitions < 1:
-        raise TopicCommandError("The partitions must be greater than 0")
+        raise ToolError("The partitions must be greater than 0")
 
 
 def parse_configs(settings: Iterable[str]) -> dict[str, str]:
     """Parse the ``--config`` options.
 
     Raises:
-        TopicCommandError: An option does not have exactly one ``=``, or has no value.
+        ToolError: An option does not have exactly one ``=``, or has no value.
     """
     pairs = [re.split(r"\s*=\s*", setting) for setting in settings]
     if any(len(pair) != 2 or not pair[1] for pair in pairs):
-        raise TopicCommandError(
+        raise ToolError(
             "requirement failed: Invalid topic config: all configs to be added must be in the format "
             '"key=val".'
         )
@@ -142,7 +137,7 @@ def parse_replica_assignment(text: str) -> list[list[int]]:
     """Parse the brokers of each partition, such as ``1:2,2:3``.
 
     Raises:
-        TopicCommandError: A broker is not a number or is given twice for a partition, or the partitions have
+        ToolError: A broker is not a number or is given twice for a partition, or the partitions have
             different numbers of replicas.
     """
     assignment: list[list[int]] = []
@@ -150,15 +145,15 @@ def parse_replica_assignment(text: str) -> list[list[int]]:
         try:
             ids = [integer(broker.strip()) for broker in replicas.split(":")]
         except ArgumentTypeError as error:
-            raise TopicCommandError(
+            raise ToolError(
                 f"--replica-assignment {text!r}: {replicas!r} is not of the form ID:ID"
             ) from error
         twice = sorted({id_ for id_ in ids if ids.count(id_) > 1})
         if twice:
             listed = ",".join(map(str, twice))
-            raise TopicCommandError(f"Partition replica lists may not contain duplicate entries: {listed}")
+            raise ToolError(f"Partition replica lists may not contain duplicate entries: {listed}")
         if assignment and len(ids) != len(assignment[0]):
-            raise TopicCommandError(f"Partition {number} has different replication factor: {ids}")
+            raise ToolError(f"Partition {number} has different replication factor: {ids}")
         assignment.append(ids)
     return assignment
 
@@ -172,7 +167,7 @@ def select(names: Iterable[str], wanted: str | None, *, exclude_internal: bool =
         exclude_internal: Whether to omit Kafka's internal topics.
 
     Raises:
-        TopicCommandError: ``wanted`` is not a valid regular expression.
+        ToolError: ``wanted`` is not a valid regular expression.
     """
     kept = sorted(name for name in names if not (exclude_internal and name in INTERNAL_TOPICS))
     if wanted is None:
@@ -181,5 +176,5 @@ def select(names: Iterable[str], wanted: str | None, *, exclude_internal: bool =
     try:
         pattern = re.compile(regex)
     except re.error as error:
-        raise TopicCommandError(f"{regex} is an invalid regex.") from error
+        raise ToolError(f"{regex} is an invalid regex.") from error
     return [name for name in kept if pattern.fullmatch(name)]

@@ -23,12 +23,11 @@ from barnabas.tools.clients.admin_client import (
     NotSupported,
     TopicMetadata,
 )
-from barnabas.tools.clients.command_config import CommandConfigError, for_kafka_python
-from barnabas.tools.clients.config_client import ConfigClient, Refusal, warnings
+from barnabas.tools.clients.command_config import for_kafka_python
+from barnabas.tools.clients.config_client import ConfigClient, warnings
 from barnabas.tools.command_line.entry import run_tool
-from barnabas.tools.command_line.parser import run_with
+from barnabas.tools.command_line.parser import ToolError, run_with
 from barnabas.tools.reassignment.reassignments import Cluster as Reassignments
-from barnabas.tools.reassignment.reassignments import ReassignCommandError
 from barnabas.tools.topics.topic_descriptions import (
     MIN_ISR,
     Cluster,
@@ -40,7 +39,6 @@ from barnabas.tools.topics.topic_flags import (
     ACTIONS,
     OPTIONS,
     REPORTS,
-    TopicCommandError,
     check,
     check_numbers,
     parse_configs,
@@ -140,8 +138,6 @@ def reassignments(cluster: Reassignments) -> dict[tuple[str, int], Reassignment]
             f"WARNING: running reassignments are not shown, because no controller listed them: {failure}\n"
         )
         return {}
-    except ReassignCommandError as failure:
-        raise TopicCommandError(str(failure)) from failure
     return {
         (tp.topic, tp.partition): Reassignment(
             each["replicas"], each["adding_replicas"], each["removing_replicas"]
@@ -169,12 +165,12 @@ def known_topics(admin: AdminClient, flags: Namespace) -> dict[str, TopicMetadat
     """Return the metadata of the selected topics, ordered by name.
 
     Raises:
-        TopicCommandError: ``--topic`` selects none, and ``--if-exists`` is not given.
+        ToolError: ``--topic`` selects none, and ``--if-exists`` is not given.
     """
     topics = admin.topics()
     names = select(topics, flags.topic, exclude_internal=flags.exclude_internal)
     if flags.topic is not None and not names and not flags.if_exists:
-        raise TopicCommandError(f"Topic '{flags.topic}' does not exist as expected")
+        raise ToolError(f"Topic '{flags.topic}' does not exist as expected")
     return {name: topics[name] for name in names}
 
 
@@ -182,7 +178,7 @@ def _demand_success(answer: Answer, results: Iterable[Any]) -> None:
     """Raise the first error among ``results``, which have one for each topic of a request."""
     for result in results:
         if result.error_code != ErrorCode.NONE:
-            raise TopicCommandError(answer.message_of(result))
+            raise ToolError(answer.message_of(result))
 
 
 _RUN: Mapping[str, Callable[[AdminClient, Namespace], list[str]]] = {
@@ -201,7 +197,7 @@ def work(flags: Namespace) -> int:
     try:
         with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
             lines = _RUN[action](admin, flags)
-    except (TopicCommandError, CommandConfigError, AdminError, Refusal) as error:
+    except ToolError as error:
         sys.stdout.write(f"Error while executing topic command : {error}\n")
         return 1
     sys.stdout.writelines(f"{line}\n" for line in lines)

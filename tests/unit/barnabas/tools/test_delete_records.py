@@ -8,7 +8,7 @@ import pytest
 
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.tools.clients.requests import RequestFailed
+from barnabas.tools.clients.refusals import Refusal
 from barnabas.tools.command_line.parser import ToolError
 from barnabas.tools.delete_records import main, parse_offsets, result_lines
 
@@ -48,7 +48,7 @@ def test_a_file_that_cannot_be_used(text: str, message: str) -> None:
 
 
 def test_each_partition_has_a_line() -> None:
-    assert result_lines({T1: 5, T0: RequestFailed(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)}) == [
+    assert result_lines({T1: 5, T0: Refusal(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)}) == [
         "partition: t-1\tlow_watermark: 5",
         (
             "partition: t-0\terror: org.apache.kafka.common.errors.UnknownTopicOrPartitionException: "

@@ -6,7 +6,8 @@ import pytest
 
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.tools.clients.admin_client import PartitionMetadata, TopicMetadata
-from barnabas.tools.get_offsets import GetOffsetsError, lines, main, parse_partitions, select
+from barnabas.tools.command_line.parser import ToolError
+from barnabas.tools.get_offsets import lines, main, parse_partitions, select
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 TOPICS = {
@@ -20,7 +21,7 @@ def test_partitions_are_numbers() -> None:
     assert parse_partitions("") == []
     assert parse_partitions("1,0,1") == [1, 0]
     complaint = "--partitions expects a comma separated list of numeric partition ids, but received: 0,a"
-    with pytest.raises(GetOffsetsError, match=complaint):
+    with pytest.raises(ToolError, match=complaint):
         parse_partitions("0,a")
 
 
@@ -31,9 +32,9 @@ def test_partitions_with_a_leader_are_selected() -> None:
 
 
 def test_nothing_to_select() -> None:
-    with pytest.raises(GetOffsetsError, match="Topic u does not exist"):
+    with pytest.raises(ToolError, match="Topic u does not exist"):
         select(TOPICS, "u", [])
-    with pytest.raises(GetOffsetsError, match="Topic t does not have any of the requested partitions 8,9"):
+    with pytest.raises(ToolError, match="Topic t does not have any of the requested partitions 8,9"):
         select(TOPICS, "t", [8, 9])
 
 

@@ -151,7 +151,7 @@ FAILED_REQUEST = "org.apache.kafka.common.errors"
             NOT_ALLOWED,
             f"{NOT_ALLOWED}\nCaused",
         ),
-        (NotSupported("too old"), "", f"{FAILED_REQUEST}.UnsupportedVersionException: too old\n"),
+        (NotSupported("too old"), "", "too old\n"),
         (int(ErrorCode.UNKNOWN_SERVER_ERROR), "", f"{FAILED_REQUEST}.UnknownServerException: the server"),
     ],
 )

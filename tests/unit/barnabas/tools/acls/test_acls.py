@@ -20,7 +20,7 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools.acls import acls
 from barnabas.tools.clients.admin_client import AdminError
 from barnabas.tools.clients.command_config import CommandConfigError
-from barnabas.tools.clients.config_client import Refusal
+from barnabas.tools.clients.refusals import Refusal
 from barnabas.tools.command_line.parser import ToolError
 
 T_TEXT = "ResourcePattern(resourceType=TOPIC, name=t, patternType=LITERAL)"

@@ -13,7 +13,8 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.tools.clients import requests
 from barnabas.tools.clients.admin_client import PartitionMetadata, TopicMetadata
-from barnabas.tools.clients.requests import EARLIEST, LATEST, RequestFailed, Requests
+from barnabas.tools.clients.refusals import Refusal
+from barnabas.tools.clients.requests import EARLIEST, LATEST, Requests
 from barnabas.tools.command_line.parser import ToolError
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
@@ -114,7 +115,7 @@ def test_other_groups_are_not_described() -> None:
 def test_an_error_that_does_not_pass_ends_the_request() -> None:
     answer = Fields(groups=[group(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)])
     admin = Admin(answers={"DescribeGroupsRequest": lambda *_: answer})
-    with pytest.raises(RequestFailed) as refused:
+    with pytest.raises(Refusal) as refused:
         client(admin).describe_group("g")
     assert len(admin.asked) == 1
     assert refused.value.error is ErrorCode.GROUP_AUTHORIZATION_FAILED
@@ -124,7 +125,7 @@ def test_an_error_that_does_not_pass_ends_the_request() -> None:
 
 
 def test_an_error_that_passes_ends_the_request_after_the_timeout() -> None:
-    with pytest.raises(RequestFailed) as refused:
+    with pytest.raises(Refusal) as refused:
         client(Admin(coordinators=[-1]), timeout_ms=0).committed("g")
     assert refused.value.error is ErrorCode.COORDINATOR_NOT_AVAILABLE
 
@@ -214,14 +215,14 @@ def test_each_leader_is_asked_for_the_offsets_of_its_partitions() -> None:
 )
 def test_partitions_that_cannot_be_asked(partition: TopicPartition, error: ErrorCode) -> None:
     admin = Admin(metadata={"t": topic("t", 1), "dark": topic("dark", -1)})
-    with pytest.raises(RequestFailed) as refused:
+    with pytest.raises(Refusal) as refused:
         client(admin, timeout_ms=0).offsets_at([partition], LATEST)
     assert refused.value.error is error
 
 
 def test_the_partitions_of_a_topic() -> None:
     assert client(Admin()).partitions_of("t") == [T0, T1]
-    with pytest.raises(RequestFailed, match=r"UnknownTopicOrPartitionException"):
+    with pytest.raises(Refusal, match=r"UnknownTopicOrPartitionException"):
         client(Admin()).partitions_of("nix")
 
 
@@ -232,5 +233,5 @@ def test_records_are_deleted_with_a_result_for_each_partition() -> None:
 
     results = client(Admin(answers={"DeleteRecordsRequest": answer})).delete_records({T0: 4, T1: 99})
     assert results[T0] == 4
-    assert isinstance(results[T1], RequestFailed)
+    assert isinstance(results[T1], Refusal)
     assert results[T1].error is ErrorCode.OFFSET_OUT_OF_RANGE

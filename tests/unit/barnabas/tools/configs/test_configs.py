@@ -11,7 +11,8 @@ from barnabas.cluster.model.configs.described import ConfigSource, ConfigSynonym
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools.clients.admin_client import AdminError
 from barnabas.tools.clients.command_config import CommandConfigError
-from barnabas.tools.clients.config_client import Described, Refusal
+from barnabas.tools.clients.config_client import Described
+from barnabas.tools.clients.refusals import Refusal
 from barnabas.tools.configs import configs
 
 SERVER = ("--bootstrap-server", "b:9092")

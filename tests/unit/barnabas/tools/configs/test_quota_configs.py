@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.tools.clients.config_client import Refusal
+from barnabas.tools.clients.refusals import Refusal
 from barnabas.tools.configs.config_flags import InvalidArgument
 from barnabas.tools.configs.quota_configs import alter_quotas, describe_quotas
 

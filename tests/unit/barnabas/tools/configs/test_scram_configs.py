@@ -10,7 +10,7 @@ import pytest
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.scram import ScramMechanism
 from barnabas.tools.clients.admin_client import Answer
-from barnabas.tools.clients.config_client import Refusal
+from barnabas.tools.clients.refusals import Refusal
 from barnabas.tools.configs.config_flags import InvalidArgument
 from barnabas.tools.configs.scram_configs import alter_credentials, are_scram, describe_credentials
 

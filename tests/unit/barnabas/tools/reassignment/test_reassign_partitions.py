@@ -12,7 +12,7 @@ from kafka.protocol.admin import DescribeLogDirsRequest, ListPartitionReassignme
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.tools.clients.admin_client import AdminError, Answer, PartitionMetadata, TopicMetadata
-from barnabas.tools.clients.config_client import Refusal
+from barnabas.tools.clients.refusals import Refusal
 from barnabas.tools.reassignment import reassign_partitions as tool
 from barnabas.tools.reassignment.reassignment_files import parse_moves
 

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from barnabas.cluster.model.commands.configs import ConfigAlteration, ConfigOperation, ConfigResource
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.tools.command_line.parser import ToolError
 from barnabas.tools.reassignment.throttles import (
     LOG_DIR_RATE,
     RATES,
     REPLICAS,
     Move,
-    NoReplicasError,
     clear_brokers,
     clear_topics,
     moves,
@@ -48,7 +48,7 @@ def test_what_moves_already_keeps_its_sources() -> None:
 
 
 def test_a_partition_that_is_nowhere_cannot_be_moved() -> None:
-    with pytest.raises(NoReplicasError, match="Trying to reassign a topic partition u-0 with 0 replicas"):
+    with pytest.raises(ToolError, match="Trying to reassign a topic partition u-0 with 0 replicas"):
         moves({}, {U0: [1]}, {})
 
 

@@ -2,10 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.tools.command_line.parser import UsageError
+from barnabas.tools.command_line.parser import ToolError, UsageError
 from barnabas.tools.topics.topic_flags import (
     OPTIONS,
-    TopicCommandError,
     check,
     check_numbers,
     parse_configs,
@@ -78,7 +77,7 @@ def test_these_do_not(line: str) -> None:
     ],
 )
 def test_a_topic_has_partitions_and_replicas(line: str, complaint: str) -> None:
-    with pytest.raises(TopicCommandError) as refused:
+    with pytest.raises(ToolError) as refused:
         check_numbers(OPTIONS.parse(["--bootstrap-server", "h:1", "--list", *line.split()]))
     assert str(refused.value) == complaint
 
@@ -89,7 +88,7 @@ def test_configs_are_name_and_value() -> None:
 
 @pytest.mark.parametrize("setting", ["retention.ms", "retention.ms=", "a=b=c", ""])
 def test_a_config_has_one_equals_sign_and_something_behind_it(setting: str) -> None:
-    with pytest.raises(TopicCommandError) as refused:
+    with pytest.raises(ToolError) as refused:
         parse_configs(["a.b=1", setting])
     assert str(refused.value) == (
         'requirement failed: Invalid topic config: all configs to be added must be in the format "key=val".'
@@ -111,7 +110,7 @@ def test_an_assignment_is_a_list_of_brokers_for_each_partition() -> None:
     ],
 )
 def test_an_assignment_that_is_none(text: str, complaint: str) -> None:
-    with pytest.raises(TopicCommandError, match=complaint):
+    with pytest.raises(ToolError, match=complaint):
         parse_replica_assignment(text)
 
 
@@ -121,5 +120,5 @@ def test_topics_are_selected_by_a_regular_expression_for_whole_names() -> None:
     assert select(NAMES, "orders") == ["orders"]
     assert select(NAMES, "orders.*") == ["orders", "orders.eu"]
     assert select(NAMES, '"bills, orders"') == ["bills", "orders"]
-    with pytest.raises(TopicCommandError, match="is an invalid regex"):
+    with pytest.raises(ToolError, match="is an invalid regex"):
         select(NAMES, "(")
