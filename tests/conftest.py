@@ -124,14 +124,20 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Shares:
 @pytest.fixture(scope="session")
 def zookeeper(tmp_path_factory: pytest.TempPathFactory) -> Iterator[EmbeddedZooKeeper]:
     """A real ZooKeeper server for the whole run; a test that stops or kills one starts its own."""
-    with EmbeddedZooKeeper(tmp_path_factory.mktemp("zookeeper")) as server:
+    with EmbeddedZooKeeper(tmp_path_factory.mktemp("zookeeper"), force_sync=False) as server:
         yield server
 
 
+@pytest.fixture(scope="session")
+def new_chroot(zookeeper: EmbeddedZooKeeper) -> Callable[[], str]:
+    """Returns connect strings, each with a chroot of its own (not created yet: the session creates it)."""
+    return lambda: f"{zookeeper.address}/test-{next(_chroots)}"
+
+
 @pytest.fixture
-def zk_connect(zookeeper: EmbeddedZooKeeper) -> str:
-    """A connect string with a chroot that no other test uses (not created yet: the session creates it)."""
-    return f"{zookeeper.address}/test-{next(_chroots)}"
+def zk_connect(new_chroot: Callable[[], str]) -> str:
+    """A connect string with a chroot that no other test uses."""
+    return new_chroot()
 
 
 class TcpProxy:

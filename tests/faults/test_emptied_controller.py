@@ -14,8 +14,8 @@ LONGEST_SESSION = {"zookeeper.session.timeout.ms": "60000"}
 
 @pytest.mark.faults
 @pytest.mark.timeout(180)
-def test_a_controller_that_returns_within_its_session_with_an_empty_disk_loses_nothing(tmp_path):
-    with LocalCluster(tmp_path / "cluster", overrides=LONGEST_SESSION) as cluster:
+def test_a_controller_that_returns_within_its_session_with_an_empty_disk_loses_nothing(tmp_path, zk_connect):
+    with LocalCluster(tmp_path / "cluster", overrides=LONGEST_SESSION, zookeeper=zk_connect) as cluster:
         with Trial(cluster) as trial:
             trial.workload.wait_for_progress(30)
             before = trial.look()

@@ -31,10 +31,10 @@ ENTRY = (
 
 
 @pytest.fixture(scope="module")
-def listener(tmp_path_factory):
+def listener(tmp_path_factory, new_chroot):
     """The address of a SASL listener of one broker with an authorizer."""
     directory = tmp_path_factory.mktemp("acls")
-    cluster = LocalCluster(directory / "cluster", brokers=1)
+    cluster = LocalCluster(directory / "cluster", brokers=1, zookeeper=new_chroot())
     authority = Authority("brokers")
     (directory / "ca.pem").write_text(authority.text)
     own = authority.issue("CN=broker", ("127.0.0.1",)).write_pem(directory / "broker.pem")

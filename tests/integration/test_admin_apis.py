@@ -23,10 +23,10 @@ RECORDS = 50
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
+def cluster(tmp_path_factory, new_chroot):
     directory = tmp_path_factory.mktemp("admin") / "cluster"
     overrides = {"replica.selector.class": "org.apache.kafka.common.replica.RackAwareReplicaSelector"}
-    brokers = LocalCluster(directory, brokers=2, overrides=overrides)
+    brokers = LocalCluster(directory, brokers=2, overrides=overrides, zookeeper=new_chroot())
     for number, broker in brokers.brokers.items():
         dirs = ",".join(str(directory / f"broker-{number}" / name) for name in ("one", "two"))
         broker.own_settings |= {"broker.rack": RACKS[number], "log.dirs": dirs}

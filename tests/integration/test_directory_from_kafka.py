@@ -71,9 +71,10 @@ def consumer_of(cluster, group, **more):
 
 
 @pytest.fixture(scope="module", params=["stopped", "killed"])
-def cluster(request, tmp_path_factory):
+def cluster(request, tmp_path_factory, new_chroot):
     """A broker whose log directory has Kafka's files in the place of its own."""
-    with LocalCluster(tmp_path_factory.mktemp("taken-over"), brokers=1, overrides=OVERRIDES) as cluster:
+    directory = tmp_path_factory.mktemp("taken-over")
+    with LocalCluster(directory, brokers=1, overrides=OVERRIDES, zookeeper=new_chroot()) as cluster:
         admin = admin_of(cluster)
         new = [confluent_kafka.admin.NewTopic(name, 1, 1, config=config) for name, config in TOPICS.items()]
         for created in admin.create_topics(new).values():
@@ -202,9 +203,11 @@ def test_the_cleaner_goes_on_where_kafkas_stopped(cluster):
     assert {key: value for _, key, value, _ in found} == LAST_VALUES | new
 
 
-def test_a_log_of_kafka_with_gaps_is_replicated_though_its_topic_is_not_compacted_any_more(tmp_path):
+def test_a_log_of_kafka_with_gaps_is_replicated_though_its_topic_is_not_compacted_any_more(
+    tmp_path, zk_connect
+):
     """Its replica was a follower at Kafka, so no row of the cleaner's checkpoint says that it has gaps."""
-    with LocalCluster(tmp_path / "cluster", brokers=2) as cluster:
+    with LocalCluster(tmp_path / "cluster", brokers=2, zookeeper=zk_connect) as cluster:
         admin = admin_of(cluster)
         config = {"cleanup.policy": "delete", "retention.ms": "-1"}
         new = confluent_kafka.admin.NewTopic("kept", 1, 2, config=config)

@@ -69,8 +69,9 @@ def image(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory, image):
-    running = LocalCluster(tmp_path_factory.mktemp("disks") / "cluster", overrides=OVERRIDES)
+def cluster(tmp_path_factory, image, new_chroot):
+    directory = tmp_path_factory.mktemp("disks") / "cluster"
+    running = LocalCluster(directory, overrides=OVERRIDES, zookeeper=new_chroot())
     places = {number: running.brokers[number].dir / "data" / "one" for number in (FULL, READ_ONLY)}
     for place in places.values():
         place.mkdir(parents=True)

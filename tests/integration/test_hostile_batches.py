@@ -36,9 +36,9 @@ NONE, INVALID, CORRUPT = ErrorCode.NONE, ErrorCode.INVALID_RECORD, ErrorCode.COR
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
+def cluster(tmp_path_factory, new_chroot):
     directory = tmp_path_factory.mktemp("hostile") / "cluster"
-    with LocalCluster(directory, brokers=1, overrides=OVERRIDES) as running:
+    with LocalCluster(directory, brokers=1, overrides=OVERRIDES, zookeeper=new_chroot()) as running:
         admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": running.bootstrap})
         new = [confluent_kafka.admin.NewTopic(name, 1, 1, config=config) for name, config in TOPICS.items()]
         for made in admin.create_topics(new).values():

@@ -41,9 +41,9 @@ def fetch_of_everything(correlation_id):
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory):
+def broker(tmp_path_factory, new_chroot):
     directory = tmp_path_factory.mktemp("hostile")
-    with LocalCluster(directory, brokers=1) as cluster:
+    with LocalCluster(directory, brokers=1, zookeeper=new_chroot()) as cluster:
         admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": cluster.bootstrap})
         names = [TOPIC, *(f"topic-{number}" for number in range(200))]
         for made in admin.create_topics(

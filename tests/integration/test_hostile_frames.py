@@ -66,10 +66,11 @@ class Client:
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory):
+def broker(tmp_path_factory, new_chroot):
     directory = tmp_path_factory.mktemp("hostile")
     # Topics that are named by chance shall not be created by the thousand.
-    with LocalCluster(directory, brokers=1, overrides={"auto.create.topics.enable": "false"}) as cluster:
+    overrides = {"auto.create.topics.enable": "false"}
+    with LocalCluster(directory, brokers=1, overrides=overrides, zookeeper=new_chroot()) as cluster:
         admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": cluster.bootstrap})
         admin.create_topics([confluent_kafka.admin.NewTopic(TOPIC, 1, 1)])[TOPIC].result(20)
         yield cluster.brokers[1]

@@ -34,13 +34,14 @@ UNARY = sorted(
 class Secured:
     """A cluster whose brokers have certificates of their own, which one authority has issued."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, zookeeper):
         self.directory = directory
         self.authority = Authority("brokers")
         (directory / "ca.pem").write_text(self.authority.text)
         users = "".join(f"User:broker-{each};" for each in (1, 2, 3))
         self.cluster = LocalCluster(
             directory / "cluster",
+            zookeeper=zookeeper,
             overrides={
                 "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,GRPC:SSL",
                 "listener.name.grpc.ssl.keystore.type": "PEM",
@@ -66,8 +67,8 @@ class Secured:
 
 
 @pytest.fixture(scope="module")
-def secured(tmp_path_factory):
-    found = Secured(tmp_path_factory.mktemp("tls"))
+def secured(tmp_path_factory, new_chroot):
+    found = Secured(tmp_path_factory.mktemp("tls"), new_chroot())
     with found.cluster:
         yield found
 

@@ -43,9 +43,10 @@ ED25519 = ed25519.Ed25519PrivateKey.generate()
 
 
 @pytest.fixture(scope="module")
-def secured(tmp_path_factory):
+def secured(tmp_path_factory, new_chroot):
     """One broker with two SASL listeners, by name; passwords are in its settings alone."""
-    cluster = LocalCluster(tmp_path_factory.mktemp("sasl") / "cluster", brokers=1)
+    directory = tmp_path_factory.mktemp("sasl") / "cluster"
+    cluster = LocalCluster(directory, brokers=1, zookeeper=new_chroot())
     broker = cluster.brokers[BrokerId(1)]
     plain, scram = (f"127.0.0.1:{any_free(1).brokers[0].kafka}" for _ in range(2))
     entry = f'{MODULES}.plain.PlainLoginModule required user_alice="{PASSWORD}";'

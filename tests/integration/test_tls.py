@@ -62,9 +62,9 @@ ALERTS = {None: "certificate required", "stranger": "unknown ca", "expired": "ce
 class Secured:
     """One broker with listeners of several kinds of TLS, and the files of its clients."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, zookeeper):
         self.folder = folder
-        self.cluster = LocalCluster(folder / "cluster", brokers=1)
+        self.cluster = LocalCluster(folder / "cluster", brokers=1, zookeeper=zookeeper)
         self.broker = self.cluster.brokers[BrokerId(1)]
         self.addresses = {name: f"127.0.0.1:{any_free(1).brokers[0].kafka}" for name in LISTENERS}
         self.trusted = folder / "trusted.pem"
@@ -154,8 +154,8 @@ class Secured:
 
 
 @pytest.fixture(scope="module")
-def secured(tmp_path_factory):
-    made = Secured(tmp_path_factory.mktemp("tls"))
+def secured(tmp_path_factory, new_chroot):
+    made = Secured(tmp_path_factory.mktemp("tls"), new_chroot())
     with made.cluster:
         admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": made.broker.kafka})
         admin.create_topics([confluent_kafka.admin.NewTopic("orders", 1, 1)])["orders"].result(90)

@@ -71,10 +71,10 @@ def snapshot():
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
+def cluster(tmp_path_factory, new_chroot):
     directory = tmp_path_factory.mktemp("taken-over") / "cluster"
     overrides = {"log.retention.ms": "-1", "transactional.id.expiration.ms": "2147483647"}
-    with LocalCluster(directory, brokers=1, overrides=overrides) as cluster:
+    with LocalCluster(directory, brokers=1, overrides=overrides, zookeeper=new_chroot()) as cluster:
         yield cluster
 
 

@@ -18,12 +18,12 @@ OVERRIDES = {
 TOPIC = "orders"
 
 
-def test_a_controlled_shutdown_leaves_no_isr_of_replicas_without_logs(tmp_path):
+def test_a_controlled_shutdown_leaves_no_isr_of_replicas_without_logs(tmp_path, zk_connect):
     """The controller stops right after a topic's creation, and the others die before they obey it.
 
     Had it shrunk the ISR to them, nobody could lead: their logs might be lost as well as never created.
     """
-    with LocalCluster(tmp_path / "cluster", overrides=OVERRIDES) as cluster:
+    with LocalCluster(tmp_path / "cluster", overrides=OVERRIDES, zookeeper=zk_connect) as cluster:
         leaving = cluster.controller_id()
         others = [id_ for id_ in cluster.brokers if id_ != leaving]
         for id_ in others:

@@ -54,10 +54,11 @@ class Stage:
 
 
 @pytest.fixture(scope="module")
-def stage(tmp_path_factory):
+def stage(tmp_path_factory, new_chroot):
     """Topics prefer the broker that neither is the controller nor stays: it was killed and is back."""
     overrides = {**SETTINGS, "auto.leader.rebalance.enable": "false", "delete.topic.enable": "false"}
-    with LocalCluster(tmp_path_factory.mktemp("elections") / "cluster", overrides=overrides) as cluster:
+    directory = tmp_path_factory.mktemp("elections") / "cluster"
+    with LocalCluster(directory, overrides=overrides, zookeeper=new_chroot()) as cluster:
         stage = Stage(cluster)
         away, other = stage.preferred, stage.other
         for topic in ("script", "znode"):
@@ -72,7 +73,7 @@ def stage(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def zookeeper(stage):
+def zk(stage):
     client = KazooClient(stage.cluster.zookeeper_connect)
     client.start(timeout=20)
     yield client
@@ -103,22 +104,22 @@ def test_by_script_after_the_preferred_replica_has_returned(stage):
     assert stage.elect(*one) == (0, "Valid replica already elected for partitions script-0\n", "")
 
 
-def test_by_znode(stage, zookeeper):
+def test_by_znode(stage, zk):
     stage.until_led("znode", stage.other, [stage.preferred, stage.other])
     body = admin.encode_partitions([TopicPartition("znode", 0), TopicPartition("nowhere", 0)])
-    zookeeper.create(paths.PREFERRED_REPLICA_ELECTION, body)
+    zk.create(paths.PREFERRED_REPLICA_ELECTION, body)
     stage.until_led("znode", stage.preferred)
-    wait_until(lambda: zookeeper.exists(paths.PREFERRED_REPLICA_ELECTION) is None, "the znode is deleted")
+    wait_until(lambda: zk.exists(paths.PREFERRED_REPLICA_ELECTION) is None, "the znode is deleted")
 
 
-def test_no_topic_is_deleted_where_that_is_disabled(stage, zookeeper):
+def test_no_topic_is_deleted_where_that_is_disabled(stage, zk):
     """``delete.topic.enable=false``: the request is refused, a mark that a person leaves is taken away."""
     with pytest.raises(KafkaException) as refusal:
         stage.admin.delete_topics(["znode"])["znode"].result(DEADLINE_S)
     assert refusal.value.args[0].code() == KafkaError.TOPIC_DELETION_DISABLED
-    zookeeper.create(paths.delete_topic("znode"))
-    wait_until(lambda: zookeeper.exists(paths.delete_topic("znode")) is None, "the mark is gone")
-    assert zookeeper.exists(paths.topic("znode")) is not None
+    zk.create(paths.delete_topic("znode"))
+    wait_until(lambda: zk.exists(paths.delete_topic("znode")) is None, "the mark is gone")
+    assert zk.exists(paths.topic("znode")) is not None
     stage.until_led("znode", stage.preferred, [stage.preferred, stage.other])
 
 
@@ -156,22 +157,22 @@ def test_unclean_by_a_changed_setting_and_by_request(stage):
     assert read_one("by-request", cluster.bootstrap) == b"both have it"
 
 
-def test_one_asked_for_while_nobody_acts_is_held_by_the_next_controller(stage, zookeeper):
+def test_one_asked_for_while_nobody_acts_is_held_by_the_next_controller(stage, zk):
     cluster, tp = stage.cluster, TopicPartition("pending", 0)
     cluster.restart(stage.other)
     controller = cluster.controller_id()
     first, second = [id_ for id_ in cluster.brokers if id_ != controller]
     stage.create("pending", [[first, second]])
     stage.until_led("pending", first, [first, second])
-    zookeeper.create(paths.REASSIGN_PARTITIONS, admin.encode_reassignment({tp: (second, first)}))
-    wait_until(lambda: zookeeper.exists(paths.REASSIGN_PARTITIONS) is None, "the other order")
-    reign = int(zookeeper.get(paths.CONTROLLER_EPOCH)[0])
+    zk.create(paths.REASSIGN_PARTITIONS, admin.encode_reassignment({tp: (second, first)}))
+    wait_until(lambda: zk.exists(paths.REASSIGN_PARTITIONS) is None, "the other order")
+    reign = int(zk.get(paths.CONTROLLER_EPOCH)[0])
     cluster.pause(controller)
     try:
         # Nobody watches it: the one who would does not run, and the others are no controllers.
-        zookeeper.create(paths.PREFERRED_REPLICA_ELECTION, admin.encode_partitions([tp]))
-        wait_until(lambda: zookeeper.exists(paths.PREFERRED_REPLICA_ELECTION) is None, "it is held")
-        state = json.loads(zookeeper.get(paths.partition_state(tp))[0])
+        zk.create(paths.PREFERRED_REPLICA_ELECTION, admin.encode_partitions([tp]))
+        wait_until(lambda: zk.exists(paths.PREFERRED_REPLICA_ELECTION) is None, "it is held")
+        state = json.loads(zk.get(paths.partition_state(tp))[0])
         assert state["leader"] == second
         assert state["controller_epoch"] > reign
     finally:
@@ -190,9 +191,9 @@ def read_one(topic, servers):
         consumer.close()
 
 
-def test_leaders_come_home_by_themselves(tmp_path):
+def test_leaders_come_home_by_themselves(tmp_path, zk_connect):
     overrides = {**SETTINGS, "leader.imbalance.check.interval.seconds": "1"}
-    with LocalCluster(tmp_path / "cluster", overrides=overrides) as cluster:
+    with LocalCluster(tmp_path / "cluster", overrides=overrides, zookeeper=zk_connect) as cluster:
         stage = Stage(cluster)
         away, other = stage.preferred, stage.other
         stage.create("home", [[away, other]])

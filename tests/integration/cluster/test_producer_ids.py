@@ -15,8 +15,8 @@ from barnabas.local.observe import Observer
 
 
 @pytest.fixture
-def lone_broker(tmp_path):
-    with LocalCluster(tmp_path / "cluster", brokers=1) as running:
+def lone_broker(tmp_path, zk_connect):
+    with LocalCluster(tmp_path / "cluster", brokers=1, zookeeper=zk_connect) as running:
         yield running
 
 

@@ -33,8 +33,9 @@ DEADLINE_S = 60.0
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    local = LocalCluster(tmp_path_factory.mktemp("topics") / "cluster", overrides=OVERRIDES)
+def cluster(tmp_path_factory, new_chroot):
+    directory = tmp_path_factory.mktemp("topics") / "cluster"
+    local = LocalCluster(directory, overrides=OVERRIDES, zookeeper=new_chroot())
     for id_, broker in local.brokers.items():
         broker.own_settings["broker.rack"] = RACKS[id_]
     with local as running:
