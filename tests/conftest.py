@@ -29,6 +29,7 @@ from barnabas.cluster.rpc.control_pb2_grpc import BrokerControlServicer, add_Bro
 from barnabas.cluster.runtime import line_limit
 from barnabas.local import ports
 from barnabas.local.zookeeper import EmbeddedZooKeeper
+from tests.clusters import SharedClusters
 
 _chroots = itertools.count(1)
 
@@ -138,6 +139,16 @@ def new_chroot(zookeeper: EmbeddedZooKeeper) -> Callable[[], str]:
 def zk_connect(new_chroot: Callable[[], str]) -> str:
     """A connect string with a chroot that no other test uses."""
     return new_chroot()
+
+
+@pytest.fixture(scope="session")
+def shared_clusters(
+    new_chroot: Callable[[], str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SharedClusters]:
+    """The clusters of this worker by their settings, for modules that need none of their own."""
+    clusters = SharedClusters(new_chroot, lambda: tmp_path_factory.mktemp("shared"))
+    yield clusters
+    clusters.stop()
 
 
 class TcpProxy:

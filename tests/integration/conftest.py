@@ -12,15 +12,15 @@ import pytest
 from kio.serial import entity_reader, entity_writer
 
 from barnabas.broker.wire.schemas import RESPONSE, load_schema
-from barnabas.local.cluster import LocalCluster
+from tests.clusters import LOGS_AND_GROUPS
 from tests.integration.groups import filled_topic
 
 
 @pytest.fixture(scope="module")
-def cluster(request, tmp_path_factory):
-    """Three brokers on a real ZooKeeper for a whole module, with the ``OVERRIDES`` that the module names."""
-    overrides = getattr(request.module, "OVERRIDES", {})
-    with LocalCluster(tmp_path_factory.mktemp("module") / "cluster", overrides=overrides) as running:
+def cluster(request, shared_clusters):
+    """Three brokers, shared with all modules that name the same ``OVERRIDES``, or none, as this one."""
+    overrides = getattr(request.module, "OVERRIDES", LOGS_AND_GROUPS)
+    with shared_clusters.lent(request.session, overrides) as running:
         yield running
 
 

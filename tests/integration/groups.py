@@ -21,13 +21,6 @@ RECORDS = 60
 PATIENCE_S = 60
 MEMBER = Path(__file__).with_name("group_member.py")
 LIBRARIES = ("kafka-python", "aiokafka", "confluent-kafka")
-QUICK_GROUPS = {
-    "group.initial.rebalance.delay.ms": "0",
-    "group.min.session.timeout.ms": "1000",
-    "offsets.topic.num.partitions": "3",
-    "min.insync.replicas": "2",
-}
-"""The settings of a cluster whose groups rebalance at once and may have short sessions."""
 
 
 def write(cluster, topic):

@@ -13,12 +13,6 @@ from barnabas.local.waiting import wait_until
 from tests.logged import logged
 from tests.metadata import partitions_of
 
-OVERRIDES = {
-    "log.cleaner.backoff.ms": "200",
-    "log.cleaner.dedupe.buffer.size": "2000000",
-    "log.segment.delete.delay.ms": "500",
-    "log.index.size.max.bytes": "4096",
-}
 COMPACT = {"cleanup.policy": "compact", "segment.bytes": "20000", "min.cleanable.dirty.ratio": "0.01"}
 KEYS = 20
 
@@ -27,7 +21,7 @@ KEYS = 20
 def topics(admin):
     """All topics of this module: once brokers are killed, a client may ask the wrong one for another."""
     later = {**COMPACT, "cleanup.policy": "delete"}
-    settings = {"kept": COMPACT, "later": later, "gaps": COMPACT, "killed": COMPACT}
+    settings = {"compacted": COMPACT, "later": later, "gaps": COMPACT, "killed": COMPACT}
     new = [confluent_kafka.admin.NewTopic(name, 1, 3, config=config) for name, config in settings.items()]
     for created in admin.create_topics(new).values():
         created.result(90)
@@ -80,14 +74,14 @@ def all_are_cleaned(cluster, topic):
 
 
 def test_the_last_value_of_each_key_is_left_on_every_replica(cluster, admin):
-    produce(cluster, "kept", range(6_000))
-    wait_until(lambda: all_are_cleaned(cluster, "kept"), "clean logs")
-    held, count = last_values(cluster, "kept")
+    produce(cluster, "compacted", range(6_000))
+    wait_until(lambda: all_are_cleaned(cluster, "compacted"), "clean logs")
+    held, count = last_values(cluster, "compacted")
     assert held == expected(6_000)
     assert count < 3_000
     for broker in cluster.brokers.values():
         assert broker.gauge("kafka_log_LogCleaner_cleaner_recopy_percent") < 50
-        assert "Log cleaner thread 0 cleaned log kept-0" in logged(broker.dir / "logs" / "server.log")
+        assert "Log cleaner thread 0 cleaned log compacted-0" in logged(broker.dir / "logs" / "server.log")
 
 
 def test_a_topic_may_be_compacted_later_and_wants_keys_then(cluster, admin):

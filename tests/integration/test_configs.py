@@ -60,10 +60,10 @@ def produce(cluster, topic, value=b"x"):
     return outcome[0]
 
 
-def tool(script, *arguments):
+def tool(script, *arguments, text=None):
     """Run a script as a person would: exit code, what it printed, what it complained of."""
     done = subprocess.run(
-        [SCRIPTS / script, *arguments], capture_output=True, text=True, check=False, timeout=60
+        [SCRIPTS / script, *arguments], capture_output=True, text=True, check=False, timeout=60, input=text
     )
     return done.returncode, done.stdout, done.stderr
 
@@ -135,6 +135,7 @@ def test_a_broker_that_restarts_reads_its_settings_first(cluster, admin):
     cluster.wait_ready()
     told = described(admin, BROKER, "2")["log.index.interval.bytes"]
     assert (told.value, told.source) == ("8192", DYNAMIC_BROKER)
+    alter(admin, BROKER, "2", ("log.index.interval.bytes", DELETE, None))
 
 
 @pytest.fixture(scope="module")
@@ -163,20 +164,20 @@ def test_what_the_cluster_refuses(admin, resource, step, error):
 
 
 def test_validate_only_changes_nothing(cluster, admin, python_admin):
-    create(admin, "kept")
-    resource = kafka.admin.ConfigResource("TOPIC", "kept", configs={"retention.ms": "5"})
-    assert python_admin.alter_configs([resource], validate_only=True) == {"topic": {"kept": "OK"}}
-    assert shell(cluster, "get", "/config/topics/kept") == (0, '{"version":1,"config":{}}\n')
+    create(admin, "validated")
+    resource = kafka.admin.ConfigResource("TOPIC", "validated", configs={"retention.ms": "5"})
+    assert python_admin.alter_configs([resource], validate_only=True) == {"topic": {"validated": "OK"}}
+    assert shell(cluster, "get", "/config/topics/validated") == (0, '{"version":1,"config":{}}\n')
 
 
 def test_topic_settings_written_to_zookeeper_are_noticed(cluster, admin):
-    create(admin, "by-hand")
+    create(admin, "hand-written")
     body = '{"version":1,"config":{"max.message.bytes":"2000"}}'
-    assert shell(cluster, "set", "/config/topics/by-hand", body) == (0, "")
-    note = '{"version":2,"entity_path":"topics/by-hand"}'
+    assert shell(cluster, "set", "/config/topics/hand-written", body) == (0, "")
+    note = '{"version":2,"entity_path":"topics/hand-written"}'
     code, out = shell(cluster, "create", "-s", "/config/changes/config_change_", note)
     assert (code, out[:46]) == (0, "Created /config/changes/config_change_00000000")
-    wait_until(lambda: produce(cluster, "by-hand", bytes(5000)) == "MSG_SIZE_TOO_LARGE", "the refusal")
+    wait_until(lambda: produce(cluster, "hand-written", bytes(5000)) == "MSG_SIZE_TOO_LARGE", "the refusal")
 
 
 def test_kafka_configs_on_a_topic(cluster, admin):
@@ -214,7 +215,7 @@ def test_kafka_configs_on_a_topic(cluster, admin):
 def test_kafka_configs_on_all_brokers(cluster, admin):
     server, everybody = ("--bootstrap-server", cluster.bootstrap), ("--entity-type", "brokers")
     default = (*everybody, "--entity-default")
-    setting = ("--add-config", "log.segment.delete.delay.ms=1000")
+    setting = ("--add-config", "log.cleaner.delete.retention.ms=1000")
     assert tool("kafka-configs.sh", *server, "--alter", *default, *setting) == (
         0,
         "Completed updating default config for brokers in the cluster.\n",
@@ -222,7 +223,9 @@ def test_kafka_configs_on_all_brokers(cluster, admin):
     )
 
     def is_told_by_all():
-        told = [described(admin, BROKER, str(id_))["log.segment.delete.delay.ms"] for id_ in cluster.brokers]
+        told = [
+            described(admin, BROKER, str(id_))["log.cleaner.delete.retention.ms"] for id_ in cluster.brokers
+        ]
         return all((each.value, each.source) == ("1000", DYNAMIC_DEFAULT) for each in told)
 
     wait_until(is_told_by_all, "the setting at every broker")
@@ -235,21 +238,25 @@ def test_kafka_configs_on_all_brokers(cluster, admin):
         "Default configs for brokers in the cluster are:",
     ]
     assert lines[-1] == (
-        "  log.segment.delete.delay.ms=1000 sensitive=false "
-        "synonyms={DYNAMIC_DEFAULT_BROKER_CONFIG:log.segment.delete.delay.ms=1000}"
+        "  log.cleaner.delete.retention.ms=1000 sensitive=false "
+        "synonyms={DYNAMIC_DEFAULT_BROKER_CONFIG:log.cleaner.delete.retention.ms=1000}"
     )
+    removal = ("--delete-config", "log.cleaner.delete.retention.ms")
+    assert tool("kafka-configs.sh", *server, "--alter", *default, *removal)[0] == 0
 
 
 def test_zookeeper_shell(cluster):
-    assert shell(cluster, "ls", "/brokers/ids") == (0, "[1, 2, 3]\n")
-    assert shell(cluster, "get", "/feature") == (0, '{"version":1,"status":0,"features":{}}\n')
-    assert shell(cluster, "create", "/castle", "village") == (0, "Created /castle\n")
-    assert shell(cluster, "create", "/castle/k") == (0, "Created /castle/k\n")
-    code, out = shell(cluster, "get", "-s", "/castle")
-    lines = dict(line.split(" = ") for line in out.splitlines()[1:])
-    assert (code, out.splitlines()[0]) == (0, "village")
+    """A session with each kind of command; exit codes are tested beside the shell."""
+    made = ("ls /brokers/ids", "get /feature", "create /castle village", "create /castle/k", "get -s /castle")
+    typed = "\n".join((*made, "delete /castle", "deleteall /castle", "stat /castle"))
+    code, out, err = tool("zookeeper-shell.sh", cluster.zookeeper_connect, text=typed)
+    created = ["Created /castle", "Created /castle/k"]
+    assert (code, err.splitlines()) == (
+        1,
+        [*created, "Node not empty: /castle", "Node does not exist: /castle"],
+    )
+    said = out.partition("WatchedEvent state:SyncConnected type:None path:null\n")[2].splitlines()
+    assert said[:3] == ["[1, 2, 3]", '{"version":1,"status":0,"features":{}}', "village"]
+    lines = dict(line.split(" = ") for line in said[3:])
     assert (lines["dataVersion"], lines["dataLength"], lines["numChildren"]) == ("0", "7", "1")
     assert lines["ctime"].endswith(time.strftime("%Y", time.gmtime()))
-    assert shell(cluster, "delete", "/castle") == (1, "Node not empty: /castle\n")
-    assert shell(cluster, "deleteall", "/castle") == (0, "")
-    assert shell(cluster, "stat", "/castle") == (1, "Node does not exist: /castle\n")

@@ -16,14 +16,12 @@ import pytest
 from tests.integration.groups import (
     PARTITIONS,
     PATIENCE_S,
-    QUICK_GROUPS,
     RECORDS,
     filled_topic,
     until,
     write,
 )
 
-OVERRIDES = QUICK_GROUPS
 EACH = RECORDS // PARTITIONS
 """The records in each partition."""
 

@@ -7,10 +7,8 @@ import time
 
 import confluent_kafka
 import confluent_kafka.admin
-import pytest
 
 from barnabas.broker.disk.names import files_with
-from barnabas.local.cluster import LocalCluster
 from barnabas.local.waiting import wait_until
 from tests.logged import logged
 from tests.metadata import partitions_of
@@ -19,18 +17,6 @@ OVERRIDES = {"log.scrub.interval.ms": "300", "log.retention.check.interval.ms": 
 RECORDS = 4_000
 VALUE = bytes(range(1, 101))
 DAMAGED = "kafka_log_LogManager_DamagedReplicaCount"
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("damaged") / "cluster"
-    with LocalCluster(directory, brokers=3, overrides=OVERRIDES) as cluster:
-        yield cluster
-
-
-@pytest.fixture(scope="module")
-def admin(cluster):
-    return confluent_kafka.admin.AdminClient({"bootstrap.servers": cluster.bootstrap})
 
 
 def fill(cluster, admin, topic, replicas):

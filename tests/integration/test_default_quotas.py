@@ -10,7 +10,6 @@ import kafka
 import kafka.admin
 import pytest
 
-from barnabas.local.cluster import LocalCluster
 from barnabas.local.waiting import wait_until
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
@@ -25,9 +24,9 @@ TOPIC = "limited"
 
 
 @pytest.fixture(scope="module")
-def bootstrap(tmp_path_factory):
+def bootstrap(request, shared_clusters):
     quotas = {"quota.producer.default": str(RATE), "quota.consumer.default": str(RATE)}
-    with LocalCluster(tmp_path_factory.mktemp("quotas") / "cluster", brokers=1, overrides=quotas) as brokers:
+    with shared_clusters.lent(request.session, quotas, brokers=1) as brokers:
         admin = kafka.KafkaAdminClient(bootstrap_servers=brokers.bootstrap)
         admin.create_topics([kafka.admin.NewTopic(TOPIC, 1, 1)])
         admin.close()

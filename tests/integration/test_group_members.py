@@ -20,7 +20,6 @@ from tests.integration.groups import (
     LIBRARIES,
     PARTITIONS,
     PATIENCE_S,
-    QUICK_GROUPS,
     RECORDS,
     Member,
     committed,
@@ -32,7 +31,6 @@ from tests.integration.groups import (
 )
 from tests.metadata import partitions_of
 
-OVERRIDES = QUICK_GROUPS
 EACH = RECORDS // PARTITIONS
 """The records in each partition."""
 

@@ -15,14 +15,11 @@ from confluent_kafka import TopicPartition
 from tests.integration.groups import (
     PARTITIONS,
     PATIENCE_S,
-    QUICK_GROUPS,
     RECORDS,
     committed,
     until,
 )
 from tests.metadata import metadata_of
-
-OVERRIDES = QUICK_GROUPS
 
 
 class Member:

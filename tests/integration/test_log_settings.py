@@ -27,11 +27,6 @@ CODECS = {
     "lz4": Codec.LZ4,
     "zstd": Codec.ZSTD,
 }
-OVERRIDES = {
-    "log.retention.check.interval.ms": "300",
-    "log.segment.delete.delay.ms": "500",
-    "log.index.size.max.bytes": "4096",
-}
 VALUES = [b"%d, the castle is far, the village is near" % number * 50 for number in range(20)]
 YEAR_MS = 365 * 24 * 60 * 60 * 1000
 
@@ -161,26 +156,28 @@ def codecs(cluster, topic):
 
 
 def test_retention_that_is_shortened_moves_the_log_start(cluster, admin, consumer):
-    create(admin, "kept", {"segment.bytes": "10000"})
+    create(admin, "retained", {"segment.bytes": "10000"})
     for _ in range(6):
-        assert produce(cluster, "kept", VALUES[:4]) == []
-    assert watermarks(consumer, "kept") == (0, 24)
-    assert read(consumer, "kept", 24)[0].offset() == 0
-    before = segments(cluster, "kept")
+        assert produce(cluster, "retained", VALUES[:4]) == []
+    assert watermarks(consumer, "retained") == (0, 24)
+    assert read(consumer, "retained", 24)[0].offset() == 0
+    before = segments(cluster, "retained")
     assert len(before[0]) == 6
 
-    alter(admin, "kept", retention_bytes="20000")
-    wait_until(lambda: watermarks(consumer, "kept") == (12, 24), "the log from 12 on")
-    wait_until(lambda: segments(cluster, "kept") == [before[0][3:]] * 3, "the same files on every replica")
+    alter(admin, "retained", retention_bytes="20000")
+    wait_until(lambda: watermarks(consumer, "retained") == (12, 24), "the log from 12 on")
+    wait_until(
+        lambda: segments(cluster, "retained") == [before[0][3:]] * 3, "the same files on every replica"
+    )
 
-    alter(admin, "kept", retention_ms="1")
-    wait_until(lambda: watermarks(consumer, "kept") == (24, 24), "the end of old records")
-    wait_until(lambda: segments(cluster, "kept") == [["00024.log"]] * 3, "the end of old files")
+    alter(admin, "retained", retention_ms="1")
+    wait_until(lambda: watermarks(consumer, "retained") == (24, 24), "the end of old records")
+    wait_until(lambda: segments(cluster, "retained") == [["00024.log"]] * 3, "the end of old files")
 
-    alter(admin, "kept", retention_ms=str(YEAR_MS))
-    assert produce(cluster, "kept", VALUES[:4]) == []
-    assert [message.offset() for message in read(consumer, "kept", 4, 24)] == [24, 25, 26, 27]
-    consumer.assign([TopicPartition("kept", 0, 3)])
+    alter(admin, "retained", retention_ms=str(YEAR_MS))
+    assert produce(cluster, "retained", VALUES[:4]) == []
+    assert [message.offset() for message in read(consumer, "retained", 4, 24)] == [24, 25, 26, 27]
+    consumer.assign([TopicPartition("retained", 0, 3)])
     heard = []
     wait_until(lambda: heard.append(consumer.poll(1)) or heard[-1] is not None, "an answer to the fetch")
     assert heard[-1].error().code() == KafkaError._AUTO_OFFSET_RESET
@@ -350,6 +347,6 @@ def test_whose_clock_stamps_and_how_far_clients_may_be_off(cluster, admin, consu
 
 def test_what_is_not_served_is_refused(admin):
     with pytest.raises(KafkaException) as refusal:
-        create(admin, "refused", {"message.format.version": "0.9.0"})
+        create(admin, "not-served", {"message.format.version": "0.9.0"})
     assert refusal.value.args[0].code() == KafkaError.INVALID_CONFIG
     assert "it must be" in refusal.value.args[0].str()

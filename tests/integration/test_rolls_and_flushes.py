@@ -16,7 +16,6 @@ from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 from barnabas.broker.disk.checkpoints import RECOVERY_POINT, read_offsets
 from barnabas.broker.disk.names import files_with, offset_of
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.local.cluster import LocalCluster
 from barnabas.local.waiting import wait_until
 
 OVERRIDES = {
@@ -31,10 +30,8 @@ BROKER, TOPIC = ConfigResource.Type.BROKER, ConfigResource.Type.TOPIC
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory):
-    with LocalCluster(
-        tmp_path_factory.mktemp("rolls") / "cluster", brokers=1, overrides=OVERRIDES
-    ) as cluster:
+def broker(request, shared_clusters):
+    with shared_clusters.lent(request.session, OVERRIDES, brokers=1) as cluster:
         yield cluster.brokers[1]
 
 

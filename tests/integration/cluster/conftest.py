@@ -1,21 +1,13 @@
-"""A cluster of three real brokers on a real ZooKeeper, for one test or for a module's."""
+"""A cluster of three real brokers for the modules that kill brokers or hold up their fetchers."""
 
 from __future__ import annotations
 
 import pytest
 
-from barnabas.local.cluster import LocalCluster
-
-OVERRIDES = {
-    "failpoints.over.http": "true",
-    "zookeeper.session.timeout.ms": "3000",
-    "replica.lag.time.max.ms": "2000",
-    # What a fault has moved stays where it is, or nobody could say what moved it.
-    "auto.leader.rebalance.enable": "false",
-}
+from tests.clusters import FAULTS
 
 
-@pytest.fixture
-def cluster(tmp_path):
-    with LocalCluster(tmp_path / "cluster", overrides=OVERRIDES) as running:
+@pytest.fixture(scope="module")
+def cluster(request, shared_clusters):
+    with shared_clusters.lent(request.session, getattr(request.module, "OVERRIDES", FAULTS)) as running:
         yield running

@@ -25,12 +25,6 @@ DEADLINE_S = 60.0
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    with LocalCluster(tmp_path_factory.mktemp("reigns") / "cluster", overrides=OVERRIDES) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
 def trial(cluster):
     """Records are written all the time; in the end each acknowledged one is there, once and in order."""
     with Trial(cluster, rate=200.0) as trial:

@@ -7,8 +7,10 @@ import pytest
 from confluent_kafka.admin import AdminClient
 from kazoo.client import KazooClient
 
+from barnabas.local.cluster import LocalCluster
 from barnabas.local.observe import Observer
 from barnabas.local.waiting import wait_until
+from tests.clusters import FAULTS
 from tests.logged import logged
 
 ANSWER_S = 60.0
@@ -17,8 +19,8 @@ BROKER_ALONE = {"reconnect.backoff.ms": 10, "reconnect.backoff.max.ms": 50, "log
 
 @pytest.fixture
 def killed_and_back(cluster):
-    """Three brokers that were killed and started again a moment ago; they led a topic ``orders``."""
-    Observer(cluster.bootstrap).create_topic("orders", partitions=3)
+    """Three brokers that were killed and started again a moment ago; they led a topic ``killed``."""
+    Observer(cluster.bootstrap).create_topic("killed", partitions=3)
     for broker_id in cluster.brokers:
         cluster.kill(broker_id)
     for broker_id in cluster.brokers:
@@ -34,7 +36,7 @@ def test_no_broker_denies_a_topic_before_it_knows_which_there_are(killed_and_bac
         for broker_id, broker in killed_and_back.brokers.items():
             admin = AdminClient({"bootstrap.servers": broker.kafka, **BROKER_ALONE})
             try:
-                (topic,) = admin.list_topics("orders", timeout=1.0).topics.values()
+                (topic,) = admin.list_topics("killed", timeout=1.0).topics.values()
             except confluent_kafka.KafkaException:
                 continue  # it does not answer yet
             answers[broker_id].append(topic.error or len(topic.partitions))
@@ -45,8 +47,14 @@ def test_no_broker_denies_a_topic_before_it_knows_which_there_are(killed_and_bac
 
 
 @pytest.fixture
-def with_topics_of_which_nobody_is_told(cluster):
+def with_topics_of_which_nobody_is_told(tmp_path, zk_connect):
     """Nodes of topics by hand: an illegal name, no partitions, no live replica, a mark for deletion."""
+    with LocalCluster(tmp_path / "cluster", overrides=FAULTS, zookeeper=zk_connect) as cluster:
+        create_nodes(cluster)
+        yield cluster
+
+
+def create_nodes(cluster):
     Observer(cluster.bootstrap).create_topic("orders", partitions=3)
     zk = KazooClient(cluster.zookeeper_connect)
     zk.start()
@@ -58,7 +66,6 @@ def with_topics_of_which_nobody_is_told(cluster):
     finally:
         zk.stop()
         zk.close()
-    return cluster
 
 
 def test_a_start_does_not_wait_for_topics_that_no_controller_announces(with_topics_of_which_nobody_is_told):

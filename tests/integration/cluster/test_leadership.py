@@ -6,7 +6,7 @@ from tests.trial import Trial
 
 
 def test_leadership_stays_where_it_moved_when_the_old_leader_returns(cluster, tmp_path):
-    with Trial(cluster) as trial:
+    with Trial(cluster, topic="leadership") as trial:
         trial.workload.wait_for_progress(30)
         old = trial.nemesis.kill_leader_of_most()
         moved = trial.wait_for(

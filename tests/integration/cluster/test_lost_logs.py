@@ -24,7 +24,7 @@ from tests.metadata import metadata_of
 REASSIGN = Path(__file__).parents[3] / "scripts" / "kafka-reassign-partitions.sh"
 ANSWER_S = 60.0
 NOBODY = PartitionView(None, (), ())
-ALONE, CLEAN, UNCLEAN, WHOLE = "alone", "clean", "unclean", "whole"
+EACH = ALONE, CLEAN, UNCLEAN, WHOLE = "alone", "clean", "unclean", "whole"
 
 
 def create(cluster, name, replicas, **config):
@@ -67,6 +67,12 @@ def log_lines(broker, words):
     return [line for line in log.splitlines() if words in line]
 
 
+def empty_disk(broker):
+    """Put what the broker has on its disk into its directory ``lost``."""
+    shutil.rmtree(broker.directory / "lost", ignore_errors=True)
+    (broker.directory / "data").rename(broker.directory / "lost")
+
+
 @pytest.fixture
 def emptied(cluster):
     """Broker 2 was the last in sync of two topics, the only replica of a third, and lost its disk."""
@@ -74,7 +80,7 @@ def emptied(cluster):
     create(cluster, CLEAN, [2, 3])
     create(cluster, UNCLEAN, [2, 3], **{"unclean.leader.election.enable": "true"})
     create(cluster, WHOLE, [1, 2])
-    for name in (ALONE, CLEAN, UNCLEAN, WHOLE):
+    for name in EACH:
         write(cluster, name, b"first")
     cluster.kill(3)
     for name in (CLEAN, UNCLEAN):
@@ -82,7 +88,7 @@ def emptied(cluster):
         write(cluster, name, b"second")
     cluster.kill(2)
     wait_for(cluster, CLEAN, None, {2})
-    (cluster.brokers[2].directory / "data").rename(cluster.brokers[2].directory / "lost")
+    empty_disk(cluster.brokers[2])
     cluster.restart(2, wait=False)
     cluster.restart(3)
     return cluster
@@ -103,7 +109,7 @@ def test_an_emptied_disk_erases_nobody(emptied):
         assert "though the partition is not new" in line
         assert any(" ERROR " in line for line in log_lines(broker, f"there is no log of {name}-0"))
     logs = {path.name for path in (broker.directory / "data").glob("*-0")}
-    assert logs - {"__consumer_offsets-0"} == {f"{WHOLE}-0", f"{UNCLEAN}-0"}
+    assert logs & {f"{name}-0" for name in EACH} == {f"{WHOLE}-0", f"{UNCLEAN}-0"}
 
     # A topic that is lost can be deleted.
     admin = AdminClient({"bootstrap.servers": cluster.bootstrap})
@@ -119,21 +125,16 @@ def test_an_emptied_disk_erases_nobody(emptied):
     assert values(cluster, CLEAN) == [b"first", b"second"]
 
 
-QUIET, PAIR = "quiet", "pair"
-
-
-@pytest.fixture
-def all_killed(cluster):
-    """Three brokers without a process; two topics that never changed since they were created have records."""
-    create(cluster, QUIET, [1, 2, 3])
-    create(cluster, PAIR, [1, 2])
-    for name in (QUIET, PAIR):
+def kill_all(cluster, quiet, pair):
+    """Kill three brokers; two topics that never changed since they were created have records."""
+    create(cluster, quiet, [1, 2, 3])
+    create(cluster, pair, [1, 2])
+    for name in (quiet, pair):
         write(cluster, name, b"first")
     for broker_id in cluster.brokers:
         cluster.brokers[broker_id].signal(signal.SIGKILL)
     for broker in cluster.brokers.values():
         broker.wait(ANSWER_S)
-    return cluster
 
 
 def wait_for_no_registrations(cluster):
@@ -146,38 +147,40 @@ def wait_for_no_registrations(cluster):
         client.close()
 
 
-def test_a_disk_that_was_emptied_while_all_were_down_erases_nobody(all_killed):
+def test_a_disk_that_was_emptied_while_all_were_down_erases_nobody(cluster):
     """Broker 2 led both topics with nothing, and the intact logs of the others were truncated to nothing."""
-    cluster, broker = all_killed, all_killed.brokers[2]
-    (broker.directory / "data").rename(broker.directory / "lost")
+    quiet, pair, broker = "quiet-down", "pair-down", cluster.brokers[2]
+    kill_all(cluster, quiet, pair)
+    empty_disk(broker)
     # While broker 1 is still registered, broker 3 counts as bounced, and leaves the ISR.
     wait_for_no_registrations(cluster)
     for broker_id in (2, 3):
         cluster.restart(broker_id, wait=False)
     # Broker 3 has the records of one topic; of the other nobody has who is live.
-    wait_until(lambda: (look(cluster, QUIET) or NOBODY).leader == 3, "broker 3 leads")
-    wait_until(lambda: log_lines(broker, f"there is no log of {PAIR}-0"), "broker 2 refuses to lead")
-    wait_until(lambda: look(cluster, PAIR).leader is None, "no leader")
-    assert values(cluster, QUIET) == [b"first"]
+    wait_until(lambda: (look(cluster, quiet) or NOBODY).leader == 3, "broker 3 leads")
+    wait_until(lambda: log_lines(broker, f"there is no log of {pair}-0"), "broker 2 refuses to lead")
+    wait_until(lambda: look(cluster, pair).leader is None, "no leader")
+    assert values(cluster, quiet) == [b"first"]
     cluster.restart(1)
-    wait_for(cluster, QUIET, 3, {1, 2, 3})
-    wait_for(cluster, PAIR, 1, {1, 2})
-    assert values(cluster, QUIET) == values(cluster, PAIR) == [b"first"]
+    wait_for(cluster, quiet, 3, {1, 2, 3})
+    wait_for(cluster, pair, 1, {1, 2})
+    assert values(cluster, quiet) == values(cluster, pair) == [b"first"]
 
 
-def test_a_disk_that_was_emptied_within_a_session_erases_nobody(all_killed):
+def test_a_disk_that_was_emptied_within_a_session_erases_nobody(cluster):
     """The controller sent broker 2's next process what was meant for the one that was still registered."""
-    cluster, broker = all_killed, all_killed.brokers[2]
-    (broker.directory / "data").rename(broker.directory / "lost")
+    quiet, pair, broker = "quiet-session", "pair-session", cluster.brokers[2]
+    kill_all(cluster, quiet, pair)
+    empty_disk(broker)
     # One after the other: broker 3 becomes the controller while brokers 1 and 2 are still registered.
     cluster.restart(3)
     cluster.restart(2, wait=False)
-    wait_until(lambda: log_lines(broker, f"there is no log of {PAIR}-0"), "broker 2 refuses to lead")
+    wait_until(lambda: log_lines(broker, f"there is no log of {pair}-0"), "broker 2 refuses to lead")
     cluster.restart(1)
     # Broker 3 or 1 leads, whichever the controller found in the ISR first.
-    wait_until(lambda: set((look(cluster, QUIET) or NOBODY).isr) == {1, 2, 3}, "three in sync")
-    wait_for(cluster, PAIR, 1, {1, 2})
-    assert values(cluster, QUIET) == values(cluster, PAIR) == [b"first"]
+    wait_until(lambda: set((look(cluster, quiet) or NOBODY).isr) == {1, 2, 3}, "three in sync")
+    wait_for(cluster, pair, 1, {1, 2})
+    assert values(cluster, quiet) == values(cluster, pair) == [b"first"]
 
 
 def strays(broker, name):
@@ -186,7 +189,7 @@ def strays(broker, name):
 
 def test_a_log_that_was_moved_away_while_its_broker_was_down_is_not_adopted(cluster):
     """It came back with the next topic of its name, with other records at the same offsets."""
-    name = "again"
+    name = "moved-away"
     create(cluster, name, [1, 2])
     write(cluster, name, b"of the first")
     create(cluster, "other", [1, 2])

@@ -14,25 +14,19 @@ import pytest
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.session import ZooKeeperSession
-from barnabas.local.cluster import LocalCluster
 from barnabas.local.waiting import wait_until
 from barnabas.tools.reassignment.reassignment_files import render
+from tests.clusters import FAULTS
 from tests.trial import Trial
 
 SCRIPT = Path(__file__).parents[3] / "scripts" / "kafka-reassign-partitions.sh"
 FETCHING = "follower.fetch"
-OVERRIDES = {
-    "zookeeper.session.timeout.ms": "3000",
-    "replica.lag.time.max.ms": "2000",
-    "failpoints.over.http": "true",
-}
 BROKERS = 4
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("reassignment") / "cluster"
-    with LocalCluster(directory, brokers=BROKERS, overrides=OVERRIDES) as running:
+def cluster(request, shared_clusters):
+    with shared_clusters.lent(request.session, FAULTS, BROKERS) as running:
         yield running
 
 

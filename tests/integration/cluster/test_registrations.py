@@ -12,19 +12,37 @@ from kio.schema.metadata.v1.request import MetadataRequest
 
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.zk.schema import paths
+from barnabas.local.cluster import LocalCluster
 from barnabas.local.observe import Observer
 from barnabas.local.waiting import wait_until
+from tests.clusters import FAULTS
 
 DEADLINE_S = 60.0
 
 
-@pytest.fixture
-def zk(cluster):
+@contextlib.contextmanager
+def client_of(cluster):
     client = KazooClient(cluster.zookeeper_connect)
     client.start()
     yield client
     client.stop()
     client.close()
+
+
+@pytest.fixture
+def zk(cluster):
+    with client_of(cluster) as client:
+        yield client
+
+
+@pytest.fixture
+def to_wipe(tmp_path, zk_connect):
+    """A cluster of one test, and a client of its ZooKeeper."""
+    with (
+        LocalCluster(tmp_path / "cluster", overrides=FAULTS, zookeeper=zk_connect) as cluster,
+        client_of(cluster) as client,
+    ):
+        yield cluster, client
 
 
 def czxid(zk, broker):
@@ -85,7 +103,8 @@ def records(cluster, topic):
 
 @pytest.mark.parametrize("who", ["the controller", "another broker"])
 def test_a_live_broker_whose_registration_is_deleted_registers_again(cluster, zk, answered, who):
-    use(cluster, answered, "before")
+    topic = who.replace(" ", "-")
+    use(cluster, answered, f"before-{topic}")
     controller = cluster.controller_id()
     broker = controller if who == "the controller" else BrokerId(controller % 3 + 1)
     before, pid = czxid(zk, broker), cluster.brokers[broker].pid
@@ -94,7 +113,7 @@ def test_a_live_broker_whose_registration_is_deleted_registers_again(cluster, zk
     wait_until(lambda: czxid(zk, broker) > before, f"a new registration of broker {broker}")
     assert zk.get(f"/brokers/ids/{broker}")[1].ephemeralOwner == session
     cluster.wait_ready()
-    use(cluster, answered, "after")
+    use(cluster, answered, f"after-{topic}")
     assert cluster.brokers[broker].pid == pid
 
 
@@ -116,7 +135,8 @@ def wipe(zk):
         delete("/brokers/topics")
 
 
-def test_a_cluster_whose_zookeeper_was_wiped_works_again(cluster, zk, answered):
+def test_a_cluster_whose_zookeeper_was_wiped_works_again(to_wipe, answered):
+    cluster, zk = to_wipe
     use(cluster, answered, "before")
     Observer(cluster.bootstrap).create_topic("gone", partitions=3)
     pids = [broker.pid for broker in cluster.brokers.values()]

@@ -37,10 +37,10 @@ def read_until(reader, count, deadline_s=20.0):
 
 
 @pytest.fixture
-def patient_cluster(tmp_path):
+def patient_cluster(tmp_path, zk_connect):
     """Its leaders never drop a follower from the ISR while a test runs."""
     overrides = {"replica.lag.time.max.ms": "120000", "failpoints.over.http": "true"}
-    with LocalCluster(tmp_path / "cluster", overrides=overrides) as running:
+    with LocalCluster(tmp_path / "cluster", overrides=overrides, zookeeper=zk_connect) as running:
         yield running
 
 
@@ -79,7 +79,7 @@ def raise_versions(cluster, tps):
 
 def test_a_follower_whose_fetching_alone_stops_leaves_the_isr_and_returns(cluster, tmp_path):
     """KAFKA-1382, KAFKA-2729: also where somebody has raised the version of the state behind the leader."""
-    with Trial(cluster) as trial:
+    with Trial(cluster, topic="fetching") as trial:
         trial.workload.wait_for_progress(30)
         raise_versions(cluster, trial.partitions)
         led = {p.leader for p in trial.look().partitions.values()}

@@ -9,13 +9,11 @@ from __future__ import annotations
 import re
 
 import confluent_kafka
-import pytest
 from confluent_kafka.admin import AdminClient, NewTopic
 from kio.schema.offset_for_leader_epoch.v3 import request as ofle
 
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.local.cluster import LocalCluster
 from barnabas.local.observe import Observer
 from barnabas.local.waiting import wait_until
 from tests.batches import whole_batches
@@ -33,12 +31,6 @@ OVERRIDES = {
     # A follower hears of a new high watermark with the next answer; one that is held tells it nothing.
     "replica.fetch.wait.max.ms": "20000",
 }
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    with LocalCluster(tmp_path_factory.mktemp("truncation"), overrides=OVERRIDES) as running:
-        yield running
 
 
 class Story:

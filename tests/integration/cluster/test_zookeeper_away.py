@@ -84,7 +84,7 @@ async def test_a_cut_connection_that_keeps_the_session_changes_nothing(zk_proxy,
 
 async def test_all_return_after_zookeeper_was_out_of_reach_for_two_sessions(zk_proxy, zookeeper, tmp_path):
     """KAFKA-5473: who could not open a new session at once never tried again."""
-    session_ms = 2_000
+    session_ms = 3_000
     overrides = {"zookeeper.session.timeout.ms": str(session_ms)}
     cluster = LocalCluster(
         tmp_path / "cluster",
