@@ -157,7 +157,7 @@ def test_the_console_producer_reports_at_once_that_it_may_see_a_topic_but_not_wr
         check=False,
     )
     said = done.stdout + done.stderr
-    error = f"errors.TopicAuthorizationException: Not authorized to access topics: [{topic}]"
+    error = f"Not authorized to access topics: [{topic}]"
     assert done.returncode == code, said
     assert said.count(error) == (1 if flags else 2), said
     assert ("Error when sending message" in said) is (not flags)

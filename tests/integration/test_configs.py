@@ -202,11 +202,9 @@ def test_kafka_configs_on_a_topic(cluster, admin):
     ]
     deleted = ("--delete-config", "retention.ms")
     assert tool("kafka-configs.sh", *server, "--alter", *entity, *deleted)[0] == 0
-    assert tool("kafka-configs.sh", *server, "--alter", *entity, *deleted) == (
-        1,
-        "",
-        "Invalid config(s): retention.ms\n",
-    )
+    code, _, err = tool("kafka-configs.sh", *server, "--alter", *entity, *deleted)
+    assert code == 1
+    assert err.endswith("Invalid config(s): retention.ms\n")
     code, _, err = tool("kafka-configs.sh", *server, "--alter", *entity, "--add-config", "colour=red")
     assert code == 1
     assert err.endswith(".InvalidConfigurationException: Unknown topic config name: colour\n")

@@ -85,7 +85,7 @@ def test_a_group_of_the_client_reads(secured):
 
 def test_the_client_administers_nothing_and_the_admin_does(secured):
     directory, _ = secured
-    assert "CLUSTER_AUTHORIZATION_FAILED" in refusal(tool(directory, "kafka-acls.sh", "--list"))
+    assert "CLUSTERAUTHORIZATIONEXCEPTION" in refusal(tool(directory, "kafka-acls.sh", "--list"))
     listed = tool(directory, "kafka-acls.sh", "--list", user="admin")
     assert "(principal=User:client, host=*, operation=WRITE, permissionType=ALLOW)" in listed.stdout
     topics = [tool(directory, "kafka-topics.sh", "--list", user=user).stdout for user in ("client", "admin")]
