@@ -183,7 +183,7 @@ def reassign(cluster, plan, *flags):
 def test_a_throttled_move_waits_until_its_throttle_is_lifted(cluster, python_admin, tmp_path):
     python_admin.create_topics([kafka.admin.NewTopic("moved", -1, -1, replica_assignments={0: [1]})])
     producer = confluent_kafka.Producer({"bootstrap.servers": cluster.bootstrap, "batch.size": 100_000})
-    for _ in range(30):
+    for _ in range(150):  # a window of the quota for each MB, which outlast a slow tool
         producer.produce("moved", b"x" * 90_000, partition=0)
     assert producer.flush(60) == 0
     plan = tmp_path / "plan.json"
