@@ -224,11 +224,19 @@ class DamagedReplicas:
         if end_offset > partition.replica.high_watermark:
             raise RangeUnavailableError(f"offset {end_offset - 1} is not committed yet")
         first_dirty = self._hosted.logs.cleaner_offset(topic_partition) or Offset(0)
+
+        async def dirty_from(offset: Offset) -> None:
+            if offset < first_dirty:
+                self._hosted.logs.checkpoint_cleaner_offset(topic_partition, offset)
+                await asyncio.wrap_future(log.on_disk_thread(_nothing))  # after the write
+
         timeout_ms = self._hosted.settings.session_timeout_ms
         failures, damaged_too = [], self._damaged_too.setdefault(topic_partition, set())
         for broker_id, endpoint in self._sources(partition, end_offset):
             try:
-                begin = await fetch_again(partition, span, first_dirty, endpoint, timeout_ms)
+                begin = await fetch_again(
+                    partition, span, first_dirty, dirty_from, source=endpoint, session_timeout_ms=timeout_ms
+                )
             except RangeUnavailableError as error:
                 failures.append(f"broker {broker_id}: {error}")
                 if error.is_damaged:
@@ -238,8 +246,6 @@ class DamagedReplicas:
                     f"{_prefix(partition)} Fetched offsets {begin} to {end_offset - 1} again "
                     f"from broker {broker_id}: {span.path} is whole"
                 )
-                if begin < first_dirty:  # the other replica may have been cleaned less
-                    self._hosted.logs.checkpoint_cleaner_offset(topic_partition, begin)
                 return
         raise RangeUnavailableError("; ".join(failures) or "no other replica is known to have it")
 
@@ -269,6 +275,10 @@ def _sealed(partition: HostedPartition, span: SegmentSpan) -> SegmentSpan:
     if [span] == partition.log.spans()[-1:]:
         partition.log.seal_active()
     return next((each for each in partition.log.spans() if each.path == span.path), span)
+
+
+def _nothing() -> None:
+    """Do nothing: what was submitted to a thread before is done then."""
 
 
 def _prefix(partition: HostedPartition) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from typing import cast
 
@@ -61,6 +61,8 @@ async def fetch_again(
     partition: HostedPartition,
     span: SegmentSpan,
     first_dirty: Offset,
+    dirty_from: Callable[[Offset], Awaitable[None]],
+    *,
     source: Endpoint,
     session_timeout_ms: int,
 ) -> Offset:
@@ -72,10 +74,14 @@ async def fetch_again(
        former values are still here: the segments before the damaged one are replaced, too.
     C. The damaged segment is replaced at last, so that damage remains to be found until all of this is done.
 
+    The log is dirty from the first replaced offset on before anything is replaced: after a crash in between,
+    the log cleaner would take less compacted segments for clean ones, and drop their tombstones too early.
+
     Args:
         partition: The damaged replica.
         span: One of its segments; all of ``spans_to_fetch`` are sealed, and below the high watermark.
         first_dirty: The offset up to which this replica was compacted.
+        dirty_from: Makes sure that the dirty section on the disk begins at an offset or before.
         source: The gRPC endpoint of another replica.
         session_timeout_ms: ``zookeeper.session.timeout.ms``, from which the keepalive follows.
 
@@ -94,11 +100,13 @@ async def fetch_again(
         for each in reversed(after):
             async with fetch(each) as (replacement, new):
                 missing_end = max(missing_end, replacement.missing_end)
+                await dirty_from(span.base_offset)
                 _replace(log, each, new, done)
                 done += 1
         async with fetch(span) as (replacement, new):
             if max(missing_end, replacement.missing_end) <= first_dirty:
                 before = []
+            await dirty_from((before or [span])[0].base_offset)
             for each in reversed(before):
                 async with fetch(each) as (_, former):
                     _replace(log, each, former, done)

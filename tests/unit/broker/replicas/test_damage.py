@@ -9,6 +9,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.disk.checkpoints import CLEANER_OFFSET, read_offsets
 from barnabas.broker.disk.errors import CorruptLogError
 from barnabas.broker.disk.scrub import DamagedRange
 from barnabas.broker.replicas import damage as module
@@ -61,14 +62,16 @@ async def damaged(room, monkeypatch):
     made = DamagedReplicas(room.hosted, room.metadata, supervisor, metrics)
     made.fetched, made.counted = [], metrics.damaged_segments._value
 
-    async def fetch_again(partition, span, _first_dirty, endpoint, _session_timeout_ms):
-        made.fetched.append((span.base_offset, endpoint.port))
+    async def fetch_again(partition, span, _first_dirty, dirty_from, *, source, session_timeout_ms):
+        made.fetched.append((span.base_offset, source.port))
+        await dirty_from(span.base_offset)
+        made.rows = read_offsets(partition.log.directory.parent / CLEANER_OFFSET)
         if made.fails:
             raise RangeUnavailableError("test", is_damaged=made.fails == "damaged")
         partition.log._files.segments.from_offset(span.base_offset)[0].damaged = ()
         return span.base_offset
 
-    made.fails = False
+    made.fails, made.rows = False, {}
     monkeypatch.setattr(module, "fetch_again", fetch_again)
     yield made
     await made.close()
@@ -200,7 +203,7 @@ async def test_what_may_lack_tombstones_waits_until_it_is_committed_and_is_compa
     partition.replica.high_watermark = 4
     await room.until(lambda: not damaged._repairs)
     assert damaged.fetched == [(1, 9002)]
-    assert room.logs.cleaner_offset(TP) == 1
+    assert damaged.rows == {TP: 1}, "the row on the disk was too high when segments could be replaced"
 
 
 async def test_what_is_not_committed_yet_waits(room, damaged):
@@ -324,9 +327,9 @@ async def test_a_segment_that_nobody_has_keeps_no_other_from_its_repair(room, da
     partition = fill(room, isr=(1,))
     whole = module.fetch_again
 
-    async def fetch_again(partition, span, *more):
+    async def fetch_again(partition, span, *more, **source):
         damaged.fails = "damaged" if span.base_offset == 1 else False
-        return await whole(partition, span, *more)
+        return await whole(partition, span, *more, **source)
 
     monkeypatch.setattr(module, "fetch_again", fetch_again)
     partition.replica.remote(3).log_end_offset = 4

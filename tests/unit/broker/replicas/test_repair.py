@@ -6,6 +6,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from itertools import product
+from unittest.mock import AsyncMock
 
 import grpc.aio
 import pytest
@@ -93,7 +94,7 @@ async def test_the_damaged_segment_is_whole_again_and_nothing_else_has_changed(r
     _, endpoint = other
     span, sound = damage(partition, 1)
     names = sorted(path.name for path in span.path.parent.iterdir())
-    await fetch_again(partition, span, 0, endpoint, 6000)
+    await fetch_again(partition, span, 0, AsyncMock(), source=endpoint, session_timeout_ms=6000)
     assert span.path.read_bytes() == sound
     assert partition.log.read(1, 1000, 4).records == sound
     assert partition.log.damaged_spans() == []
@@ -110,7 +111,7 @@ async def test_what_cannot_be_had_whole_changes_nothing(room, partition, other):
 
     async def fails(match, *, is_damaged=False):
         with pytest.raises(RangeUnavailableError, match=match) as caught:
-            await fetch_again(partition, span, 0, endpoint, 6000)
+            await fetch_again(partition, span, 0, AsyncMock(), source=endpoint, session_timeout_ms=6000)
         assert caught.value.is_damaged is is_damaged
         assert span.path.read_bytes() == hurt
         assert sorted(path.name for path in span.path.parent.iterdir()) == names
@@ -131,7 +132,7 @@ async def test_a_log_that_was_truncated_meanwhile_keeps_what_it_has(partition, o
     span, _ = damage(partition, 1)
     partition.log.truncate_to(3)
     with pytest.raises(RangeUnavailableError, match="has changed"):
-        await fetch_again(partition, span, 0, endpoint, 6000)
+        await fetch_again(partition, span, 0, AsyncMock(), source=endpoint, session_timeout_ms=6000)
 
 
 async def test_a_log_that_is_deleted_meanwhile_takes_no_directory_along(room, partition, other):
@@ -139,7 +140,7 @@ async def test_a_log_that_is_deleted_meanwhile_takes_no_directory_along(room, pa
     span, _ = damage(partition, 1)
     room.hosted.remove(TP, delete=True)
     with pytest.raises(Exception, match=r"is closed|has changed"):
-        await fetch_again(partition, span, 0, endpoint, 6000)
+        await fetch_again(partition, span, 0, AsyncMock(), source=endpoint, session_timeout_ms=6000)
     assert room.logs.offline == {}
 
 
@@ -185,5 +186,25 @@ async def test_a_repair_brings_no_deleted_key_back(room, log_config, tmp_path_fa
         kept = {key for key, value in last_values(partition.log).items() if value is None}
         assert (values(partition.log), kept) == (truth, set() if ours == 2 else {b"k", b"m"})
         span, _ = damage(partition, number)
-        await fetch_again(partition, span, room.logs.cleaner_offset(TP) or 0, endpoint, 6000)
+        dirty, replaced = [], []
+        replace = partition.log.replace_segment
+
+        async def dirty_from(offset):
+            dirty.append(offset)
+
+        def replace_segment(span, new):
+            assert span.base_offset >= min(dirty), "after a crash, the cleaner would take it for clean"
+            replaced.append(span)
+            return replace(span, new)
+
+        partition.log.replace_segment = replace_segment
+        await fetch_again(
+            partition,
+            span,
+            room.logs.cleaner_offset(TP) or 0,
+            dirty_from,
+            source=endpoint,
+            session_timeout_ms=6000,
+        )
+        assert replaced
         assert values(partition.log) == truth
