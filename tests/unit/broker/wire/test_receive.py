@@ -90,6 +90,15 @@ def test_a_silent_connection_gives_its_memory_back():
     assert buffer.capacity == 0
 
 
+def test_connections_with_nothing_begun_receive_in_the_same_memory():
+    one, other = ReceiveBuffer(MAX), ReceiveBuffer(MAX)
+    assert one.writable() is other.writable()
+    feed(one, framed(b"first")[:6], MAX)
+    feed(other, framed(b"second")[:6], MAX)
+    assert feed(one, framed(b"first")[6:], MAX) == [b"first"]
+    assert feed(other, framed(b"second")[6:], MAX) == [b"second"]
+
+
 @pytest.mark.parametrize("begun", [1, 1_000, 150_000])
 def test_a_begun_frame_is_not_given_back_but_the_rest_of_its_buffer(begun):
     buffer, data = ReceiveBuffer(MAX), framed(bytes(200_000))
@@ -124,4 +133,4 @@ def test_the_room_of_a_long_frame_is_given_back_after_many_short_ones():
     assert buffer.capacity > 500_000
     feed(buffer, framed(b"short") * SHORT_FRAMES, 9)
     buffer.writable()
-    assert buffer.capacity == CHUNK_BYTES
+    assert buffer.capacity == 0
