@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+from collections import deque
 from collections.abc import Mapping
 from functools import partial
 from typing import Protocol
@@ -31,6 +32,12 @@ AUTHENTICATION_SECONDS = 60.0
 
 SWEEP_SECONDS = 5.0
 """The interval in seconds between two checks for silent connections."""
+
+ENDED_AT_ONCE = 100
+"""The most connections and requests ended in one pass of the event loop.
+
+The next pass closes their sockets and ends their tasks. Both passes together take 40 us for each.
+"""
 
 MANY_GONE = 1_000
 """The number of closed connections after which the memory that they have left is returned to the system."""
@@ -85,6 +92,8 @@ class ClientListener:
         self._queue = FairQueue()
         self._handshake_turns = Handshakes(self._queue)
         self._connections: set[ClientConnection] = set()
+        self._ended: deque[ClientConnection] = deque()
+        self._ending: asyncio.Task[None] | None = None
         self._acceptor: Acceptor | None = None
         self._beginning: set[asyncio.Task[None]] = set()
         self._sweep: asyncio.TimerHandle | None = None
@@ -176,6 +185,7 @@ class ClientListener:
             self._name,
             queue=self._queue,
             on_made=self._made,
+            on_ended=self._end,
             on_lost=partial(self._lost, host),
             authentication=None if self._mechanisms is None else SaslAuthentication(self._mechanisms),
         )
@@ -186,6 +196,22 @@ class ClientListener:
         if self._is_stopping:
             # It was accepted just before the stop, and the loop reaches it only now.
             connection.abort()
+
+    def _end(self, connection: ClientConnection) -> None:
+        """Let a connection end when its turn comes: the loop may report the ends of thousands in one pass."""
+        self._ended.append(connection)
+        if self._ending is None:
+            self._ending = asyncio.get_running_loop().create_task(self._end_in_turns())
+
+    async def _end_in_turns(self) -> None:
+        try:
+            while self._ended:
+                count = 0
+                while self._ended and count < ENDED_AT_ONCE:
+                    count += 1 + self._ended.popleft().end()
+                await asyncio.sleep(0)
+        finally:
+            self._ending = None
 
     def _lost(self, host: str, connection: ClientConnection) -> None:
         self._connections.discard(connection)
@@ -243,3 +269,5 @@ class ClientListener:
             for handshake in tuple(self._handshakes):
                 handshake.abort()
             await self._all_gone
+        if self._ending is not None:
+            await self._ending

@@ -47,6 +47,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         listener: The name of the listener that accepted it.
         queue: Decides when its requests are served.
         on_made: Called when the connection is established.
+        on_ended: Called when nothing more comes in; calls ``end`` in turns with those of other connections.
         on_lost: Called when it is closed.
         authentication: The state of its SASL authentication; None on a listener without SASL.
     """
@@ -59,6 +60,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         *,
         queue: FairQueue,
         on_made: Callable[[ClientConnection], None],
+        on_ended: Callable[[ClientConnection], None],
         on_lost: Callable[[ClientConnection], None],
         authentication: SaslAuthentication | None = None,
     ) -> None:
@@ -68,6 +70,7 @@ class ClientConnection(asyncio.BufferedProtocol):
         self._queue = queue
         self.share = Share()
         self._on_made = on_made
+        self._on_ended = on_ended
         self._on_lost = on_lost
         self._input = ReceiveBuffer(context.settings.request_max_bytes)
         self._gate: SaslGate | None = None
@@ -138,27 +141,44 @@ class ClientConnection(asyncio.BufferedProtocol):
             if size >= 0:
                 sock.setsockopt(socket.SOL_SOCKET, option, size)
 
+    def eof_received(self) -> bool:
+        """Leave the transport open until ``end``: the loop may report the ends of thousands in one pass."""
+        self._closing = True
+        self._on_ended(self)
+        return True
+
     def connection_lost(self, exc: Exception | None) -> None:
-        """Cancel the requests and free all memory: the connection is closed."""
+        """Note that the connection is closed; ``end`` follows, unless it was before."""
         del exc  # the way in which it ended does not matter
         self._closing = True
+        self._transport = None
+        if self._pipeline is not None:
+            self._on_ended(self)
+        self._on_lost(self)
+
+    def end(self) -> int:
+        """Cancel the requests, free all memory and close; return the number of requests.
+
+        It may be called again, and returns 0 then.
+        """
+        # The pipeline and the output refer to this connection, too. Without these cycles its memory is freed
+        # when it is closed: a full garbage collection may be minutes away.
+        outgoing, pipeline = self._outgoing, self._pipeline
+        self._outgoing = self._pipeline = None
+        if outgoing is None or pipeline is None:
+            return 0
+        self.finish()
         if self._unmuting is not None:
             self._unmuting.cancel()
         if self._gate is not None:
             self._gate.cancel()
             self._gate = None
         self._give_back_claim()
-        # The transport, the pipeline and the output refer to this connection, too. Without these cycles its
-        # memory is freed now: a full garbage collection may be minutes away.
-        outgoing, pipeline = self._outgoing, self._pipeline
-        self._transport = self._outgoing = self._pipeline = None
-        if pipeline is not None:
-            pipeline.cancel()
-        if outgoing is not None:
-            outgoing.clear()
+        cancelled = pipeline.cancel()
+        outgoing.clear()
         self._input.close()
         self._note_arriving()
-        self._on_lost(self)
+        return cancelled
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Return the buffer for the next bytes."""

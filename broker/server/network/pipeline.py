@@ -186,15 +186,17 @@ class RequestPipeline:
             self._connection.close("a frame that is no Kafka request", error=str(error))
             return False
 
-    def cancel(self) -> None:
-        """Cancel every request: the connection is lost, so nobody waits for the answers."""
+    def cancel(self) -> int:
+        """Cancel every request, because nobody waits for the answers; return the number of requests."""
         for request in self._in_flight:
             task, request.task = request.task, None
             if task is not None:
                 task.cancel()
             self._give_back(request)
+        cancelled = len(self._in_flight)
         self._in_flight.clear()
         self._leaving.clear()
+        return cancelled
 
     def _decode(self, in_flight: _InFlight, frame: memoryview, sent_at: float) -> bool:
         """Decode and handle a request; return whether that continues in a task of its own."""

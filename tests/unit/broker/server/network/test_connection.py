@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import itertools
-import socket
 import struct
 
 import pytest
@@ -258,13 +257,6 @@ async def test_a_frame_up_to_the_limit_is_taken_and_one_byte_more_is_not(broker,
     assert await client.is_closed()
 
 
-def reset(client):
-    """End a connection by RST, as a client that was killed with unread answers does."""
-    sock = client.writer.get_extra_info("socket")
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    client.writer.transport.abort()
-
-
 async def test_the_loop_gets_its_turn_between_pipelined_requests(broker, connect, monkeypatch):
     monkeypatch.setattr(fairness, "TURN_S", 1e-9)
     client = await connect()
@@ -280,25 +272,6 @@ async def test_the_loop_gets_its_turn_between_pipelined_requests(broker, connect
     assert await client.correlation_ids(50) == list(range(50))
     counting.cancel()
     assert max(later - earlier for earlier, later in itertools.pairwise(turns)) == 1
-
-
-async def test_what_a_dead_client_asked_for_is_dropped(broker, connect, monkeypatch):
-    monkeypatch.setattr(fairness, "TURN_S", 1e-9)
-    client, other = await connect(), await connect()
-    client.send(*(client.fetch(number) for number in range(200)))
-    for _ in range(1000):
-        if broker.reads.calls:
-            break
-        await asyncio.sleep(0)
-    reset(client)
-    other.send(other.api_versions(1))
-    assert await other.correlation_ids(1) == [1]
-    for _ in range(50):
-        await a_moment()
-    served = len(broker.reads.calls)
-    assert served < 200
-    await a_moment()
-    assert len(broker.reads.calls) == served
 
 
 async def test_records_that_cannot_be_read_any_more_end_the_answer(broker, connect):
