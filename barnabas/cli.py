@@ -95,9 +95,9 @@ def up(
 ) -> None:
     """Run a local cluster: ZooKeeper and brokers, each a process.
 
-    New topics have 3 replicas and min.insync.replicas=2 unless settings say otherwise; one with a single
-    replica takes writes with acks=all, too. A broker that ends by itself is started again; one that `kill`
-    or `stop` ended stays down until `start`.
+    New topics have 3 replicas and min.insync.replicas=2 unless settings say
+    otherwise. A broker that ends by itself is started again; one that `kill` or
+    `stop` ended stays down until `start`.
     """
     given = overrides or []
     settings = dict(commands.setting(text) for text in given)

@@ -1,3 +1,4 @@
+import inspect
 import sys
 import types
 from importlib.metadata import version
@@ -282,3 +283,12 @@ def test_analyze_takes_nothing_that_is_given_for_an_option(monkeypatch):
     asked = ["analyze", "--broker", "-5", "--out", "-x", "--", "--follow"]
     assert CliRunner().invoke(cli.app, asked).exit_code == 3
     assert calls == [(["--out=-x", "--format=html", "--time-zone=UTC", "--broker=-5", "--", "--follow"],)]
+
+
+def test_help_fits_a_terminal_of_80_columns():
+    # Typer keeps the lines of a paragraph; one that is too long is broken after a few words of the next.
+    texts = [inspect.getdoc(command.callback) or "" for command in cli.app.registered_commands]
+    long = [
+        line for text in texts for line in "\n".join(text.split("\n\n")[1:]).splitlines() if len(line) > 78
+    ]
+    assert not long
