@@ -8,6 +8,7 @@ docs/kafka/requests.md, Order.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -83,6 +84,8 @@ class BrokerChannel:
         self._on_response = on_response
         self._queue = Queue()
         self._filled = asyncio.Event()
+        self._taken = self._answered = 0
+        self._progress = asyncio.Condition()
         self._correlation_ids = itertools.count()
         self._channel: grpc.aio.Channel | None = None
         self._credentials = current_credentials()
@@ -92,6 +95,20 @@ class BrokerChannel:
         """Queue ``request``."""
         self._queue.put(request)
         self._filled.set()
+
+    async def settle(self) -> None:
+        """Wait until the broker has answered what is queued or in flight now.
+
+        Merging makes a queue shorter and moves no UpdateMetadata back. So after as many answers as there are
+        requests now, or when nothing is left, each UpdateMetadata of now is answered.
+        """
+        last = self._taken + len(self._queue)
+
+        def is_settled() -> bool:
+            return self._answered >= min(last, self._taken + len(self._queue))
+
+        async with self._progress:
+            await self._progress.wait_for(is_settled)
 
     async def run(self) -> None:
         """Send what is queued, one at a time, until cancelled."""
@@ -103,9 +120,13 @@ class BrokerChannel:
                 if request is None:
                     self._filled.clear()
                     continue
+                self._taken += 1
                 for part in chunks(request):
                     for message, encoded in self._encodable(part):
                         await self._send_until_answered(encoded, message)
+                self._answered += 1
+                async with self._progress:
+                    self._progress.notify_all()
         finally:
             await self._disconnect()
 
@@ -266,6 +287,12 @@ class BrokerChannels:
             _log.warning("dropped a request: no channel", broker=broker_id, request=type(request).__name__)
         else:
             channel.send(request)
+
+    async def settle(self, timeout_s: float) -> None:
+        """Wait until all brokers have answered what is queued now, at most ``timeout_s`` seconds."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await asyncio.gather(*(channel.settle() for channel, _ in self._open.values()))
 
 
 def chunks(request: ControlRequest, size: int = PARTITIONS_PER_MESSAGE) -> Iterator[ControlRequest]:

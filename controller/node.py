@@ -129,13 +129,13 @@ class ControllerNode:
             settings.controller_socket_timeout_ms,
             settings.inter_broker_listener_name,
         )
-        channels = BrokerChannels(supervisor, channel_settings, self._on_response)
+        self._channels = BrokerChannels(supervisor, channel_settings, self._on_response)
         self._reelection = Alarm(lambda: self._loop.put_once(Reelect()))
         self._resend = Alarm(lambda: self._loop.put_once(ResendRequests()))
         rebalance = Alarm(lambda: self._loop.put_once(AutoPreferredReplicaLeaderElection()))
         self._performer = Performer(
             Receivers(
-                channels,
+                self._channels,
                 state_change_log,
                 metrics,
                 self._service,
@@ -158,6 +158,13 @@ class ControllerNode:
     def port(self) -> ControllerPort:
         """The port for commands to the controller."""
         return self._service
+
+    async def await_propagation(self, timeout_s: float) -> None:
+        """Wait until all brokers have answered the requests of until now, at most ``timeout_s`` seconds.
+
+        A controller that is not active has sent no requests, so this returns at once.
+        """
+        await self._channels.settle(timeout_s)
 
     async def start(self, store: ZooKeeperStore) -> None:
         """Take part in elections in the session of ``store``, in which this broker is registered."""

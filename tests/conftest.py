@@ -223,6 +223,7 @@ class StubBroker(BrokerControlServicer):
         requests: What it was told.
         correlation_ids: The number that each request carried.
         errors: What it answers for a partition other than NONE.
+        answers: How many UpdateMetadata it may still answer; None for all.
     """
 
     def __init__(self, broker_id: int) -> None:
@@ -231,6 +232,7 @@ class StubBroker(BrokerControlServicer):
         self.requests: list[ControlRequest] = []
         self.correlation_ids: list[int] = []
         self.errors: dict[TopicPartition, ErrorCode] = {}
+        self.answers: asyncio.Semaphore | None = None
         self._told = asyncio.Event()
         self._server: Any = None
 
@@ -268,6 +270,8 @@ class StubBroker(BrokerControlServicer):
 
     async def UpdateMetadata(self, request: Any, context: Any) -> Any:  # noqa: N802
         self._hear(translate.update_metadata_request_from_message(request), context)
+        if self.answers is not None:
+            await self.answers.acquire()
         return translate.update_metadata_response_to_message(UpdateMetadataResponse(ErrorCode.NONE))
 
     async def StopReplica(self, request: Any, context: Any) -> Any:  # noqa: N802

@@ -139,6 +139,7 @@ def _context(
         quotas=_quotas_of_clients(storage, settings),
         quota_store=lambda: storage.membership.store.quotas,
         consumer_offsets=lambda: storage.membership.store.consumer_offsets,
+        await_propagation=replication.controller.await_propagation,
         authorizer=storage.authorizer,
         refusal_of_stores=partial(refusal_of, storage.tls.values()) if storage.tls else None,
     )

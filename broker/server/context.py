@@ -141,6 +141,8 @@ class ServerContext:
         consumer_offsets: Returns the store of offsets in ZooKeeper, in the current session.
         broker_settings: Returns the current settings of this broker.
         groups: The group coordinator.
+        await_propagation: Waits until all live brokers have answered the requests of the controller in this
+            process, at most so many seconds.
         requests: Counts the memory of long requests.
         started: Counts the memory of long requests that have started, unless ``requests`` is bounded.
         answers: Counts the memory of answers.
@@ -171,6 +173,7 @@ class ServerContext:
     quotas: ClientQuotas
     quota_store: Callable[[], QuotaStore]
     consumer_offsets: Callable[[], ConsumerOffsetStore]
+    await_propagation: Callable[[float], Awaitable[None]]
     authorizer: AclAuthorizer | None = None
     refusal_of_stores: Callable[[Mapping[str, str]], str | None] | None = None
     requests: RequestMemory = field(init=False)

@@ -9,6 +9,7 @@ import struct
 import time
 from collections import defaultdict
 from types import SimpleNamespace
+from unittest.mock import AsyncMock
 
 import aiokafka
 import confluent_kafka
@@ -185,6 +186,7 @@ async def bootstrap():
         ClientQuotas({}, 11, 1),
         lambda: None,
         lambda: None,
+        await_propagation=AsyncMock(),
     )
     listener = ClientListener(
         context, ConnectionQuotas(lambda: ConnectionLimits(10_000), 10_000), "PLAINTEXT"

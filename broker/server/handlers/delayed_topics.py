@@ -5,7 +5,7 @@ Sources: ``DelayedCreatePartitions`` and ``DelayedDeleteTopics`` of release 2.8.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from barnabas.broker.server.context import ServerContext
 from barnabas.broker.server.metadata_purgatories import await_metadata
@@ -13,11 +13,22 @@ from barnabas.broker.server.portions import RequestDeadline, portions
 from barnabas.cluster.model.commands.topics import TopicResult
 from barnabas.cluster.model.errors import ErrorCode
 
+PROPAGATION_S = 1.0
+"""The longest wait for the other brokers to know the leaders of what was created, in seconds.
+
+A live broker answers within milliseconds, a busy one within tenths of a second. One that hangs keeps its
+session, 18 s by default: no creation waits for that, or fails because of it.
+"""
+
 
 async def await_leaders(
-    context: ServerContext, results: Iterable[TopicResult], deadline: RequestDeadline
+    context: ServerContext, results: Collection[TopicResult], deadline: RequestDeadline
 ) -> dict[str, TopicResult]:
-    """Return ``REQUEST_TIMED_OUT`` for each created topic with a partition still without a leader."""
+    """Return ``REQUEST_TIMED_OUT`` for each created topic with a partition still without a leader.
+
+    Then wait for the other brokers, at most `PROPAGATION_S` seconds (not in Kafka): clients ask any broker
+    for the leaders of a topic that they have just created, and librdkafka does not ask again.
+    """
 
     def has_leaders(result: TopicResult) -> bool:
         partitions = context.metadata.partitions(result.name)
@@ -25,8 +36,11 @@ async def await_leaders(
             partition.state.leader_and_isr.has_leader for partition in partitions.values()
         )
 
-    late = "The leaders of topic '{}' were not known within {} ms; it is being created"
-    return await _await(context, results, deadline, has_leaders, late)
+    said = "The leaders of topic '{}' were not known within {} ms; it is being created"
+    late = await _await(context, results, deadline, has_leaders, said)
+    if any(result.error is ErrorCode.NONE and result.name not in late for result in results):
+        await context.await_propagation(min(PROPAGATION_S, deadline.left_ms / 1000))
+    return late
 
 
 async def await_absence(

@@ -27,6 +27,7 @@ from barnabas.controller.channels import PARTITIONS_PER_MESSAGE, BrokerChannels,
 HEAD = BrokerId(1), ControllerEpoch(1), BrokerEpoch(7)
 SETTINGS = ChannelSettings(session_timeout_ms=6000, request_timeout_ms=5000)
 DEADLINE_S = 20
+LONG_S = 1000.0
 
 
 def lisr(*numbers: int, epoch: int = 1) -> LeaderAndIsrRequest:
@@ -75,6 +76,43 @@ async def test_requests_arrive_in_order_and_answers_come_back(stage, stub_broker
     await stub.until(lambda received: len(received) == 3)
     assert stub.requests == requests
     assert stub.correlation_ids == [0, 1, 2]
+
+
+async def test_settled_when_what_was_queued_is_answered_though_more_follows(stage, stub_brokers):
+    quick, slow = await stub_brokers(2, 3)
+    slow.answers = asyncio.Semaphore(0)
+    for stub in (quick, slow):
+        stage.channels.open(life(stub))
+        stage.channels.send(stub.id, umr())
+    settling = asyncio.ensure_future(stage.channels.settle(LONG_S))
+    await slow.until(lambda received: len(received) == 1)
+    await quick.until(lambda received: len(received) == 1)
+    await stage.channels.settle(0)
+    assert not settling.done(), "one broker has not answered yet"
+    stage.channels.send(slow.id, umr())
+    slow.answers.release()
+    async with asyncio.timeout(DEADLINE_S):
+        await settling
+    assert [broker.id for broker, *_ in stage.answered].count(slow.id) == 1
+
+
+async def test_settled_when_nothing_is_left_of_requests_that_were_merged(stage, stub_brokers):
+    (stub,) = await stub_brokers(2)
+    stub.answers = asyncio.Semaphore(0)
+    stage.channels.open(life(stub))
+    stage.channels.send(stub.id, umr())
+    await stub.until(lambda received: len(received) == 1)
+    for request in (umr(), lisr(0), umr()):
+        stage.channels.send(stub.id, request)
+    channel, _ = stage.channels._open[stub.id]
+    settling = asyncio.ensure_future(channel.settle())
+    await asyncio.sleep(0)
+    stage.channels.send(stub.id, lisr(1))
+    for _ in range(2):
+        stub.answers.release()
+    async with asyncio.timeout(DEADLINE_S):
+        await settling
+    assert stub.requests == [umr(), umr(), lisr(0, 1)]
 
 
 async def test_the_answer_names_the_life_that_was_asked(stage, stub_brokers):

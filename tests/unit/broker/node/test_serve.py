@@ -34,7 +34,7 @@ def phases():
     )
     replication = SimpleNamespace(
         replicas=replicas,
-        controller=SimpleNamespace(port=None),
+        controller=SimpleNamespace(port=None, await_propagation=None),
         any_controller=None,
         producer_ids=None,
         groups=None,

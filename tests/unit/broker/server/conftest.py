@@ -329,6 +329,10 @@ class FakeBroker:
         self.meter = RequestMeter(Metrics())
         self.topic_overrides = FakeOverrides()
         self.broker_settings = settings_of({})
+        self.propagations: list[float] = []
+
+    async def await_propagation(self, timeout_s: float) -> None:
+        self.propagations.append(timeout_s)
 
     @property
     def context(self) -> ServerContext:
@@ -352,6 +356,7 @@ class FakeBroker:
             quotas=ClientQuotas(self.quotas, 11, 1),
             quota_store=lambda: self.quota_store,
             consumer_offsets=lambda: self.consumer_offsets,
+            await_propagation=self.await_propagation,
         )
 
     def brokers(self, *numbers: int, listeners: tuple[str, ...] = ("PLAINTEXT", "OUTSIDE")) -> None:
