@@ -14,7 +14,7 @@ from barnabas import commands
 from barnabas import page as live_page
 from barnabas import up as foreground
 from barnabas.cluster.model.ids import BrokerId
-from barnabas.cluster.zk.client_settings import security_of
+from barnabas.cluster.zk.client.client_settings import security_of
 from barnabas.local import zookeeper as embedded
 from barnabas.local.control import DEFAULT_DIRECTORY
 from barnabas.local.ports import OFFSETS, PortError, check_room

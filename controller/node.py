@@ -39,7 +39,7 @@ from barnabas.cluster.model.statechange import ControllerLines
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.statechange_log import StateChangeLog
 from barnabas.cluster.runtime.supervisor import Supervisor
-from barnabas.cluster.zk.operations import WatchEvent
+from barnabas.cluster.zk.client.operations import WatchEvent
 from barnabas.cluster.zk.store import ZooKeeperStore
 from barnabas.controller.alarm import Alarm
 from barnabas.controller.channels import BrokerChannels, ChannelSettings

@@ -15,7 +15,7 @@ from barnabas.cluster.model.log_text import shortened
 from barnabas.cluster.runtime.line_limit import LINES
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.statechange_log import StateChangeLog
-from barnabas.cluster.zk import errors
+from barnabas.cluster.zk.client import errors
 from barnabas.cluster.zk.store import ZooKeeperStore
 from barnabas.controller.alarm import Alarm
 from barnabas.controller.channels import BrokerChannels

@@ -7,7 +7,13 @@ from struct import Struct
 
 from aiokafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 
-from barnabas.broker.core.record_batch import FRAME_SIZE, HEADER_SIZE, Buffer, RecordBatch, parse_header
+from barnabas.broker.core.records.record_batch import (
+    FRAME_SIZE,
+    HEADER_SIZE,
+    Buffer,
+    RecordBatch,
+    parse_header,
+)
 
 
 def whole_batches(data: Buffer) -> Iterator[RecordBatch]:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 from barnabas.cluster.model.properties import parse_properties, render_properties
-from barnabas.cluster.zk.client_settings import security_of
+from barnabas.cluster.zk.client.client_settings import security_of
 from barnabas.local.secret_files import write_secret
 from barnabas.local.secured import Secured, settings_of
 from barnabas.local.zookeeper_security import JAAS_FILE, client_settings, render_users

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 
-from barnabas.cluster.zk.connect_string import parse_connect_string
+from barnabas.cluster.zk.client.connect_string import parse_connect_string
 from barnabas.local.zookeeper_wire import Connection, WireError
 
 _SUPER_SECRET = 0xB3415C00

@@ -30,9 +30,9 @@ from barnabas.cluster.model.brokers import GRPC_LISTENER
 from barnabas.cluster.model.client_quotas import QuotaEntity
 from barnabas.cluster.model.jaas import SCRAM_MODULE
 from barnabas.cluster.model.scram import MIN_ITERATIONS, credential_of
-from barnabas.cluster.zk.client_settings import security_of
-from barnabas.cluster.zk.errors import ZooKeeperError
-from barnabas.cluster.zk.security import ZooKeeperSecurity
+from barnabas.cluster.zk.client.client_settings import security_of
+from barnabas.cluster.zk.client.errors import ZooKeeperError
+from barnabas.cluster.zk.client.security import ZooKeeperSecurity
 from barnabas.local.client_login import MECHANISM, ClientLogin
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.errors import ClusterError
@@ -40,7 +40,7 @@ from barnabas.local.secret_files import write_secret
 from barnabas.local.zookeeper_security import ServerSecurity
 
 if TYPE_CHECKING:
-    from barnabas.cluster.zk.session import ZooKeeperSession
+    from barnabas.cluster.zk.client.session import ZooKeeperSession
 
 FOLDER = "secure"
 """The folder in a cluster's directory that makes it a secured one. Its owner alone may open it."""
@@ -235,8 +235,8 @@ class Secured:
             raise ClusterError(f"cannot write the users to ZooKeeper: {error}") from error
 
     async def _provision(self, connect: str, security: ZooKeeperSecurity) -> None:
-        from barnabas.cluster.zk.session import ZooKeeperSession
-        from barnabas.cluster.zk.store_cluster import ClusterStore
+        from barnabas.cluster.zk.client.session import ZooKeeperSession
+        from barnabas.cluster.zk.stores.cluster import ClusterStore
 
         session = await ZooKeeperSession.connect(
             connect,
@@ -320,8 +320,8 @@ async def _add_user(
     grants: Mapping[ResourcePattern, frozenset[AccessControlEntry]],
 ) -> None:
     """Write a user's ACLs and credential, unless it has a credential, which is written last."""
-    from barnabas.cluster.zk.store_acls import AclStore
-    from barnabas.cluster.zk.store_quotas import QuotaStore
+    from barnabas.cluster.zk.stores.acls import AclStore
+    from barnabas.cluster.zk.stores.quotas import QuotaStore
 
     users, entity, name = QuotaStore(session), QuotaEntity(login.user), MECHANISM.mechanism_name
     stored = (await users.read([entity]))[entity]

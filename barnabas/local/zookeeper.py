@@ -26,7 +26,7 @@ from types import FrameType, TracebackType
 from typing import IO, Self
 
 from barnabas.cluster.model.configs.zookeeper import LOGIN_CONFIG
-from barnabas.cluster.zk.client_tls import ClientTls
+from barnabas.cluster.zk.client.client_tls import ClientTls
 from barnabas.local.children import tied_to_parent
 from barnabas.local.class_archive import ClassArchive
 from barnabas.local.java import find_java

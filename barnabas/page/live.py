@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.cluster.zk.security import UNSECURED, ZooKeeperSecurity
+from barnabas.cluster.zk.client.security import UNSECURED, ZooKeeperSecurity
 from barnabas.local.client_login import ClientLogin
 from barnabas.local.control import BrokerState
 from barnabas.page.controls import WORDS, Action, Controls

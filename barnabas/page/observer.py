@@ -11,16 +11,16 @@ from enum import Enum, auto
 from barnabas.cluster.model.brokers import Broker
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import Assignment
-from barnabas.cluster.zk.errors import NoNode, ZooKeeperError
-from barnabas.cluster.zk.operations import SessionEvent, WatchEvent
+from barnabas.cluster.zk.client.errors import NoNode, ZooKeeperError
+from barnabas.cluster.zk.client.operations import SessionEvent, WatchEvent
+from barnabas.cluster.zk.client.security import UNSECURED, ZooKeeperSecurity
+from barnabas.cluster.zk.client.session import ZooKeeperSession
 from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError, int32_of
-from barnabas.cluster.zk.security import UNSECURED, ZooKeeperSecurity
-from barnabas.cluster.zk.session import ZooKeeperSession
-from barnabas.cluster.zk.store_brokers import BrokerStore
-from barnabas.cluster.zk.store_controller import ControllerStore
-from barnabas.cluster.zk.store_partitions import PartitionStore
-from barnabas.cluster.zk.store_topics import TopicStore
+from barnabas.cluster.zk.stores.brokers import BrokerStore
+from barnabas.cluster.zk.stores.controller import ControllerStore
+from barnabas.cluster.zk.stores.partitions import PartitionStore
+from barnabas.cluster.zk.stores.topics import TopicStore
 from barnabas.page.model import BrokerView, ClusterState, PartitionView
 
 _SESSION_TIMEOUT_MS = 10_000

@@ -14,12 +14,12 @@ from typing import TypeVar
 from barnabas.cluster.model.acls import AccessControlEntry, ResourcePattern
 from barnabas.cluster.model.client_quotas import QuotaEntity
 from barnabas.cluster.model.commands.configs import ConfigResource, ConfigResourceType
-from barnabas.cluster.zk.errors import NoNode
+from barnabas.cluster.zk.client.errors import NoNode
+from barnabas.cluster.zk.client.session import ZooKeeperSession
 from barnabas.cluster.zk.schema import paths
-from barnabas.cluster.zk.session import ZooKeeperSession
-from barnabas.cluster.zk.store_acls import AclStore, StoredAcls
-from barnabas.cluster.zk.store_configs import ConfigStore, ResourceConfigs
-from barnabas.cluster.zk.store_quotas import QuotaStore
+from barnabas.cluster.zk.stores.acls import AclStore, StoredAcls
+from barnabas.cluster.zk.stores.configs import ConfigStore, ResourceConfigs
+from barnabas.cluster.zk.stores.quotas import QuotaStore
 
 K = TypeVar("K")
 S = TypeVar("S", ResourceConfigs, StoredAcls)

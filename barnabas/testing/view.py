@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.cluster.zk.errors import ZooKeeperError
-from barnabas.cluster.zk.operations import SessionEvent, WatchEvent
+from barnabas.cluster.zk.client.errors import ZooKeeperError
+from barnabas.cluster.zk.client.operations import SessionEvent, WatchEvent
+from barnabas.cluster.zk.client.session import ZooKeeperSession
 from barnabas.cluster.zk.schema import paths
-from barnabas.cluster.zk.session import ZooKeeperSession
-from barnabas.cluster.zk.store_brokers import BrokerStore
-from barnabas.cluster.zk.store_controller import ControllerStore
-from barnabas.cluster.zk.store_partitions import PartitionStore
-from barnabas.cluster.zk.store_topics import TopicStore
+from barnabas.cluster.zk.stores.brokers import BrokerStore
+from barnabas.cluster.zk.stores.controller import ControllerStore
+from barnabas.cluster.zk.stores.partitions import PartitionStore
+from barnabas.cluster.zk.stores.topics import TopicStore
 from barnabas.testing.errors import WaitTimeoutError
 
 T = TypeVar("T")

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from barnabas.broker.core.producer_state import CorruptSnapshotError, decode_snapshot
-from barnabas.broker.core.record_batch import (
+from barnabas.broker.core.records.producer_state import CorruptSnapshotError, decode_snapshot
+from barnabas.broker.core.records.record_batch import (
     FRAME_SIZE,
     HEADER_SIZE,
     MAGIC,
@@ -25,7 +25,7 @@ from barnabas.broker.core.record_batch import (
     parse_header,
     peek_frame,
 )
-from barnabas.broker.core.records import CorruptRecordsError, record_times
+from barnabas.broker.core.records.records import CorruptRecordsError, record_times
 from barnabas.broker.disk.names import (
     INDEX_SUFFIX,
     LOG_SUFFIX,
@@ -34,7 +34,7 @@ from barnabas.broker.disk.names import (
     TRANSACTION_INDEX_SUFFIX,
     segment_file,
 )
-from barnabas.broker.disk.transaction_index import TransactionIndex
+from barnabas.broker.disk.segment.transaction_index import TransactionIndex
 from barnabas.tools.command_line.entry import run_tool
 from barnabas.tools.command_line.parser import Parser, ToolError, has, integer, run_with
 from barnabas.tools.dump.batches import MAX_DUMPED_BYTES, Decode, OffsetCheck, RecordOptions, lines_of

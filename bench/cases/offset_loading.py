@@ -17,10 +17,10 @@ from barnabas.bench.clients.group_members import find_coordinator
 from barnabas.bench.harness.cluster import FAILOVER_SESSION_TIMEOUT_MS
 from barnabas.bench.harness.processes import CpuMeter
 from barnabas.bench.harness.registry import Bench, Run, at_most
-from barnabas.broker.core.batch_builder import BatchBuilder
 from barnabas.broker.core.group.coordinator_partition import OFFSETS_TOPIC
 from barnabas.broker.core.group.records import OffsetAndMetadata, encode_offset_key, encode_offset_value
-from barnabas.broker.core.record_batch import Codec, stamp
+from barnabas.broker.core.records.batch_builder import BatchBuilder
+from barnabas.broker.core.records.record_batch import Codec, stamp
 from barnabas.cluster.model.ids import Offset, TopicPartition
 from barnabas.local.cluster import LocalCluster
 

@@ -16,7 +16,7 @@ from typing import Self
 
 from crc32c import crc32c
 
-from barnabas.broker.core.record_batch import CRC_START, HEADER, MAGIC, NO_PRODUCER_ID, NO_SEQUENCE
+from barnabas.broker.core.records.record_batch import CRC_START, HEADER, MAGIC, NO_PRODUCER_ID, NO_SEQUENCE
 from barnabas.broker.wire.apis import ApiKey
 
 PATIENCE_S = 120.0

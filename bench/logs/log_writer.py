@@ -13,10 +13,10 @@ from pathlib import Path
 import structlog
 from crc32c import crc32c
 
-from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.core.record_batch import CRC_START, HEADER, HEADER_SIZE, MAGIC, Codec
-from barnabas.broker.core.refusals import Refusal
-from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
+from barnabas.broker.core.records.log_config import LogConfig
+from barnabas.broker.core.records.record_batch import CRC_START, HEADER, HEADER_SIZE, MAGIC, Codec
+from barnabas.broker.core.records.refusals import Refusal
+from barnabas.broker.disk.directory.log_dirs import LogDirs, LogDirsOptions
 from barnabas.cluster.model.epochs import LeaderEpoch
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 

@@ -20,7 +20,7 @@ from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.rpc import control_pb2 as pb
 from barnabas.cluster.rpc.channels import server_options
 from barnabas.cluster.rpc.control_pb2_grpc import BrokerControlServicer, add_BrokerControlServicer_to_server
-from barnabas.cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.zk.client.session import ZooKeeperSession
 from barnabas.cluster.zk.store import ZooKeeperStore
 
 SESSION_TIMEOUT_MS = 30_000

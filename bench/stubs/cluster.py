@@ -29,9 +29,9 @@ from barnabas.cluster.runtime import logs
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.statechange_log import StateChangeLog
 from barnabas.cluster.runtime.supervisor import Supervisor
-from barnabas.cluster.zk.operations import OnEvent, WatchEvent, ZooKeeperEvent
+from barnabas.cluster.zk.client.operations import OnEvent, WatchEvent, ZooKeeperEvent
+from barnabas.cluster.zk.client.session import ZooKeeperSession
 from barnabas.cluster.zk.schema.paths import BROKER_IDS
-from barnabas.cluster.zk.session import ZooKeeperSession
 from barnabas.cluster.zk.store import ZooKeeperStore
 from barnabas.controller.node import ControllerNode, ControllerSettings
 from barnabas.local.zookeeper import EmbeddedZooKeeper

@@ -16,7 +16,6 @@ from typing import Protocol
 import structlog
 
 from barnabas.broker.authorizer.audit import audit, audit_by_type
-from barnabas.broker.replicas.turn import paced, sorted_in_turns, unique
 from barnabas.cluster.model.acl_filters import FilterIndex
 from barnabas.cluster.model.acls import (
     WILDCARD,
@@ -42,8 +41,9 @@ from barnabas.cluster.model.log_text import printable, shortened
 from barnabas.cluster.model.principal import KafkaPrincipal
 from barnabas.cluster.runtime.collector import exempt_survivors
 from barnabas.cluster.runtime.line_limit import LINES
-from barnabas.cluster.zk.errors import BadVersion, NodeExists, NoNode, RequestFailed, ZooKeeperError
-from barnabas.cluster.zk.store_acls import AclChange, StoredAcls
+from barnabas.cluster.runtime.turn import paced, sorted_in_turns, unique
+from barnabas.cluster.zk.client.errors import BadVersion, NodeExists, NoNode, RequestFailed, ZooKeeperError
+from barnabas.cluster.zk.stores.acls import AclChange, StoredAcls
 
 _log = structlog.get_logger("kafka.security.authorizer.AclAuthorizer")
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 from barnabas.broker.cleaning.core.choice import CompactedLog, LogToClean, SegmentSize
-from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.core.record_batch import BatchHeader
-from barnabas.broker.core.transactions import AbortedTransaction
-from barnabas.broker.disk.log import Log
+from barnabas.broker.core.records.log_config import LogConfig
+from barnabas.broker.core.records.record_batch import BatchHeader
+from barnabas.broker.core.records.transactions import AbortedTransaction
+from barnabas.broker.disk.log.log import Log
 from barnabas.cluster.model.ids import Offset
 
 

@@ -28,16 +28,16 @@ from barnabas.broker.cleaning.process import Cleaner, CleanerProcess
 from barnabas.broker.cleaning.report import beginning, described, statistics
 from barnabas.broker.cleaning.rewrite import Cleaned, CleaningStats, NewSegment, Progress, remove_cleaned
 from barnabas.broker.cleaning.worker import CleanerUnavailableError
-from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.core.records import CorruptRecordsError
+from barnabas.broker.core.records.log_config import LogConfig
+from barnabas.broker.core.records.records import CorruptRecordsError
 from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError, NoDescriptorError
-from barnabas.broker.disk.log import Log
+from barnabas.broker.disk.log.log import Log
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
 from barnabas.broker.replicas.retention import LogRetention
-from barnabas.broker.replicas.turn import Turn
 from barnabas.cluster.model.configs.settings import setting
 from barnabas.cluster.model.ids import Offset, TopicPartition
 from barnabas.cluster.runtime.supervisor import Supervisor
+from barnabas.cluster.runtime.turn import Turn
 from barnabas.cluster.runtime.wall_clock import wall_ms
 
 T = TypeVar("T")

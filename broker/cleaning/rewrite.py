@@ -20,9 +20,9 @@ from barnabas.broker.cleaning.core.choice import SegmentSize, delete_horizon_ms,
 from barnabas.broker.cleaning.core.offset_map import OffsetMap
 from barnabas.broker.cleaning.core.transactions import CleanedTransactions
 from barnabas.broker.cleaning.job import CleaningJob
-from barnabas.broker.core.keyed_records import NO_KEY, keyed_records
-from barnabas.broker.core.record_batch import Buffer, RecordBatch
-from barnabas.broker.core.transactions import AbortedTransaction, end_marker
+from barnabas.broker.core.records.keyed_records import NO_KEY, keyed_records
+from barnabas.broker.core.records.record_batch import Buffer, RecordBatch
+from barnabas.broker.core.records.transactions import AbortedTransaction, end_marker
 from barnabas.broker.disk.errors import CorruptLogError
 from barnabas.broker.disk.files import (
     close_file,
@@ -37,9 +37,9 @@ from barnabas.broker.disk.names import (
     TRANSACTION_INDEX_SUFFIX,
     segment_file,
 )
-from barnabas.broker.disk.scan import whole_batches_of
-from barnabas.broker.disk.segment import LogSegment
-from barnabas.broker.disk.transaction_index import TransactionIndex
+from barnabas.broker.disk.segment.scan import whole_batches_of
+from barnabas.broker.disk.segment.segment import LogSegment
+from barnabas.broker.disk.segment.transaction_index import TransactionIndex
 from barnabas.cluster.model.ids import Offset
 
 

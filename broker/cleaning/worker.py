@@ -14,7 +14,7 @@ import sys
 from typing import IO
 
 from barnabas.broker.cleaning.rewrite import Cleaned, Step, clean
-from barnabas.broker.core.records import CorruptRecordsError
+from barnabas.broker.core.records.records import CorruptRecordsError
 from barnabas.broker.disk.errors import NO_DESCRIPTOR, CorruptLogError
 
 NO_RESOURCE = NO_DESCRIPTOR | {errno.ENOMEM, errno.EAGAIN}

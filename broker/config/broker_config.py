@@ -15,7 +15,7 @@ from types import MappingProxyType
 from barnabas.broker.config.listeners import parse_listeners, parse_security_map
 from barnabas.broker.config.peer_security import PeerSecurity, peer_security
 from barnabas.broker.config.security import is_listener_setting, listener_security
-from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.records.log_config import LogConfig
 from barnabas.broker.server.security.listener_security import ListenerSecurity
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.configs.broker import BROKER_CONFIGS

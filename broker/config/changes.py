@@ -15,8 +15,8 @@ import structlog
 from barnabas.cluster.model.client_quotas import QuotaEntity
 from barnabas.cluster.model.commands.configs import ConfigResource, ConfigResourceType
 from barnabas.cluster.model.ids import BrokerId
-from barnabas.cluster.zk.errors import RequestFailed, ZooKeeperError
-from barnabas.cluster.zk.store_configs import ConfigChange, ResourceConfigs
+from barnabas.cluster.zk.client.errors import RequestFailed, ZooKeeperError
+from barnabas.cluster.zk.stores.configs import ConfigChange, ResourceConfigs
 
 _log = structlog.get_logger("kafka.server.DynamicConfigManager")
 

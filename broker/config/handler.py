@@ -12,8 +12,8 @@ import structlog
 
 from barnabas.broker.config.dynamic import DynamicBrokerConfig
 from barnabas.broker.config.topics import TopicConfigs
-from barnabas.broker.core.replication_quota import ReplicationThrottles
-from barnabas.broker.disk.log import Log
+from barnabas.broker.core.quotas.replication_quota import ReplicationThrottles
+from barnabas.broker.disk.log.log import Log
 from barnabas.cluster.model.addresses import host_address
 from barnabas.cluster.model.client_quotas import QuotaEntity, quotas_of
 from barnabas.cluster.model.configs.declarations import ConfigError

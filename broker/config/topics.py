@@ -9,9 +9,9 @@ from typing import Protocol
 import structlog
 
 from barnabas.broker.config.broker_config import BrokerConfig
-from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.records.log_config import LogConfig
 from barnabas.cluster.model.configs.declarations import ConfigError
-from barnabas.cluster.zk.errors import SessionExpired, ZooKeeperError
+from barnabas.cluster.zk.client.errors import SessionExpired, ZooKeeperError
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
 
 _log = structlog.get_logger(__name__)

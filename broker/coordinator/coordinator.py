@@ -37,13 +37,13 @@ from barnabas.broker.core.group.sync import sync_group
 from barnabas.broker.core.purgatory import Timer
 from barnabas.broker.replicas.hosted import HostedPartitions
 from barnabas.broker.replicas.interface import Appends
-from barnabas.broker.replicas.turn import Turn, in_its_turn
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.runtime.collector import many_at_once
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.supervisor import Supervisor
+from barnabas.cluster.runtime.turn import Turn, in_its_turn
 from barnabas.cluster.runtime.wall_clock import wall_ms
 
 PORTION = 500

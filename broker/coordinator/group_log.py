@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from barnabas.broker.coordinator.settings import GroupSettings
-from barnabas.broker.core.batch_builder import BatchBuilder
 from barnabas.broker.core.group.coordinator_partition import OFFSETS_TOPIC
-from barnabas.broker.core.record_batch import Codec
+from barnabas.broker.core.records.batch_builder import BatchBuilder
+from barnabas.broker.core.records.record_batch import Codec
 from barnabas.broker.replicas.hosted import HostedPartitions
 from barnabas.broker.replicas.interface import UNKNOWN_OFFSET, Appended, AppendResults, Appends
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH

@@ -24,15 +24,15 @@ from barnabas.broker.core.group.loading import load_group
 from barnabas.broker.core.group.log_reading import BrokenFrameError, GroupLoad
 from barnabas.broker.core.group.unloading import unload_groups
 from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
-from barnabas.broker.disk.log import Log
-from barnabas.broker.disk.results import OffsetOutOfRange
+from barnabas.broker.disk.log.log import Log
+from barnabas.broker.disk.log.results import OffsetOutOfRange
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
-from barnabas.broker.replicas.turn import carried_out, freed_in_turns, paced
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
 from barnabas.cluster.runtime.collector import exempt_survivors, many_at_once
 from barnabas.cluster.runtime.metrics import Metrics
+from barnabas.cluster.runtime.turn import carried_out, freed_in_turns, paced
 from barnabas.cluster.runtime.wall_clock import wall_ms
 
 _log = structlog.get_logger("kafka.coordinator.group.GroupMetadataManager")

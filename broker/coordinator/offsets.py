@@ -14,7 +14,6 @@ from barnabas.broker.coordinator.coordinated import CoordinatedPartition, Coordi
 from barnabas.broker.coordinator.effects import GroupEffects
 from barnabas.broker.coordinator.group_log import COMMIT_ERRORS, GroupLog
 from barnabas.broker.coordinator.settings import GroupSettings
-from barnabas.broker.core.batch_builder import BatchBuilder
 from barnabas.broker.core.group.commits import check_offset_commit
 from barnabas.broker.core.group.deletion import check_offset_delete, remove_empty_group
 from barnabas.broker.core.group.effects import Level, Source
@@ -22,11 +21,12 @@ from barnabas.broker.core.group.offsets import GroupOffsets, expiration
 from barnabas.broker.core.group.records import OffsetAndMetadata, encode_offset_key, encode_offset_value
 from barnabas.broker.core.group.requests import MemberCall
 from barnabas.broker.core.group.states import GroupState
-from barnabas.broker.replicas.turn import Turn, carried_out, in_its_turn, paced
+from barnabas.broker.core.records.batch_builder import BatchBuilder
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
 from barnabas.cluster.runtime.collector import exempt_survivors
 from barnabas.cluster.runtime.metrics import Metrics
+from barnabas.cluster.runtime.turn import Turn, carried_out, in_its_turn, paced
 from barnabas.cluster.runtime.wall_clock import wall_ms
 
 Commits = Mapping[TopicPartition, OffsetAndMetadata]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NamedTuple
 
-from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.records.log_config import LogConfig
 from barnabas.cluster.model.ids import Offset
 
 DELETE = "delete"

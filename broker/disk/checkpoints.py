@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from barnabas.broker.core.leader_epochs import EpochEntry
+from barnabas.broker.core.replication.leader_epochs import EpochEntry
 from barnabas.broker.disk.errors import CorruptCheckpointError, InconsistentDirectoryError
 from barnabas.broker.disk.files import replace_file
 from barnabas.cluster.model.epochs import LeaderEpoch

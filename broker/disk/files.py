@@ -18,7 +18,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from barnabas.broker.core.record_batch import Buffer
+from barnabas.broker.core.records.record_batch import Buffer
 from barnabas.broker.disk.errors import NO_DESCRIPTOR
 from barnabas.broker.disk.names import TEMPORARY_SUFFIX
 from barnabas.cluster.runtime.failpoints import DISK_FULL

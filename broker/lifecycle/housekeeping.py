@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable, Iterable
 
 from barnabas.broker.config.broker_config import BrokerConfig
+from barnabas.broker.disk.directory.log_dirs import LogDirs
 from barnabas.broker.disk.errors import KafkaStorageError
-from barnabas.broker.disk.log_dirs import LogDirs
 from barnabas.cluster.runtime.supervisor import Supervisor
 
 NEVER_MS = 2**31

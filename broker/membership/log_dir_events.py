@@ -12,7 +12,7 @@ from typing import Protocol
 import structlog
 
 from barnabas.cluster.model.ids import BrokerId
-from barnabas.cluster.zk.errors import ZooKeeperError
+from barnabas.cluster.zk.client.errors import ZooKeeperError
 from barnabas.cluster.zk.schema.admin import LogDirEvent
 
 _log = structlog.get_logger("kafka.server.ReplicaManager")

@@ -18,7 +18,7 @@ from barnabas.broker.config.start_error import StartError
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.epochs import BrokerEpoch
 from barnabas.cluster.model.ids import BrokerId
-from barnabas.cluster.zk.errors import (
+from barnabas.cluster.zk.client.errors import (
     NodeExists,
     NoNode,
     SessionExpired,
@@ -26,10 +26,10 @@ from barnabas.cluster.zk.errors import (
     ZooKeeperTimeout,
     ZooKeeperUnavailable,
 )
-from barnabas.cluster.zk.operations import Change, SessionEvent, WatchEvent, ZooKeeperEvent
+from barnabas.cluster.zk.client.operations import Change, SessionEvent, WatchEvent, ZooKeeperEvent
+from barnabas.cluster.zk.client.security import UNSECURED, ZooKeeperSecurity
+from barnabas.cluster.zk.client.session import ZooKeeperSession
 from barnabas.cluster.zk.schema import paths
-from barnabas.cluster.zk.security import UNSECURED, ZooKeeperSecurity
-from barnabas.cluster.zk.session import ZooKeeperSession
 from barnabas.cluster.zk.store import ZooKeeperStore
 
 _log = structlog.get_logger(__name__)

@@ -22,10 +22,10 @@ from barnabas.broker.config.dynamic import DynamicBrokerConfig
 from barnabas.broker.config.handler import ConfigHandler
 from barnabas.broker.config.start_error import StartError
 from barnabas.broker.config.topics import TopicConfigs
-from barnabas.broker.core.replication_quota import QuotaWindows
+from barnabas.broker.core.quotas.replication_quota import QuotaWindows
+from barnabas.broker.disk.directory.log_dirs import LogDirs, LogDirsOptions
 from barnabas.broker.disk.errors import KafkaStorageError
-from barnabas.broker.disk.flush_stats import FLUSH_STATS
-from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
+from barnabas.broker.disk.log.flush_stats import FLUSH_STATS
 from barnabas.broker.lifecycle.process import BrokerProcess
 from barnabas.broker.lifecycle.sockets import bind
 from barnabas.broker.membership.identity import broker_id_of, new_cluster_id
@@ -37,7 +37,7 @@ from barnabas.cluster.model.configs.settings import settings_of
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.runtime.logs import set_up_authorizer_log
 from barnabas.cluster.runtime.wall_clock import wall_ms
-from barnabas.cluster.zk.client_settings import ZooKeeperSecurityError, security_of
+from barnabas.cluster.zk.client.client_settings import ZooKeeperSecurityError, security_of
 
 if TYPE_CHECKING:
     from barnabas.broker.server.security.listener_tls import ListenerTls

@@ -13,7 +13,7 @@ from barnabas.broker.node.open import Storage
 from barnabas.broker.node.replicate import Replication
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.epochs import BrokerEpoch
-from barnabas.cluster.zk.operations import WatchEvent
+from barnabas.cluster.zk.client.operations import WatchEvent
 from barnabas.cluster.zk.schema.acls import ACL_CHANGES
 from barnabas.cluster.zk.schema.paths import CONFIG_CHANGES
 from barnabas.cluster.zk.store import ZooKeeperStore

@@ -16,7 +16,7 @@ from barnabas.broker.coordinator.coordinator import GroupCoordinator
 from barnabas.broker.coordinator.metrics import show_groups
 from barnabas.broker.coordinator.offsets_topic import OffsetsTopic
 from barnabas.broker.coordinator.settings import GroupSettings
-from barnabas.broker.core.replication_quota import ReplicationQuota
+from barnabas.broker.core.quotas.replication_quota import ReplicationQuota
 from barnabas.broker.lifecycle.descriptors import most_peer_connections
 from barnabas.broker.lifecycle.process import BrokerProcess
 from barnabas.broker.membership.leader_store import LeaderStore
@@ -38,7 +38,7 @@ from barnabas.cluster.model.epochs import ControllerEpoch
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.model.requests import LeaderAndIsrRequest
 from barnabas.cluster.model.statechange.levels import Level
-from barnabas.cluster.zk.errors import SessionExpired
+from barnabas.cluster.zk.client.errors import SessionExpired
 from barnabas.controller.node import ControllerNode, ControllerSettings
 
 _log = structlog.get_logger("kafka.server.KafkaServer")

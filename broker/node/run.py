@@ -27,7 +27,7 @@ from barnabas.broker.node.tls import keep_stores
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
 from barnabas.cluster.model.configs.settings import settings_of
 from barnabas.cluster.runtime.metrics import BrokerState
-from barnabas.cluster.zk.errors import ZooKeeperError
+from barnabas.cluster.zk.client.errors import ZooKeeperError
 
 _log = structlog.get_logger("kafka.server.KafkaServer")
 

@@ -8,19 +8,19 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 
-from barnabas.broker.core.recompression import Recompression
-from barnabas.broker.core.record_batch import HEADER_SIZE, Codec, parse_header
-from barnabas.broker.core.refusals import Reason, Refusal
+from barnabas.broker.core.records.recompression import Recompression
+from barnabas.broker.core.records.record_batch import HEADER_SIZE, Codec, parse_header
+from barnabas.broker.core.records.refusals import Reason, Refusal
 from barnabas.broker.disk.errors import KafkaStorageError
-from barnabas.broker.disk.results import LogAppendInfo
+from barnabas.broker.disk.log.results import LogAppendInfo
 from barnabas.broker.replicas.delayed_partitions import DelayedPartitions
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
 from barnabas.broker.replicas.interface import Appended, AppendResults, Bytes, Prepared, Prepares
-from barnabas.broker.replicas.turn import carried_out
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
 from barnabas.cluster.model.topic_names import INTERNAL_TOPICS
+from barnabas.cluster.runtime.turn import carried_out
 
 ACKS_ALL = -1
 """The acks with which the answer waits for all in-sync replicas."""

@@ -17,7 +17,9 @@ from itertools import starmap
 
 import structlog
 
-from barnabas.broker.core.control_gate import (
+from barnabas.broker.core.full_list import FullList
+from barnabas.broker.core.metadata_cache import MetadataCache, MetadataChange
+from barnabas.broker.core.replication.control_gate import (
     ControlGate,
     LeadershipVerdict,
     StaleBrokerEpoch,
@@ -25,16 +27,13 @@ from barnabas.broker.core.control_gate import (
     judge_leadership,
     judge_stop,
 )
-from barnabas.broker.core.follower_fetch import cut_on_becoming_follower
-from barnabas.broker.core.full_list import FullList
-from barnabas.broker.core.log_expectation import expected_log
-from barnabas.broker.core.metadata_cache import MetadataCache, MetadataChange
+from barnabas.broker.core.replication.follower_fetch import cut_on_becoming_follower
+from barnabas.broker.core.replication.log_expectation import expected_log
 from barnabas.broker.disk.errors import KafkaStorageError, NoDescriptorError
 from barnabas.broker.replicas.followed_partitions import FollowedPartitions
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
 from barnabas.broker.replicas.name_flush import flush_names
 from barnabas.broker.replicas.replica_fetchers import ReplicaFetchers
-from barnabas.broker.replicas.turn import Turn, paced
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
@@ -50,6 +49,7 @@ from barnabas.cluster.model.requests import (
 )
 from barnabas.cluster.model.statechange import BrokerLines, RequestLines, StateChange
 from barnabas.cluster.runtime.collector import MANY_PARTITIONS, long_lived
+from barnabas.cluster.runtime.turn import Turn, paced
 
 _log = structlog.get_logger(__name__)
 

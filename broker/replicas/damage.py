@@ -14,7 +14,7 @@ import structlog
 
 from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
-from barnabas.broker.disk.scrub import DamagedRange, SegmentSpan
+from barnabas.broker.disk.segment.scrub import DamagedRange, SegmentSpan
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
 from barnabas.broker.replicas.repair import RangeUnavailableError, fetch_again, spans_to_fetch
 from barnabas.broker.replicas.scrub import LogScrub

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from barnabas.broker.core.divergence import Agreement, agreement
-from barnabas.broker.core.isr import SessionContact
-from barnabas.broker.core.replication_quota import ReplicationQuota, is_throttled
+from barnabas.broker.core.quotas.replication_quota import ReplicationQuota, is_throttled
+from barnabas.broker.core.replication.divergence import Agreement, agreement
+from barnabas.broker.core.replication.isr import SessionContact
 from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
-from barnabas.broker.disk.results import OffsetOutOfRange
+from barnabas.broker.disk.log.results import OffsetOutOfRange
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
 from barnabas.cluster.model.epochs import LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode

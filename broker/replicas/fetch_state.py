@@ -13,7 +13,9 @@ from collections.abc import Callable, Mapping
 
 import structlog
 
-from barnabas.broker.core.follower_fetch import (
+from barnabas.broker.core.quotas.replication_quota import is_throttled
+from barnabas.broker.core.records.refusals import Refusal
+from barnabas.broker.core.replication.follower_fetch import (
     FetchOn,
     Reaction,
     StartOver,
@@ -22,9 +24,7 @@ from barnabas.broker.core.follower_fetch import (
     on_offset_out_of_range,
     reaction,
 )
-from barnabas.broker.core.leader_epochs import EpochEndOffset
-from barnabas.broker.core.refusals import Refusal
-from barnabas.broker.core.replication_quota import is_throttled
+from barnabas.broker.core.replication.leader_epochs import EpochEndOffset
 from barnabas.broker.disk.errors import KafkaStorageError, NoDescriptorError
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, BrokerEpoch, LeaderEpoch

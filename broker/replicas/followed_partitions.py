@@ -14,10 +14,10 @@ import structlog
 from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
 from barnabas.broker.replicas.replica_fetchers import ReplicaFetchers
-from barnabas.broker.replicas.turn import paced
 from barnabas.cluster.model.brokers import GRPC_LISTENER, Broker
 from barnabas.cluster.model.epochs import LeaderEpoch
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.runtime.turn import paced
 
 _log = structlog.get_logger("kafka.server.ReplicaManager")
 

@@ -14,12 +14,13 @@ from typing import Protocol
 
 import structlog
 
-from barnabas.broker.core.log_expectation import LogExpectation, LogOwner, owner_of_log
 from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.core.purgatory import DelayedOperationPurgatory
-from barnabas.broker.core.replica import Replica
-from barnabas.broker.core.replica_selection import RACK_AWARE, rack_aware
-from barnabas.broker.core.replication_quota import ReplicationThrottles
+from barnabas.broker.core.quotas.replication_quota import ReplicationThrottles
+from barnabas.broker.core.replication.log_expectation import LogExpectation, LogOwner, owner_of_log
+from barnabas.broker.core.replication.replica import Replica
+from barnabas.broker.core.replication.replica_selection import RACK_AWARE, rack_aware
+from barnabas.broker.disk.directory.future_logs import FutureLogs
 from barnabas.broker.disk.errors import (
     ClosedFileError,
     ClosedLogError,
@@ -30,9 +31,8 @@ from barnabas.broker.disk.errors import (
     OtherTopicsLogError,
     PartitionWithoutLogError,
 )
-from barnabas.broker.disk.future_logs import FutureLogs
-from barnabas.broker.disk.log import Log
-from barnabas.broker.disk.scrub import SegmentSpan
+from barnabas.broker.disk.log.log import Log
+from barnabas.broker.disk.segment.scrub import SegmentSpan
 from barnabas.broker.replicas.settings import ReplicaSettings
 from barnabas.broker.replicas.system_timer import SystemTimer
 from barnabas.cluster.model.epochs import LeaderEpoch

@@ -10,12 +10,12 @@ from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from barnabas.broker.core.leader_epochs import EpochEndOffset
-from barnabas.broker.core.producer_state import ProducerSnapshot
-from barnabas.broker.core.record_batch import RecordBatch
-from barnabas.broker.core.refusals import RecordFault, Refusal
-from barnabas.broker.core.transactions import AbortedTransaction
-from barnabas.broker.disk.file_records import FileRecords
+from barnabas.broker.core.records.producer_state import ProducerSnapshot
+from barnabas.broker.core.records.record_batch import RecordBatch
+from barnabas.broker.core.records.refusals import RecordFault, Refusal
+from barnabas.broker.core.records.transactions import AbortedTransaction
+from barnabas.broker.core.replication.leader_epochs import EpochEndOffset
+from barnabas.broker.disk.segment.file_records import FileRecords
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition

@@ -13,16 +13,16 @@ from typing import Protocol
 
 import structlog
 
-from barnabas.broker.core.isr_changes import CHECK_INTERVAL_MS, IsrChanges
-from barnabas.broker.core.replica import Conflict, IsrProposal
+from barnabas.broker.core.replication.isr_changes import CHECK_INTERVAL_MS, IsrChanges
+from barnabas.broker.core.replication.replica import Conflict, IsrProposal
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
-from barnabas.broker.replicas.turn import paced
 from barnabas.cluster.model.epochs import PartitionVersion
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import PartitionState
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.supervisor import Supervisor
-from barnabas.cluster.zk.errors import BadVersion, NoNode, ZooKeeperError
+from barnabas.cluster.runtime.turn import paced
+from barnabas.cluster.zk.client.errors import BadVersion, NoNode, ZooKeeperError
 
 RETRY_MS = 500
 """The pause in milliseconds before a write is tried again."""

@@ -11,9 +11,9 @@ from typing import Protocol
 
 import structlog
 
-from barnabas.broker.core.log_dir_moves import AlterLogDir, Hosting, judge_alter
+from barnabas.broker.core.replication.log_dir_moves import AlterLogDir, Hosting, judge_alter
 from barnabas.broker.disk.errors import KafkaStorageError
-from barnabas.broker.disk.log import Log
+from barnabas.broker.disk.log.log import Log
 from barnabas.broker.disk.names import MAX_NAME_LENGTH, future_directory
 from barnabas.broker.replicas.hosted import HostedPartitions, Logs
 from barnabas.broker.replicas.interface import DescribedLog, DescribedLogDir

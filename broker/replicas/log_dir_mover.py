@@ -16,9 +16,10 @@ from typing import TypeVar
 
 import structlog
 
-from barnabas.broker.core.leader_epochs import UNDEFINED_EPOCH_END
-from barnabas.broker.core.log_config import UNLIMITED
-from barnabas.broker.core.log_dir_moves import (
+from barnabas.broker.core.records.log_config import UNLIMITED
+from barnabas.broker.core.records.refusals import Refusal
+from barnabas.broker.core.replication.leader_epochs import UNDEFINED_EPOCH_END
+from barnabas.broker.core.replication.log_dir_moves import (
     CaughtUp,
     Copy,
     LogRange,
@@ -28,14 +29,13 @@ from barnabas.broker.core.log_dir_moves import (
     Truncate,
     next_step,
 )
-from barnabas.broker.core.refusals import Refusal
 from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
-from barnabas.broker.disk.log import Log
-from barnabas.broker.disk.results import OffsetOutOfRange
+from barnabas.broker.disk.log.log import Log
+from barnabas.broker.disk.log.results import OffsetOutOfRange
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, Logs, monotonic_ms
-from barnabas.broker.replicas.turn import Turn
 from barnabas.cluster.model.ids import Offset, TopicPartition
 from barnabas.cluster.runtime.supervisor import Supervisor
+from barnabas.cluster.runtime.turn import Turn
 
 T = TypeVar("T")
 

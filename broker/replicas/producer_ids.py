@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterator
 
 from barnabas.cluster.model.ids import ProducerId
-from barnabas.cluster.zk.errors import ZooKeeperError
+from barnabas.cluster.zk.client.errors import ZooKeeperError
 from barnabas.cluster.zk.schema.settings import ProducerIdBlock
 
 

@@ -7,7 +7,7 @@ log.
 from __future__ import annotations
 
 from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
-from barnabas.broker.disk.results import OffsetOutOfRange
+from barnabas.broker.disk.log.results import OffsetOutOfRange
 from barnabas.broker.replicas.hosted import HostedPartitions
 from barnabas.cluster.model.epochs import LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode

@@ -10,13 +10,13 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from barnabas.broker.core.divergence import Agreement, agreement
 from barnabas.broker.core.offsets_before import offsets_before
-from barnabas.broker.core.producer_state import ProducerSnapshot
 from barnabas.broker.core.purgatory import DelayedOperation
+from barnabas.broker.core.records.producer_state import ProducerSnapshot
+from barnabas.broker.core.replication.divergence import Agreement, agreement
 from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
-from barnabas.broker.disk.lookup import offset_at, segment_times
-from barnabas.broker.disk.results import OffsetOutOfRange, TimestampAndOffset
+from barnabas.broker.disk.log.lookup import offset_at, segment_times
+from barnabas.broker.disk.log.results import OffsetOutOfRange, TimestampAndOffset
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
 from barnabas.broker.replicas.interface import (
     CONSUMER,
@@ -32,10 +32,10 @@ from barnabas.broker.replicas.interface import (
     ListedOffset,
     Records,
 )
-from barnabas.broker.replicas.turn import carried_out, paced
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, Offset, TopicPartition
+from barnabas.cluster.runtime.turn import carried_out, paced
 from barnabas.cluster.runtime.wall_clock import wall_ms
 
 ZSTD = "zstd"

@@ -11,11 +11,11 @@ from typing import cast
 import grpc
 import grpc.aio
 
-from barnabas.broker.core.refusals import Refusal
-from barnabas.broker.disk.log import Log
-from barnabas.broker.disk.replacement import SegmentReplacement
-from barnabas.broker.disk.scrub import SegmentSpan
-from barnabas.broker.disk.segment import LogSegment
+from barnabas.broker.core.records.refusals import Refusal
+from barnabas.broker.disk.log.log import Log
+from barnabas.broker.disk.segment.replacement import SegmentReplacement
+from barnabas.broker.disk.segment.scrub import SegmentSpan
+from barnabas.broker.disk.segment.segment import LogSegment
 from barnabas.broker.replicas.hosted import HostedPartition
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.errors import ErrorCode

@@ -14,7 +14,7 @@ import structlog
 from barnabas.broker.core.retention import Breach
 from barnabas.broker.disk.errors import KafkaStorageError
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
-from barnabas.broker.replicas.turn import Turn
+from barnabas.cluster.runtime.turn import Turn
 
 _log = structlog.get_logger("kafka.log.Log")
 

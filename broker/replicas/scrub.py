@@ -14,9 +14,9 @@ from pathlib import Path
 import structlog
 
 from barnabas.broker.disk.errors import KafkaStorageError
-from barnabas.broker.disk.scrub import DamagedRange, SegmentCheck, SegmentSpan
+from barnabas.broker.disk.segment.scrub import DamagedRange, SegmentCheck, SegmentSpan
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
-from barnabas.broker.replicas.turn import paced
+from barnabas.cluster.runtime.turn import paced
 
 _log = structlog.get_logger("kafka.log.LogManager")
 

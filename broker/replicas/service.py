@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
 
-from barnabas.broker.core.control_gate import ControlGate
 from barnabas.broker.core.metadata_cache import MetadataCache, MetadataChange
+from barnabas.broker.core.replication.control_gate import ControlGate
 from barnabas.broker.replicas.append import Appender
 from barnabas.broker.replicas.control_requests import ControlRequests, Write
 from barnabas.broker.replicas.damage import DamagedReplicas

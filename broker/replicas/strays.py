@@ -22,12 +22,12 @@ from typing import Protocol
 import structlog
 
 from barnabas.broker.disk.errors import KafkaStorageError
-from barnabas.broker.disk.log import Log
+from barnabas.broker.disk.log.log import Log
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.model.partition import Assignment
-from barnabas.cluster.zk.errors import NoNode, ZooKeeperError
+from barnabas.cluster.zk.client.errors import NoNode, ZooKeeperError
 
 _log = structlog.get_logger("kafka.server.ReplicaManager")
 

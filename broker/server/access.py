@@ -9,12 +9,12 @@ from functools import partial
 from typing import Any
 
 from barnabas.broker.authorizer.authorizer import AclAuthorizer, requester_of
-from barnabas.broker.replicas.turn import freed_in_turns, paced
 from barnabas.broker.server.context import Answer, Building, Handler, Preparing, ServerContext
 from barnabas.broker.wire.frames import Body, Request
 from barnabas.cluster.model.acls import CLUSTER_NAME, AclOperation, ResourceType
 from barnabas.cluster.model.authorization import Action, Requester
 from barnabas.cluster.model.authorized_operations import SUPPORTED
+from barnabas.cluster.runtime.turn import freed_in_turns, paced
 
 Gate = Callable[[ServerContext, Request, Handler], Any]
 """The check of an API: it is called as its handler is, with the handler, and answers as the handler does."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import Any, TypeVar
 
-from barnabas.broker.replicas.turn import paced
 from barnabas.broker.server.context import CloseConnectionError
 from barnabas.broker.wire.frames import Request
 from barnabas.cluster.model.acls import (
@@ -25,6 +24,7 @@ from barnabas.cluster.model.acls import (
 )
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.principal import principal_of
+from barnabas.cluster.runtime.turn import paced
 
 NO_AUTHORIZER = "No Authorizer is configured on the broker"
 

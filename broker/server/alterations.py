@@ -12,7 +12,6 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
-from barnabas.broker.replicas.turn import freed_in_turns, paced
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.portions import RequestDeadline, submit
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
@@ -26,6 +25,7 @@ from barnabas.cluster.model.commands.configs import (
     ResourceResult,
 )
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.runtime.turn import freed_in_turns, paced
 
 W = TypeVar("W")
 

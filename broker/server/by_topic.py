@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from barnabas.broker.replicas.turn import paced
 from barnabas.broker.wire.frames import Body
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.runtime.turn import paced
 
 
 async def by_topic(partitions: Iterable[TopicPartition]) -> dict[str, list[TopicPartition]]:

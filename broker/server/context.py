@@ -10,8 +10,8 @@ from typing import Protocol
 
 from barnabas.broker.authorizer.authorizer import AclAuthorizer
 from barnabas.broker.coordinator.coordinator import GroupCoordinator
-from barnabas.broker.core.fetch_sessions import LARGEST_ID, FetchSessionCache
 from barnabas.broker.core.metadata_cache import MetadataCache
+from barnabas.broker.core.replication.fetch_sessions import LARGEST_ID, FetchSessionCache
 from barnabas.broker.replicas.interface import Appends, Deletes, FetchPartition, LogDirAdmin, Reads
 from barnabas.broker.server.memory import MAX_STARTED_BYTES, AnswerMemory, ArrivingMemory, RequestMemory
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
@@ -24,7 +24,7 @@ from barnabas.cluster.model.configs.described import BrokerSettings
 from barnabas.cluster.model.configs.settings import setting
 from barnabas.cluster.model.ids import BrokerId, Offset, ProducerId, TopicPartition
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
-from barnabas.cluster.zk.store_configs import ResourceConfigs
+from barnabas.cluster.zk.stores.configs import ResourceConfigs
 
 
 @dataclass(frozen=True, slots=True)

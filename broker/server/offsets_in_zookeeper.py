@@ -12,11 +12,11 @@ import structlog
 
 from barnabas.broker.coordinator.offsets import FetchedOffset, java_length
 from barnabas.broker.core.group.records import NO_EPOCH, NO_TIMESTAMP, OffsetAndMetadata
-from barnabas.broker.replicas.turn import paced
 from barnabas.broker.server.context import ServerContext
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
-from barnabas.cluster.zk.errors import ZooKeeperError
+from barnabas.cluster.runtime.turn import paced
+from barnabas.cluster.zk.client.errors import ZooKeeperError
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
 
 _log = structlog.get_logger(__name__)

@@ -12,9 +12,9 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import TypeVar
 
-from barnabas.broker.replicas.turn import Turn
 from barnabas.cluster.model.commands.command import Command, ControllerPort, R, Refused
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.runtime.turn import Turn
 
 K = TypeVar("K")
 T = TypeVar("T")

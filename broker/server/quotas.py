@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, TypeVar
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from barnabas.broker.core.client_quotas import QuotaUse
-from barnabas.broker.core.quota_rates import SampledRate
+from barnabas.broker.core.quotas.client_quotas import QuotaUse
+from barnabas.broker.core.quotas.quota_rates import SampledRate
 from barnabas.broker.replicas.hosted import monotonic_ms
 from barnabas.cluster.model.client_quotas import (
     CONSUMER_BYTE_RATE,

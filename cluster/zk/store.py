@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.zk.client.session import ZooKeeperSession
 from barnabas.cluster.zk.schema import admin, paths
-from barnabas.cluster.zk.session import ZooKeeperSession
-from barnabas.cluster.zk.store_acls import AclStore
-from barnabas.cluster.zk.store_brokers import BrokerStore
-from barnabas.cluster.zk.store_cluster import ClusterStore
-from barnabas.cluster.zk.store_configs import ConfigStore
-from barnabas.cluster.zk.store_consumer_offsets import ConsumerOffsetStore
-from barnabas.cluster.zk.store_controller import ControllerStore
-from barnabas.cluster.zk.store_deletions import DeletionStore
-from barnabas.cluster.zk.store_elections import ElectionStore
-from barnabas.cluster.zk.store_notifications import NotificationQueue
-from barnabas.cluster.zk.store_partitions import PartitionStore
-from barnabas.cluster.zk.store_quotas import QuotaStore
-from barnabas.cluster.zk.store_reassignments import ReassignmentStore
-from barnabas.cluster.zk.store_topics import TopicStore
+from barnabas.cluster.zk.stores.acls import AclStore
+from barnabas.cluster.zk.stores.brokers import BrokerStore
+from barnabas.cluster.zk.stores.cluster import ClusterStore
+from barnabas.cluster.zk.stores.configs import ConfigStore
+from barnabas.cluster.zk.stores.consumer_offsets import ConsumerOffsetStore
+from barnabas.cluster.zk.stores.controller import ControllerStore
+from barnabas.cluster.zk.stores.deletions import DeletionStore
+from barnabas.cluster.zk.stores.elections import ElectionStore
+from barnabas.cluster.zk.stores.notifications import NotificationQueue
+from barnabas.cluster.zk.stores.partitions import PartitionStore
+from barnabas.cluster.zk.stores.quotas import QuotaStore
+from barnabas.cluster.zk.stores.reassignments import ReassignmentStore
+from barnabas.cluster.zk.stores.topics import TopicStore
 
 
 class ZooKeeperStore:

@@ -12,10 +12,10 @@ from barnabas.cluster.model.controllership import Claim
 from barnabas.cluster.model.epochs import ControllerEpoch
 from barnabas.cluster.model.ids import BrokerId, TopicIdentity, TopicPartition
 from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
-from barnabas.cluster.zk import errors
+from barnabas.cluster.zk.client import errors
 from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.store import ZooKeeperStore
-from barnabas.cluster.zk.store_partitions import WriteResult
+from barnabas.cluster.zk.stores.partitions import WriteResult
 from barnabas.controller.core.election.effects import (
     ContestController,
     GiveUpController,

@@ -10,9 +10,9 @@ import structlog
 from barnabas.cluster.model.controllership import Claim, Controllership
 from barnabas.cluster.model.epochs import ControllerEpoch
 from barnabas.cluster.model.ids import BrokerId
-from barnabas.cluster.zk.errors import ControllerMoved
+from barnabas.cluster.zk.client.errors import ControllerMoved
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
-from barnabas.cluster.zk.store_controller import ControllerStore
+from barnabas.cluster.zk.stores.controller import ControllerStore
 from barnabas.controller.core.election.effects import Lost
 from barnabas.controller.core.protocol.effects import ControllerFence
 

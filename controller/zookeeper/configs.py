@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from barnabas.cluster.model.commands.configs import ConfigResource
-from barnabas.cluster.zk.errors import BadVersion, NodeExists, NoNode
+from barnabas.cluster.zk.client.errors import BadVersion, NodeExists, NoNode
 from barnabas.cluster.zk.schema.admin import LogDirEvent
 from barnabas.cluster.zk.store import ZooKeeperStore
 from barnabas.controller.core.configs.effects import ReadConfigs, StoredConfigs, WriteConfigs

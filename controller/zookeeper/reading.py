@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 import structlog
 
-from barnabas.cluster.zk.fence import Fence
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
 from barnabas.cluster.zk.store import ZooKeeperStore
+from barnabas.cluster.zk.stores.fence import Fence
 from barnabas.controller.core.protocol.effects import ControllerFence
 
 K = TypeVar("K")

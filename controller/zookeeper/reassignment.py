@@ -8,7 +8,7 @@ from typing import Any
 
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.model.partition import PartitionState
-from barnabas.cluster.zk.errors import BadVersion, NoNode
+from barnabas.cluster.zk.client.errors import BadVersion, NoNode
 from barnabas.cluster.zk.store import ZooKeeperStore
 from barnabas.controller.core.partitions.effects import WatchPartitionStates
 from barnabas.controller.core.protocol.effects import Ask

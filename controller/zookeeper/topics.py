@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from operator import eq
 from typing import Any
 
-from barnabas.cluster.zk.errors import BadVersion, NoNode
+from barnabas.cluster.zk.client.errors import BadVersion, NoNode
 from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.schema.topics import TopicAssignment
 from barnabas.cluster.zk.store import ZooKeeperStore

@@ -7,7 +7,7 @@ waits already is dropped: a thousand changes of one path are one input.
 from __future__ import annotations
 
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
-from barnabas.cluster.zk.operations import Change, WatchEvent
+from barnabas.cluster.zk.client.operations import Change, WatchEvent
 from barnabas.cluster.zk.schema import paths
 from barnabas.controller.core.protocol.inputs import (
     BrokerChange,

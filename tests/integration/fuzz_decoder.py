@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 import time
 
-from barnabas.broker.core.batch_validation import AppendOrigin, check_leader_append
-from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.core.recompression import recompress
-from barnabas.broker.core.record_batch import RecordBatch
+from barnabas.broker.core.records.batch_validation import AppendOrigin, check_leader_append
+from barnabas.broker.core.records.log_config import LogConfig
+from barnabas.broker.core.records.recompression import recompress
+from barnabas.broker.core.records.record_batch import RecordBatch
 from barnabas.broker.wire.apis import APIS, ApiKey
 from barnabas.broker.wire.frames import UnreadableFrameError, decode, read_prefix
 from tests.integration.fuzz_report import HANG_S, Fuzz

@@ -17,8 +17,8 @@ import confluent_kafka.admin
 import kafka
 import pytest
 
-from barnabas.broker.core.connection_quotas import ConnectionLimits
 from barnabas.broker.core.metadata_cache import MetadataCache
+from barnabas.broker.core.quotas.connection_quotas import ConnectionLimits
 from barnabas.broker.replicas.interface import Appended, EpochEnd, Fetched, ListedOffset
 from barnabas.broker.server.context import ServerContext, ServerSettings
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories

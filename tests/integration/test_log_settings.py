@@ -15,7 +15,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
-from barnabas.broker.core.record_batch import Codec
+from barnabas.broker.core.records.record_batch import Codec
 from barnabas.local.waiting import wait_until
 from tests.batches import whole_batches
 from tests.metadata import partitions_of

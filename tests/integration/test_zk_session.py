@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from kazoo.client import KazooClient
 
-from barnabas.cluster.zk.errors import (
+from barnabas.cluster.zk.client.errors import (
     BadVersion,
     NodeExists,
     NoNode,
@@ -21,7 +21,7 @@ from barnabas.cluster.zk.errors import (
     ZooKeeperTimeout,
     ZooKeeperUnavailable,
 )
-from barnabas.cluster.zk.operations import (
+from barnabas.cluster.zk.client.operations import (
     Change,
     Check,
     Create,
@@ -31,7 +31,7 @@ from barnabas.cluster.zk.operations import (
     WatchEvent,
     ZooKeeperEvent,
 )
-from barnabas.cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.zk.client.session import ZooKeeperSession
 from barnabas.local.zookeeper import EmbeddedZooKeeper
 
 

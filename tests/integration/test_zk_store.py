@@ -21,12 +21,12 @@ from barnabas.cluster.model.epochs import (
 )
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from barnabas.cluster.zk.errors import BadVersion, ControllerMoved, NodeExists, NoNode
-from barnabas.cluster.zk.fence import Fence
+from barnabas.cluster.zk.client.errors import BadVersion, ControllerMoved, NodeExists, NoNode
+from barnabas.cluster.zk.client.session import ZooKeeperSession
 from barnabas.cluster.zk.schema import paths
-from barnabas.cluster.zk.session import ZooKeeperSession
 from barnabas.cluster.zk.store import ZooKeeperStore
-from barnabas.cluster.zk.store_brokers import BrokerIdTaken, EndpointTaken
+from barnabas.cluster.zk.stores.brokers import BrokerIdTaken, EndpointTaken
+from barnabas.cluster.zk.stores.fence import Fence
 
 ONE, TWO, THREE = BrokerId(1), BrokerId(2), BrokerId(3)
 

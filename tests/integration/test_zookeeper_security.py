@@ -17,8 +17,8 @@ from confluent_kafka.admin import (
     UserScramCredentialUpsertion,
 )
 
-from barnabas.cluster.zk.client_settings import security_of
-from barnabas.cluster.zk.errors import (
+from barnabas.cluster.zk.client.client_settings import security_of
+from barnabas.cluster.zk.client.errors import (
     InvalidAcl,
     NoAuth,
     NoNode,
@@ -27,9 +27,9 @@ from barnabas.cluster.zk.errors import (
     ZooKeeperAuthFailed,
     ZooKeeperUnavailable,
 )
+from barnabas.cluster.zk.client.security import UNSECURED, Login, ZooKeeperSecurity
+from barnabas.cluster.zk.client.session import ZooKeeperSession
 from barnabas.cluster.zk.schema.znode_acls import OPEN, ZnodeAcl, default_acl
-from barnabas.cluster.zk.security import UNSECURED, Login, ZooKeeperSecurity
-from barnabas.cluster.zk.session import ZooKeeperSession
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.errors import ClusterError
 from barnabas.local.waiting import wait_until

@@ -11,7 +11,7 @@ from hypothesis.stateful import invariant, rule
 
 from barnabas.broker.cleaning.log_cleaner import LogCleaner
 from barnabas.broker.cleaning.rewrite import NewSegment
-from barnabas.broker.core.record_batch import parse_header
+from barnabas.broker.core.records.record_batch import parse_header
 from barnabas.cluster.model.errors import ErrorCode
 from tests.batches import keyed_batch
 from tests.compaction import SETTINGS, Inline

@@ -12,11 +12,11 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from barnabas.broker.core.divergence import Agreement, agreement
-from barnabas.broker.core.follower_fetch import cut_on_becoming_follower, cut_on_divergence
-from barnabas.broker.core.isr import SessionContact
-from barnabas.broker.core.leader_epochs import LeaderEpochCache
-from barnabas.broker.core.replica import Replica, Role
+from barnabas.broker.core.replication.divergence import Agreement, agreement
+from barnabas.broker.core.replication.follower_fetch import cut_on_becoming_follower, cut_on_divergence
+from barnabas.broker.core.replication.isr import SessionContact
+from barnabas.broker.core.replication.leader_epochs import LeaderEpochCache
+from barnabas.broker.core.replication.replica import Replica, Role
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState

@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
-from barnabas.broker.core.batch_builder import BatchBuilder
 from barnabas.broker.core.group import effects as fx
 from barnabas.broker.core.group.loading import load_group
 from barnabas.broker.core.group.log_reading import GroupLoad
@@ -26,10 +25,11 @@ from barnabas.broker.core.group.records import (
 )
 from barnabas.broker.core.group.states import GroupState
 from barnabas.broker.core.group.writes import group_written
-from barnabas.broker.core.record_batch import Codec, stamp
-from barnabas.broker.core.steps import at_once
+from barnabas.broker.core.records.batch_builder import BatchBuilder
+from barnabas.broker.core.records.record_batch import Codec, stamp
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.steps import at_once
 from tests.unit.broker.core.group.parts import Coordinator, G
 
 TP = TopicPartition("t", 0)

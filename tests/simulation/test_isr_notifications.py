@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from barnabas.broker.core.isr_changes import CHECK_INTERVAL_MS, MAX_DELAY_MS, IsrChanges
+from barnabas.broker.core.replication.isr_changes import CHECK_INTERVAL_MS, MAX_DELAY_MS, IsrChanges
 from barnabas.broker.membership.leader_store import LeaderStore
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.controller.core.context.controller_context import ControllerContext, Facts

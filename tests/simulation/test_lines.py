@@ -8,10 +8,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from barnabas.broker.core.control_gate import ControlGate
-from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.records.log_config import LogConfig
+from barnabas.broker.core.replication.control_gate import ControlGate
+from barnabas.broker.disk.directory.log_dirs import LogDirs, LogDirsOptions
 from barnabas.broker.disk.errors import KafkaStorageError
-from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
 from barnabas.broker.replicas.control_requests import ControlRequests
 from barnabas.cluster.model.brokers import Broker, Endpoint
 from barnabas.cluster.model.commands.reassignments import AlterPartitionReassignments

@@ -22,7 +22,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from barnabas.broker.core.control_gate import ControlGate
+from barnabas.broker.core.replication.control_gate import ControlGate
 from barnabas.cluster.model.controllership import Claim, Owner
 from barnabas.cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
 from barnabas.controller.core.context.controller_context import ControllerContext, Facts

@@ -21,11 +21,11 @@ from aiokafka.record.default_records import DefaultRecordBatchBuilder
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from barnabas.broker.core.control_gate import ControlGate
-from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.metadata_cache import MetadataCache
-from barnabas.broker.core.record_batch import parse_header
-from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
+from barnabas.broker.core.records.log_config import LogConfig
+from barnabas.broker.core.records.record_batch import parse_header
+from barnabas.broker.core.replication.control_gate import ControlGate
+from barnabas.broker.disk.directory.log_dirs import LogDirs, LogDirsOptions
 from barnabas.broker.replicas.append import Appender
 from barnabas.broker.replicas.control_requests import ControlRequests
 from barnabas.broker.replicas.fetch_session import FetchSession

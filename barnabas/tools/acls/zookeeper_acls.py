@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 
 from barnabas.cluster.model.acls import AccessControlEntry, AclBinding, AclFilter, ResourcePattern
-from barnabas.cluster.zk.errors import BadVersion, NodeExists, NoNode
-from barnabas.cluster.zk.security import ZooKeeperSecurity
-from barnabas.cluster.zk.session import ZooKeeperSession
-from barnabas.cluster.zk.store_acls import AclStore
+from barnabas.cluster.zk.client.errors import BadVersion, NodeExists, NoNode
+from barnabas.cluster.zk.client.security import ZooKeeperSecurity
+from barnabas.cluster.zk.client.session import ZooKeeperSession
+from barnabas.cluster.zk.stores.acls import AclStore
 from barnabas.tools.acls.acl_client import Acls
 from barnabas.tools.command_line.parser import ToolError
 from barnabas.tools.zookeeper.zookeeper_client import in_session

@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 
 from barnabas.cluster.model.client_quotas import QuotaEntity
 from barnabas.cluster.model.scram import BY_NAME, credential_of
-from barnabas.cluster.zk.errors import NodeExists
+from barnabas.cluster.zk.client.errors import NodeExists
+from barnabas.cluster.zk.client.session import ZooKeeperSession
 from barnabas.cluster.zk.schema import paths
-from barnabas.cluster.zk.session import ZooKeeperSession
-from barnabas.cluster.zk.store_quotas import QuotaStore
+from barnabas.cluster.zk.stores.quotas import QuotaStore
 from barnabas.tools.command_line.parser import ToolError
 from barnabas.tools.configs.config_flags import (
     DEFAULT_ENTITY,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from barnabas.broker.core.record_batch import (
+from barnabas.broker.core.records.record_batch import (
     NO_SEQUENCE,
     BatchHeader,
     Codec,
@@ -18,7 +18,7 @@ from barnabas.broker.core.record_batch import (
     advance_sequence,
     parse_header,
 )
-from barnabas.broker.core.records import (
+from barnabas.broker.core.records.records import (
     BadLayoutError,
     CorruptRecordsError,
     RecordPlace,
@@ -26,7 +26,7 @@ from barnabas.broker.core.records import (
     read_varint,
     record_places,
 )
-from barnabas.broker.core.transactions import ControlRecordType, end_marker
+from barnabas.broker.core.records.transactions import ControlRecordType, end_marker
 
 MAX_DUMPED_BYTES = 2**31 - 1
 """The most bytes to which a batch is unpacked; a broker unpacks less, because its memory is shared."""

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import NamedTuple
 
-from barnabas.broker.core.producer_state import NO_TRANSACTION, CachedBatch, ProducerEntry
-from barnabas.broker.core.transactions import AbortedTransaction
-from barnabas.broker.disk.index import OFFSET_ENTRY, TIME_ENTRY, OffsetPosition, TimestampOffset
+from barnabas.broker.core.records.producer_state import NO_TRANSACTION, CachedBatch, ProducerEntry
+from barnabas.broker.core.records.transactions import AbortedTransaction
+from barnabas.broker.disk.segment.index import OFFSET_ENTRY, TIME_ENTRY, OffsetPosition, TimestampOffset
 from barnabas.cluster.model.ids import Offset
 from barnabas.tools.command_line.parser import ToolError
 

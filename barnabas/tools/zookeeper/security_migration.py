@@ -16,25 +16,25 @@ from collections.abc import Sequence
 
 from barnabas.cluster.model.configs.declarations import ConfigError
 from barnabas.cluster.model.configs.zookeeper import LOGIN_CONFIG
-from barnabas.cluster.zk.client_settings import (
+from barnabas.cluster.zk.client.client_settings import (
     OPTIONS_VARIABLE,
     SET_ACL,
     ZooKeeperSecurityError,
     security_of,
     system_properties,
 )
-from barnabas.cluster.zk.errors import (
+from barnabas.cluster.zk.client.errors import (
     NodeExists,
     NoNode,
     SessionExpired,
     ZooKeeperError,
 )
-from barnabas.cluster.zk.operations import Create
-from barnabas.cluster.zk.pipeline import value
+from barnabas.cluster.zk.client.operations import Create
+from barnabas.cluster.zk.client.pipeline import value
+from barnabas.cluster.zk.client.security import ZooKeeperSecurity
+from barnabas.cluster.zk.client.session import ZooKeeperSession
 from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.schema.znode_acls import FURTHER_ROOTS, SECURE_ROOTS, default_acl
-from barnabas.cluster.zk.security import ZooKeeperSecurity
-from barnabas.cluster.zk.session import ZooKeeperSession
 from barnabas.tools.command_line.entry import run_tool
 from barnabas.tools.command_line.parser import Parser, ToolError, integer, run_with
 from barnabas.tools.zookeeper.zookeeper_client import (

@@ -13,17 +13,17 @@ from typing import TypeVar
 
 from barnabas.cluster.model.configs.declarations import ConfigError
 from barnabas.cluster.model.properties import parse_properties
-from barnabas.cluster.zk.client_settings import (
+from barnabas.cluster.zk.client.client_settings import (
     SET_ACL,
     SYSTEM_PROPERTIES,
     ZooKeeperSecurityError,
     security_of,
 )
-from barnabas.cluster.zk.errors import (
+from barnabas.cluster.zk.client.errors import (
     ZooKeeperError,
 )
-from barnabas.cluster.zk.security import ZooKeeperSecurity
-from barnabas.cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.zk.client.security import ZooKeeperSecurity
+from barnabas.cluster.zk.client.session import ZooKeeperSession
 from barnabas.tools.command_line.parser import Parser, ToolError
 
 Returned = TypeVar("Returned")

@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from enum import Enum, auto
 from typing import NamedTuple, NoReturn, Protocol
 
-from barnabas.cluster.zk import errors
-from barnabas.cluster.zk.operations import ANY_VERSION, Node, Stat
+from barnabas.cluster.zk.client import errors
+from barnabas.cluster.zk.client.operations import ANY_VERSION, Node, Stat
 from barnabas.cluster.zk.schema import znode_acls
 from barnabas.cluster.zk.schema.znode_acls import ZnodeAcl
 

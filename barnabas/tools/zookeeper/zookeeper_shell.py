@@ -14,9 +14,9 @@ import shlex
 import sys
 from collections.abc import Mapping, Sequence
 
-from barnabas.cluster.zk.client_settings import security_of
-from barnabas.cluster.zk.errors import ZooKeeperUnavailable
-from barnabas.cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.zk.client.client_settings import security_of
+from barnabas.cluster.zk.client.errors import ZooKeeperUnavailable
+from barnabas.cluster.zk.client.session import ZooKeeperSession
 from barnabas.tools.command_line.entry import run_tool
 from barnabas.tools.zookeeper.zookeeper_client import ZooKeeperClientError, take_tls_file
 from barnabas.tools.zookeeper.zookeeper_commands import CommandError, run, usage

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from barnabas.broker.cleaning.core.offset_map import OffsetMap
-from barnabas.broker.core.compression import compress
-from barnabas.broker.core.keyed_records import NO_KEY, keyed_records
-from barnabas.broker.core.record_batch import (
+from barnabas.broker.core.records.compression import compress
+from barnabas.broker.core.records.keyed_records import NO_KEY, keyed_records
+from barnabas.broker.core.records.record_batch import (
     CODEC_MASK,
     NO_TIMESTAMP,
     BatchHeader,
@@ -22,7 +22,7 @@ from barnabas.broker.core.record_batch import (
     TimestampType,
     with_records,
 )
-from barnabas.broker.core.records import CorruptRecordsError, decompress, most_records
+from barnabas.broker.core.records.records import CorruptRecordsError, decompress, most_records
 
 
 class CleanedBatch(NamedTuple):

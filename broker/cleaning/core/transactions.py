@@ -9,8 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from barnabas.broker.core.record_batch import BatchHeader
-from barnabas.broker.core.transactions import AbortedTransaction, ControlRecordType, EndTransactionMarker
+from barnabas.broker.core.records.record_batch import BatchHeader
+from barnabas.broker.core.records.transactions import (
+    AbortedTransaction,
+    ControlRecordType,
+    EndTransactionMarker,
+)
 
 
 class CleanedTransactions:

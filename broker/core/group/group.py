@@ -15,7 +15,7 @@ from barnabas.broker.core.group.requests import GroupProtocol, Token
 from barnabas.broker.core.group.states import GROUP_TRANSITIONS, GroupState
 from barnabas.broker.core.group.stored import StoredGroup
 from barnabas.broker.core.group.subscription import subscribed_topics
-from barnabas.broker.core.steps import Steps
+from barnabas.cluster.model.steps import Steps
 
 CONSUMER = "consumer"
 """The protocol type of consumers (``ConsumerProtocol.PROTOCOL_TYPE``)."""

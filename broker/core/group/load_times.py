@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from barnabas.broker.core.sampled_windows import Sample, SampledWindows
+from barnabas.broker.core.quotas.sampled_windows import Sample, SampledWindows
 
 WINDOW_MS = 30_000
 """The length of a window in milliseconds."""

@@ -31,7 +31,7 @@ from barnabas.broker.core.group.records import (
     is_plain_offset_value,
 )
 from barnabas.broker.core.group.stored import StoredGroup
-from barnabas.broker.core.record_batch import (
+from barnabas.broker.core.records.record_batch import (
     CRC_START,
     HEADER_SIZE,
     MAGIC,
@@ -39,9 +39,15 @@ from barnabas.broker.core.record_batch import (
     RecordBatch,
     parse_header,
 )
-from barnabas.broker.core.records import STRETCH_RECORDS, CorruptRecordsError, KeyValue, key_values, opened
-from barnabas.broker.core.steps import Steps
+from barnabas.broker.core.records.records import (
+    STRETCH_RECORDS,
+    CorruptRecordsError,
+    KeyValue,
+    key_values,
+    opened,
+)
 from barnabas.cluster.model.ids import Offset, ProducerId, TopicPartition
+from barnabas.cluster.model.steps import Steps
 
 _CONTROL_KEY = Struct(">hh")
 """The version and the type of a transaction's end marker."""

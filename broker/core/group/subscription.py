@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from struct import Struct
 from struct import error as StructError  # noqa: N812  (it is a class)
 
-from barnabas.broker.core.steps import Steps
+from barnabas.cluster.model.steps import Steps
 
 STRETCH_TOPICS = 500
 """The topics that are read in one go."""

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from barnabas.broker.replicas.turn import paced, sorted_in_turns
 from barnabas.broker.server.access import access_of, answered
 from barnabas.broker.server.by_topic import topic_answers
 from barnabas.broker.server.context import Answer, Building, Handler, ServerContext
@@ -20,6 +19,7 @@ from barnabas.cluster.model.acls import CLUSTER_NAME, AclOperation, ResourceType
 from barnabas.cluster.model.authorized_operations import NOT_ASKED
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.runtime.turn import paced, sorted_in_turns
 
 DENIED = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 MESSAGE = "Cluster authorization failed."

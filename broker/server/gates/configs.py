@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from barnabas.broker.replicas.turn import freed_in_turns, paced
 from barnabas.broker.server.access import access_of, answered
 from barnabas.broker.server.context import Answer, Building, Handler, ServerContext
 from barnabas.broker.wire.frames import Body, Request
 from barnabas.cluster.model.acls import AclOperation, ResourceType
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.runtime.turn import freed_in_turns, paced
 
 _TOPIC = 2
 """The type of a resource with settings that is a topic; brokers and their loggers belong to the cluster."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from barnabas.broker.replicas.turn import paced, sorted_in_turns
 from barnabas.broker.server.access import Access, access_of, answered
 from barnabas.broker.server.context import Answer, Building, Handler, ServerContext
 from barnabas.broker.server.gates.topics import OFFSET_COMMIT, OFFSET_DELETE, OFFSET_FETCH, EachTopic
@@ -16,6 +15,7 @@ from barnabas.broker.wire.frames import NO_THROTTLE, Body, Request
 from barnabas.cluster.model.acls import AclOperation, ResourceType
 from barnabas.cluster.model.authorized_operations import NOT_ASKED
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.runtime.turn import paced, sorted_in_turns
 
 DENIED = ErrorCode.GROUP_AUTHORIZATION_FAILED
 

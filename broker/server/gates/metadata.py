@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import fields, replace
 
-from barnabas.broker.replicas.turn import paced, sorted_in_turns
 from barnabas.broker.server.access import Access, access_of, answered
 from barnabas.broker.server.context import Answer, Building, Handler, ServerContext
 from barnabas.broker.server.gates.cluster import with_cluster_operations
@@ -17,6 +16,7 @@ from barnabas.cluster.model.acls import AclOperation, ResourceType
 from barnabas.cluster.model.authorized_operations import NOT_ASKED
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.topic_names import INTERNAL_TOPICS, fault
+from barnabas.cluster.runtime.turn import paced, sorted_in_turns
 
 _TOPIC = ResourceType.TOPIC
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Iterator
 from typing import Any
 
-from barnabas.broker.replicas.turn import paced
 from barnabas.broker.server.access import Access, access_of, answered
 from barnabas.broker.server.context import Answer, CloseConnectionError, Handler, Preparing, ServerContext
 from barnabas.broker.server.gates.topics import PRODUCE
@@ -16,6 +15,7 @@ from barnabas.broker.server.portions import LOCAL_PORTION
 from barnabas.broker.wire.frames import NO_THROTTLE, Body, Request
 from barnabas.cluster.model.acls import AclOperation, ResourceType
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.runtime.turn import paced
 
 _ATTRIBUTES = slice(21, 23)
 """The bytes of a batch's attributes."""

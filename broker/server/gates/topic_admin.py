@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from barnabas.broker.replicas.turn import paced, sorted_in_turns
 from barnabas.broker.server.access import access_of, answered, counted
 from barnabas.broker.server.context import Answer, Building, Handler, ServerContext
 from barnabas.broker.server.handlers.delete_topics import FIRST_WITH_DISABLED, FIRST_WITH_STATES
 from barnabas.broker.wire.frames import Body, Request
 from barnabas.cluster.model.acls import AclOperation, ResourceType
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.runtime.turn import paced, sorted_in_turns
 
 _TOPIC = ResourceType.TOPIC
 _DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from barnabas.broker.replicas.turn import paced
 from barnabas.broker.server.access import access_of, answered
 from barnabas.broker.server.context import Answer, Building, Handler, ServerContext
 from barnabas.broker.wire.frames import Body, Request
 from barnabas.cluster.model.acls import AclOperation, ResourceType
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.runtime.turn import paced
 
 DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from barnabas.broker.replicas.turn import paced
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.client_quotas import QuotaEntity, QuotaError, QuotaOperation, altered, entity_of
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.cluster.zk.errors import BadVersion, NodeExists, NoNode, ZooKeeperError
+from barnabas.cluster.runtime.turn import paced
+from barnabas.cluster.zk.client.errors import BadVersion, NodeExists, NoNode, ZooKeeperError
 
 MOST_OPERATIONS = 1_000
 """The most operations on one entity; it has five settings at most."""

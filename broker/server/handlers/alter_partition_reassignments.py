@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-from barnabas.broker.replicas.turn import freed_in_turns, paced
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.portions import RequestDeadline, submit
 from barnabas.broker.server.reassignment_answers import Names, reassignment_answer
@@ -16,6 +15,7 @@ from barnabas.cluster.model.commands.command import Refused
 from barnabas.cluster.model.commands.reassignments import AlterPartitionReassignments, ReassignmentResult
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.runtime.turn import freed_in_turns, paced
 
 _NAMES = Names(
     "AlterPartitionReassignmentsResponse",

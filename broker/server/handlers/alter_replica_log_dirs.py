@@ -5,12 +5,12 @@ Source: ``KafkaApis.handleAlterReplicaLogDirsRequest`` of release 2.8.
 
 from __future__ import annotations
 
-from barnabas.broker.replicas.turn import freed_in_turns, paced
 from barnabas.broker.server.by_topic import topic_answers
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.runtime.turn import freed_in_turns, paced
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:

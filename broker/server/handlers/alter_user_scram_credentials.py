@@ -10,7 +10,6 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import chain
 
-from barnabas.broker.replicas.turn import freed_in_turns, paced, sorted_in_turns, unique
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.client_quotas import QuotaEntity
@@ -22,7 +21,8 @@ from barnabas.cluster.model.scram import (
     altered_credentials,
     refusal_of,
 )
-from barnabas.cluster.zk.errors import BadVersion, NodeExists, NoNode, ZooKeeperError
+from barnabas.cluster.runtime.turn import freed_in_turns, paced, sorted_in_turns, unique
+from barnabas.cluster.zk.client.errors import BadVersion, NodeExists, NoNode, ZooKeeperError
 
 _ACCEPTED = CredentialRefused(ErrorCode.NONE, "")
 _MOVED = CredentialRefused(ErrorCode.NOT_CONTROLLER, ErrorCode.NOT_CONTROLLER.meaning)

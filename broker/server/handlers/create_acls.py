@@ -9,7 +9,6 @@ from collections import defaultdict
 from typing import Any
 
 from barnabas.broker.authorizer.authorizer import AclAuthorizer, UpdateFailedError
-from barnabas.broker.replicas.turn import paced
 from barnabas.broker.server.acl_requests import (
     NO_AUTHORIZER,
     BadAclError,
@@ -20,6 +19,7 @@ from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.acls import AccessControlEntry, ResourcePattern
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.runtime.turn import paced
 
 _Result = tuple[ErrorCode, str | None]
 

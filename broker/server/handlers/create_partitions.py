@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from barnabas.broker.replicas.turn import freed_in_turns, paced
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.handlers.delayed_topics import await_leaders
 from barnabas.broker.server.portions import RequestDeadline, submit
@@ -19,6 +18,7 @@ from barnabas.cluster.model.commands.command import Refused
 from barnabas.cluster.model.commands.topics import CreatePartitions, NewPartitions, TopicResult
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.runtime.turn import freed_in_turns, paced
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from barnabas.broker.replicas.turn import freed_in_turns, paced
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.handlers.delayed_topics import await_leaders
 from barnabas.broker.server.portions import RequestDeadline, submit
@@ -21,6 +20,7 @@ from barnabas.cluster.model.commands.topics import MAX_PARTITIONS, CreateTopics,
 from barnabas.cluster.model.configs.described import describe_topic
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
+from barnabas.cluster.runtime.turn import freed_in_turns, paced
 
 _CONFIGS_SINCE = 5
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from barnabas.broker.authorizer.authorizer import AclAuthorizer, UpdateFailedError
-from barnabas.broker.replicas.turn import freed_in_turns, paced, sorted_in_turns
 from barnabas.broker.server.acl_requests import NO_AUTHORIZER, filter_of
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.acls import AclBinding, AclFilter
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.cluster.zk.errors import ZooKeeperError
+from barnabas.cluster.runtime.turn import freed_in_turns, paced, sorted_in_turns
+from barnabas.cluster.zk.client.errors import ZooKeeperError
 
 _Deleted = tuple[AclBinding, ErrorCode, str | None]
 

@@ -5,9 +5,9 @@ Sources: ``KafkaApis.handleDeleteGroupsRequest`` and ``DeleteGroupsRequest.json`
 
 from __future__ import annotations
 
-from barnabas.broker.replicas.turn import paced, unique
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
+from barnabas.cluster.runtime.turn import paced, unique
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:

@@ -6,12 +6,12 @@ Sources: ``KafkaApis.handleDeleteRecordsRequest`` and ``DeleteRecordsRequest.jso
 from __future__ import annotations
 
 from barnabas.broker.replicas.interface import DeleteResults
-from barnabas.broker.replicas.turn import freed_in_turns, paced
 from barnabas.broker.server.by_topic import topic_answers
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.portions import begin_in_portions
 from barnabas.broker.wire.frames import NO_THROTTLE, Request, milliseconds
 from barnabas.cluster.model.ids import Offset, TopicPartition
+from barnabas.cluster.runtime.turn import freed_in_turns, paced
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:

@@ -6,7 +6,6 @@ of release 2.8.
 
 from __future__ import annotations
 
-from barnabas.broker.replicas.turn import freed_in_turns, paced
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.handlers.delayed_topics import await_absence
 from barnabas.broker.server.portions import RequestDeadline, submit
@@ -14,6 +13,7 @@ from barnabas.broker.wire.frames import NO_THROTTLE, Request, milliseconds
 from barnabas.cluster.model.commands.command import Refused
 from barnabas.cluster.model.commands.topics import DeleteTopics, TopicResult
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.runtime.turn import freed_in_turns, paced
 
 FIRST_WITH_STATES = 6
 """The first version whose requests name topics by name or by id."""

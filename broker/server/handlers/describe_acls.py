@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import groupby
 
-from barnabas.broker.replicas.turn import paced
 from barnabas.broker.server.acl_requests import NO_AUTHORIZER, filter_of
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.acls import AclBinding
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.runtime.turn import paced
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:

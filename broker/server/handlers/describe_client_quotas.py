@@ -5,12 +5,12 @@ Source: ``KafkaApis.handleDescribeClientQuotasRequest`` of release 2.8.
 
 from __future__ import annotations
 
-from barnabas.broker.replicas.turn import paced
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.client_quotas import FilterComponent, QuotaError, described, quotas_of
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.cluster.zk.errors import ZooKeeperError
+from barnabas.cluster.runtime.turn import paced
+from barnabas.cluster.zk.client.errors import ZooKeeperError
 
 _MOST_COMPONENTS = 4
 """The components of a filter that are read: of four, one must be repeated or of an unknown type."""

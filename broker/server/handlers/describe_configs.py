@@ -12,7 +12,6 @@ from typing import Any
 
 import structlog
 
-from barnabas.broker.replicas.turn import Turn, freed_in_turns, paced, unique
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.portions import portions
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
@@ -27,7 +26,8 @@ from barnabas.cluster.model.configs.described import (
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.topic_names import fault
 from barnabas.cluster.runtime.line_limit import LINES
-from barnabas.cluster.zk.errors import ZooKeeperError
+from barnabas.cluster.runtime.turn import Turn, freed_in_turns, paced, unique
+from barnabas.cluster.zk.client.errors import ZooKeeperError
 
 _log = structlog.get_logger(__name__)
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from functools import partial
 
 from barnabas.broker.core.group.results import GroupSummary
-from barnabas.broker.replicas.turn import paced, unique
 from barnabas.broker.server.context import Answer, Building, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.acls import ResourceType
 from barnabas.cluster.model.authorized_operations import authorized_operations
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.runtime.turn import paced, unique
 
 FEW_GROUPS = 10
 """The most groups that are described without waiting for other long answers."""

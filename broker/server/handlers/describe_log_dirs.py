@@ -9,10 +9,10 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from barnabas.broker.replicas.interface import DescribedLog
-from barnabas.broker.replicas.turn import freed_in_turns, paced
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.runtime.turn import freed_in_turns, paced
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:

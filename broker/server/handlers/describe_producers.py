@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from functools import partial
 
-from barnabas.broker.core.producer_state import ProducerEntry, ProducerSnapshot
-from barnabas.broker.replicas.turn import freed_in_turns, paced
+from barnabas.broker.core.records.producer_state import ProducerEntry, ProducerSnapshot
 from barnabas.broker.server.by_topic import topic_answers
 from barnabas.broker.server.context import Answer, Building, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Body, Request
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.runtime.turn import freed_in_turns, paced
 
 SHORT_ANSWER = 1_000
 """The most partitions and producers of an answer that is built at once."""

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
-from barnabas.broker.replicas.turn import freed_in_turns, paced, sorted_in_turns
 from barnabas.broker.server.access import counted
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.client_quotas import DEFAULT, QuotaEntity
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.scram import ScramCredential, ScramMechanism, credentials_of
-from barnabas.cluster.zk.errors import ZooKeeperError
+from barnabas.cluster.runtime.turn import freed_in_turns, paced, sorted_in_turns
+from barnabas.cluster.zk.client.errors import ZooKeeperError
 
 _Credentials = Mapping[ScramMechanism, ScramCredential]
 

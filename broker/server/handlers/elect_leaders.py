@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from barnabas.broker.replicas.turn import freed_in_turns, paced
 from barnabas.broker.server.by_topic import topic_answers
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.metadata_purgatories import await_metadata
@@ -19,6 +18,7 @@ from barnabas.cluster.model.commands.command import Refused
 from barnabas.cluster.model.commands.elections import ElectionResult, ElectionType, ElectLeaders
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.runtime.turn import freed_in_turns, paced
 
 _TYPES = {int(kind): kind for kind in (ElectionType.PREFERRED, ElectionType.UNCLEAN)}
 

@@ -12,7 +12,7 @@ from datetime import timedelta
 from itertools import groupby
 from typing import Any
 
-from barnabas.broker.core.fetch_sessions import (
+from barnabas.broker.core.replication.fetch_sessions import (
     FINAL_EPOCH,
     NO_SESSION,
     FetchContext,
@@ -27,7 +27,6 @@ from barnabas.broker.replicas.interface import (
     FetchPartition,
     FetchResults,
 )
-from barnabas.broker.replicas.turn import Turn, freed_in_turns, paced
 from barnabas.broker.server.access import access_of
 from barnabas.broker.server.by_topic import by_topic
 from barnabas.broker.server.context import Answer, ServerContext
@@ -37,6 +36,7 @@ from barnabas.cluster.model.acls import AclOperation, ResourceType
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.runtime.turn import Turn, freed_in_turns, paced
 
 _STORAGE_ERROR_SINCE = 6
 _ZSTD_SINCE = 10

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable
 
-from barnabas.broker.core.record_batch import NO_PRODUCER_ID
+from barnabas.broker.core.records.record_batch import NO_PRODUCER_ID
 from barnabas.broker.replicas.producer_ids import ProducerIdsUnavailableError
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request

@@ -10,10 +10,10 @@ from uuid import uuid4
 
 from barnabas.broker.core.group.requests import GroupProtocol, JoinGroup
 from barnabas.broker.core.group.results import JoinGroupResult
-from barnabas.broker.replicas.turn import paced
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request, milliseconds
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.runtime.turn import paced
 
 MAX_PROTOCOLS = 1000
 """The most protocols that a member may support; consumers have one for each assignor.

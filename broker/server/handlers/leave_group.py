@@ -6,10 +6,10 @@ Sources: ``KafkaApis.handleLeaveGroupRequest`` and ``LeaveGroupRequest.json`` of
 from __future__ import annotations
 
 from barnabas.broker.core.group.requests import LeavingMember
-from barnabas.broker.replicas.turn import paced
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.runtime.turn import paced
 
 _SEVERAL_SINCE = 3
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from barnabas.broker.replicas.turn import paced, unique
 from barnabas.broker.server.context import Answer, Building, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
+from barnabas.cluster.runtime.turn import paced, unique
 
 FEW_GROUPS = 1_000
 """The most groups that are listed without waiting for other long answers."""

@@ -17,12 +17,12 @@ from barnabas.broker.replicas.interface import (
     LATEST_TIMESTAMP,
     ListedOffset,
 )
-from barnabas.broker.replicas.turn import Turn, freed_in_turns, paced
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.runtime.turn import Turn, freed_in_turns, paced
 
 _OFFSET_NOT_AVAILABLE_SINCE = 5
 _NEVER = 1 << 15

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from barnabas.broker.replicas.turn import paced
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.portions import PORTION
 from barnabas.broker.server.reassignment_answers import Names, reassignment_answer
@@ -15,6 +14,7 @@ from barnabas.broker.wire.frames import Request, milliseconds
 from barnabas.cluster.model.commands.command import Refused
 from barnabas.cluster.model.commands.reassignments import ListPartitionReassignments
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.runtime.turn import paced
 
 _NAMES = Names(
     "ListPartitionReassignmentsResponse",

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 
 from barnabas.broker.core.group.coordinator_partition import OFFSETS_TOPIC
-from barnabas.broker.replicas.turn import paced
 from barnabas.broker.server.context import Answer, Building, ServerContext
 from barnabas.broker.server.portions import RequestDeadline, submit
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
@@ -22,6 +21,7 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import NO_LEADER, BrokerId
 from barnabas.cluster.model.requests import UpdateMetadataPartition
 from barnabas.cluster.model.topic_names import INTERNAL_TOPICS, fault
+from barnabas.cluster.runtime.turn import paced
 
 _NO_CONTROLLER = -1
 _LISTENER_NOT_FOUND_SINCE = 6

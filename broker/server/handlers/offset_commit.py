@@ -10,13 +10,13 @@ from typing import Any
 
 from barnabas.broker.core.group.records import NO_EPOCH, NO_TIMESTAMP, OffsetAndMetadata
 from barnabas.broker.core.group.requests import MemberCall
-from barnabas.broker.replicas.turn import paced
 from barnabas.broker.server import offsets_in_zookeeper
 from barnabas.broker.server.by_topic import topic_answers
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request, milliseconds
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.runtime.turn import paced
 from barnabas.cluster.runtime.wall_clock import wall_ms
 
 _DEFAULT_RETENTION_MS = -1

@@ -5,12 +5,12 @@ Sources: ``KafkaApis.handleOffsetDeleteRequest`` and ``OffsetDeleteRequest.json`
 
 from __future__ import annotations
 
-from barnabas.broker.replicas.turn import paced
 from barnabas.broker.server.by_topic import topic_answers
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.runtime.turn import paced
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:

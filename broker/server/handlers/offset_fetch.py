@@ -10,13 +10,13 @@ from functools import partial
 
 from barnabas.broker.coordinator.offsets import FetchedOffset
 from barnabas.broker.core.group.records import NO_EPOCH
-from barnabas.broker.replicas.turn import paced
 from barnabas.broker.server import offsets_in_zookeeper
 from barnabas.broker.server.by_topic import topic_answers
 from barnabas.broker.server.context import Answer, Building, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.runtime.turn import paced
 
 SHORT_ANSWER = 1_000
 """The partitions that an answer may have which is made at once."""

@@ -5,11 +5,11 @@ Sources: ``KafkaApis.handleOffsetForLeaderEpochRequest`` of release 2.8; KIP-101
 
 from __future__ import annotations
 
-from barnabas.broker.replicas.turn import Turn
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.runtime.turn import Turn
 
 
 async def handle(context: ServerContext, request: Request) -> Answer:

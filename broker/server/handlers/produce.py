@@ -13,7 +13,6 @@ from time import monotonic
 from typing import Any
 
 from barnabas.broker.replicas.interface import Appended, AppendResults, Prepared, Prepares
-from barnabas.broker.replicas.turn import Turn, freed_in_turns, paced
 from barnabas.broker.server.by_topic import by_topic
 from barnabas.broker.server.context import Answer, CloseConnectionError, Preparing, ServerContext
 from barnabas.broker.server.portions import LOCAL_PORTION, portions
@@ -21,6 +20,7 @@ from barnabas.broker.wire.frames import NO_THROTTLE, Request, milliseconds
 from barnabas.broker.wire.writing import Timestamp
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.runtime.turn import Turn, freed_in_turns, paced
 
 ADMIN_CLIENT_ID = "__admin_client"
 """The one client that may write to internal topics, which otherwise belong to the coordinators."""

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from barnabas.broker.core.group.requests import SyncGroup
 from barnabas.broker.core.group.results import SyncGroupResult
-from barnabas.broker.replicas.turn import paced
 from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.runtime.turn import paced
 
 _PROTOCOL_SINCE = 5
 

@@ -15,7 +15,12 @@ from typing import Any
 
 import structlog
 
-from barnabas.broker.core.connection_quotas import Admission, ConnectionCounter, ConnectionLimits, Verdict
+from barnabas.broker.core.quotas.connection_quotas import (
+    Admission,
+    ConnectionCounter,
+    ConnectionLimits,
+    Verdict,
+)
 from barnabas.cluster.model.addresses import host_address
 from barnabas.cluster.runtime.line_limit import LINES
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from barnabas.broker.core.connection_quotas import UNLIMITED, ConnectionLimits, ListenerLimits
+from barnabas.broker.core.quotas.connection_quotas import UNLIMITED, ConnectionLimits, ListenerLimits
 from barnabas.cluster.model.addresses import numbers_by_address
 from barnabas.cluster.model.configs.described import BrokerSettings
 from barnabas.cluster.model.configs.security import LISTENER_PREFIX

@@ -15,7 +15,6 @@ from datetime import timedelta
 from time import monotonic
 from typing import Any, Protocol, cast
 
-from barnabas.broker.replicas.turn import freed_in_turns, in_turns
 from barnabas.broker.server.context import (
     Answer,
     Building,
@@ -44,6 +43,7 @@ from barnabas.broker.wire.pieces import Steps
 from barnabas.broker.wire.receive import CHUNK_BYTES
 from barnabas.cluster.model.principal import KafkaPrincipal
 from barnabas.cluster.runtime.collector import many_at_once
+from barnabas.cluster.runtime.turn import freed_in_turns, in_turns
 
 MAX_IN_FLIGHT = 64
 """The most pipelined requests of one connection that may wait for their answers."""

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from barnabas.broker.core.control_gate import (
+from barnabas.broker.core.replication.control_gate import (
     ControlGate,
     Refusal,
     StaleControllerEpoch,
@@ -33,7 +33,7 @@ from barnabas.cluster.model.requests import (
 )
 from barnabas.cluster.model.statechange import RequestLines, StateChange
 from barnabas.cluster.rpc import control_pb2
-from barnabas.cluster.zk.errors import ZooKeeperError
+from barnabas.cluster.zk.client.errors import ZooKeeperError
 
 Answer = Callable[[ErrorCode], ControlResponse]
 

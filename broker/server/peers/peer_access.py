@@ -24,7 +24,7 @@ from barnabas.cluster.model.acls import CLUSTER_NAME, AclOperation, ResourceType
 from barnabas.cluster.model.authorization import Action, Requester
 from barnabas.cluster.model.principal import ANONYMOUS, KafkaPrincipal
 from barnabas.cluster.runtime.line_limit import LINES
-from barnabas.cluster.zk.errors import ZooKeeperError
+from barnabas.cluster.zk.client.errors import ZooKeeperError
 
 CLUSTER_ACTION = Action(AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, CLUSTER_NAME)
 """The action that a caller must be allowed to perform to be treated as a broker."""

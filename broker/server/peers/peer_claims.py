@@ -13,8 +13,8 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
-from barnabas.broker.core.control_gate import ControlGate
 from barnabas.broker.core.metadata_cache import MetadataCache
+from barnabas.broker.core.replication.control_gate import ControlGate
 from barnabas.cluster.model.brokers import GRPC_LISTENER, Broker
 from barnabas.cluster.model.host_names import is_named
 from barnabas.cluster.model.ids import BrokerId

@@ -8,7 +8,7 @@ import confluent_kafka
 import pytest
 from kazoo.client import KazooClient
 
-from barnabas.broker.core.record_batch import HEADER_SIZE, parse_header
+from barnabas.broker.core.records.record_batch import HEADER_SIZE, parse_header
 from barnabas.cluster.zk.schema.paths import PRODUCER_ID_BLOCK
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.observe import Observer

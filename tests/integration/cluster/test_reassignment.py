@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.zk.client.session import ZooKeeperSession
 from barnabas.cluster.zk.schema import paths
-from barnabas.cluster.zk.session import ZooKeeperSession
 from barnabas.local.waiting import wait_until
 from barnabas.tools.reassignment.reassignment_files import render
 from tests.clusters import FAULTS

@@ -19,8 +19,8 @@ from barnabas.cluster.model.requests import ControlRequest, LeaderAndIsrRequest,
 from barnabas.cluster.model.statechange import StateChange
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.supervisor import Supervisor
-from barnabas.cluster.zk.operations import SessionEvent, WatchEvent, ZooKeeperEvent
-from barnabas.cluster.zk.session import ZooKeeperSession
+from barnabas.cluster.zk.client.operations import SessionEvent, WatchEvent, ZooKeeperEvent
+from barnabas.cluster.zk.client.session import ZooKeeperSession
 from barnabas.cluster.zk.store import ZooKeeperStore
 from barnabas.controller.core.protocol.inputs import BrokerChange
 from barnabas.controller.node import ControllerNode, ControllerSettings

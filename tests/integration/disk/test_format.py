@@ -19,8 +19,8 @@ from crc32c import crc32c
 from kafka.record.default_records import DefaultRecordBatchBuilder as KafkaPythonBuilder
 from kafka.record.memory_records import MemoryRecords as KafkaPythonRecords
 
-from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
+from barnabas.broker.core.records.log_config import LogConfig
+from barnabas.broker.disk.directory.log_dirs import LogDirs, LogDirsOptions
 from barnabas.cluster.model.epochs import LeaderEpoch
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 

@@ -17,12 +17,12 @@ from aiokafka.record.memory_records import MemoryRecords
 from crc32c import crc32c
 from kafka.record.default_records import DefaultRecordBatchBuilder as KafkaPythonBuilder
 
-from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.core.steps import at_once
-from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
-from barnabas.broker.disk.lookup import offset_at
+from barnabas.broker.core.records.log_config import LogConfig
+from barnabas.broker.disk.directory.log_dirs import LogDirs, LogDirsOptions
+from barnabas.broker.disk.log.lookup import offset_at
 from barnabas.cluster.model.epochs import LeaderEpoch
 from barnabas.cluster.model.ids import BrokerId, Offset, TopicPartition
+from barnabas.cluster.model.steps import at_once
 
 TP = TopicPartition("orders", 0)
 CLUSTER_ID = "b4rnab4sb4rnab4sb4rnab"

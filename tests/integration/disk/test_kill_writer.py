@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatch
 
-from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.disk.log import Log
-from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
+from barnabas.broker.core.records.log_config import LogConfig
+from barnabas.broker.disk.directory.log_dirs import LogDirs, LogDirsOptions
+from barnabas.broker.disk.log.log import Log
 from barnabas.cluster.model.epochs import LeaderEpoch
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from tests.batches import whole_batches

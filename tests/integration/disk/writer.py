@@ -13,8 +13,8 @@ from pathlib import Path
 import structlog
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
-from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
+from barnabas.broker.core.records.log_config import LogConfig
+from barnabas.broker.disk.directory.log_dirs import LogDirs, LogDirsOptions
 from barnabas.cluster.model.epochs import LeaderEpoch
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 
-from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
+from barnabas.broker.core.records.log_config import LogConfig
+from barnabas.broker.disk.directory.log_dirs import LogDirs, LogDirsOptions
 from barnabas.broker.replicas.hosted import HostedPartition
 from barnabas.broker.replicas.interface import Appended, Fetched, FetchPartition
 from barnabas.broker.replicas.service import ReplicaService
@@ -35,7 +35,7 @@ from barnabas.cluster.model.requests import (
 )
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.supervisor import Supervisor
-from barnabas.cluster.zk.errors import BadVersion, NoNode, ZooKeeperTimeout
+from barnabas.cluster.zk.client.errors import BadVersion, NoNode, ZooKeeperTimeout
 
 TP = TopicPartition("t", 0)
 REIGN = ControllerEpoch(1)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.broker.core import divergence
-from barnabas.broker.core.replica import Replica
+from barnabas.broker.core.replication import divergence
+from barnabas.broker.core.replication.replica import Replica
 from barnabas.broker.replicas import control_requests, fetch_session
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.runtime.failpoints import FOLLOWER_FETCH, Action

@@ -13,13 +13,13 @@ from aiokafka.record.default_records import DefaultRecordBatchBuilder as Aiokafk
 from crc32c import crc32c
 from kafka.record.default_records import DefaultRecordBatchBuilder as KafkaPythonBuilder
 
-from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.records.log_config import LogConfig
+from barnabas.broker.disk.directory.log_dirs import LogDirs, LogDirsOptions
 from barnabas.broker.disk.errors import KafkaStorageError
-from barnabas.broker.disk.log import Log
-from barnabas.broker.disk.log_context import LogContext
-from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
-from barnabas.broker.disk.recovery import LogState, load_log
-from barnabas.broker.disk.segment import LogSegment
+from barnabas.broker.disk.log.log import Log
+from barnabas.broker.disk.log.log_context import LogContext
+from barnabas.broker.disk.log.recovery import LogState, load_log
+from barnabas.broker.disk.segment.segment import LogSegment
 from barnabas.cluster.model.ids import BrokerId, Offset, TopicPartition
 
 BASE_TIME = 1_700_000_000_000

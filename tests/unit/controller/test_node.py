@@ -28,9 +28,9 @@ from barnabas.cluster.model.requests import (
 from barnabas.cluster.model.statechange import Kind
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.supervisor import Supervisor
-from barnabas.cluster.zk.errors import SessionExpired, ZooKeeperTimeout
-from barnabas.cluster.zk.fence import Fence
-from barnabas.cluster.zk.operations import Change, WatchEvent
+from barnabas.cluster.zk.client.errors import SessionExpired, ZooKeeperTimeout
+from barnabas.cluster.zk.client.operations import Change, WatchEvent
+from barnabas.cluster.zk.stores.fence import Fence
 from barnabas.controller.core.election import controller_election
 from barnabas.controller.loop import ControllerLoop
 from barnabas.controller.node import ControllerNode, ControllerSettings, deletion_answers

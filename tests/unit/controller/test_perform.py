@@ -15,7 +15,12 @@ from barnabas.cluster.model.requests import StopReplicaRequest, UpdateMetadataRe
 from barnabas.cluster.model.statechange import ControllerLines
 from barnabas.cluster.runtime.line_limit import LINES_PER_WINDOW, LimitedLines
 from barnabas.cluster.runtime.metrics import Metrics
-from barnabas.cluster.zk.errors import ControllerMoved, RequestTooLarge, SessionExpired, ZooKeeperTimeout
+from barnabas.cluster.zk.client.errors import (
+    ControllerMoved,
+    RequestTooLarge,
+    SessionExpired,
+    ZooKeeperTimeout,
+)
 from barnabas.controller import perform
 from barnabas.controller.core.election.effects import AnnounceController, ScheduleReelection
 from barnabas.controller.core.leader_elections.effects import CancelLeaderRebalance, ScheduleLeaderRebalance

@@ -9,8 +9,8 @@ from barnabas.cluster.model.client_quotas import USER
 from barnabas.cluster.model.commands.configs import ConfigResource, ConfigResourceType
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
 from barnabas.cluster.zk.schema.quotas import entity_at
-from barnabas.cluster.zk.store_acls import StoredAcls
-from barnabas.cluster.zk.store_configs import ResourceConfigs
+from barnabas.cluster.zk.stores.acls import StoredAcls
+from barnabas.cluster.zk.stores.configs import ResourceConfigs
 from barnabas.testing.settings import Settings, Undo, undo
 
 KEPT, DELETED = (ConfigResource(ConfigResourceType.TOPIC, name) for name in ("kept", "deleted"))

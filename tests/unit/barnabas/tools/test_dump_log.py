@@ -7,8 +7,8 @@ from struct import Struct
 
 import pytest
 
-from barnabas.broker.core.producer_state import ProducerState
-from barnabas.broker.core.record_batch import CONTROL_BIT, BatchHeader
+from barnabas.broker.core.records.producer_state import ProducerState
+from barnabas.broker.core.records.record_batch import CONTROL_BIT, BatchHeader
 from barnabas.tools.dump_log import main
 from tests.batches import keyed_batch
 

@@ -2,8 +2,8 @@ import pytest
 
 from barnabas.bench.cases.offset_loading import loaded_ms, replace_log
 from barnabas.broker.core.group.log_reading import GroupLoad
-from barnabas.broker.core.steps import at_once
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.steps import at_once
 
 
 def test_the_log_has_the_commits_that_its_sizes_say(tmp_path):

@@ -4,9 +4,9 @@ import socket
 import threading
 
 from barnabas.bench.clients import abusers
-from barnabas.broker.core.batch_validation import AppendOrigin, check_leader_append
-from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.core.record_batch import RecordBatch
+from barnabas.broker.core.records.batch_validation import AppendOrigin, check_leader_append
+from barnabas.broker.core.records.log_config import LogConfig
+from barnabas.broker.core.records.record_batch import RecordBatch
 from barnabas.broker.wire.frames import decode
 from barnabas.cluster.model.principal import ANONYMOUS
 

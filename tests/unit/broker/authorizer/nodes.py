@@ -5,8 +5,8 @@ from __future__ import annotations
 from barnabas.broker.authorizer.authorizer import AclAuthorizer
 from barnabas.cluster.model.acls import AccessControlEntry, AclOperation, AclPermission, ResourcePattern
 from barnabas.cluster.model.authorization import Rules
-from barnabas.cluster.zk.errors import BadVersion, NodeExists
-from barnabas.cluster.zk.store_acls import AclChange, StoredAcls
+from barnabas.cluster.zk.client.errors import BadVersion, NodeExists
+from barnabas.cluster.zk.stores.acls import AclChange, StoredAcls
 
 NOW_MS = 1_700_000_000_000
 

@@ -11,7 +11,6 @@ from structlog.testing import capture_logs
 from barnabas.broker.authorizer import audit
 from barnabas.broker.authorizer import authorizer as module
 from barnabas.broker.authorizer.authorizer import UpdateFailedError, requester_of
-from barnabas.broker.replicas import turn
 from barnabas.cluster.model.acls import (
     AclBinding,
     AclFilter,
@@ -22,10 +21,10 @@ from barnabas.cluster.model.acls import (
 )
 from barnabas.cluster.model.authorization import Action, Rules
 from barnabas.cluster.model.principal import ANONYMOUS, KafkaPrincipal
-from barnabas.cluster.runtime import line_limit
-from barnabas.cluster.zk.errors import BadVersion, ZooKeeperTimeout
+from barnabas.cluster.runtime import line_limit, turn
+from barnabas.cluster.zk.client.errors import BadVersion, ZooKeeperTimeout
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
-from barnabas.cluster.zk.store_acls import StoredAcls
+from barnabas.cluster.zk.stores.acls import StoredAcls
 from tests.unit.broker.authorizer.nodes import NOW_MS, FakeNodes, allow, authorizer_on
 from tests.unit.broker.server.turns import Turns
 

@@ -26,10 +26,10 @@ from barnabas.broker.cleaning.metrics import CleanerMetrics
 from barnabas.broker.cleaning.process import CleanerProcess
 from barnabas.broker.cleaning.rewrite import NewSegment
 from barnabas.broker.cleaning.worker import CleanerUnavailableError
-from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.disk import compaction, log_files
+from barnabas.broker.core.records.log_config import LogConfig
 from barnabas.broker.disk.errors import CorruptLogError
-from barnabas.broker.disk.segment import LogSegment
+from barnabas.broker.disk.log import compaction, log_files
+from barnabas.broker.disk.segment.segment import LogSegment
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.runtime.supervisor import Supervisor

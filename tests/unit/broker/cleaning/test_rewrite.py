@@ -14,8 +14,8 @@ from barnabas.broker.cleaning.core.choice import dirty_section, log_to_clean
 from barnabas.broker.cleaning.core.offset_map import ENTRY_SIZE
 from barnabas.broker.cleaning.job import CleanerMemory, facts_of, plan
 from barnabas.broker.cleaning.rewrite import Cleaned, NewSegment, clean
-from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.core.record_batch import parse_header
+from barnabas.broker.core.records.log_config import LogConfig
+from barnabas.broker.core.records.record_batch import parse_header
 from barnabas.broker.disk.errors import CorruptLogError
 from barnabas.cluster.model.epochs import LeaderEpoch
 from tests.batches import keyed_batch, records_of

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from barnabas.broker.config.broker_config import SettingsFileError, parse, read_settings
-from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.core.record_batch import TimestampType
+from barnabas.broker.core.records.log_config import LogConfig
+from barnabas.broker.core.records.record_batch import TimestampType
 from barnabas.cluster.model.brokers import Endpoint
 from barnabas.cluster.model.configs.declarations import ConfigError
 

@@ -10,9 +10,9 @@ from barnabas.broker.config.changes import CHANGE_EXPIRATION_MS, ConfigChanges
 from barnabas.cluster.model.client_quotas import QuotaEntity
 from barnabas.cluster.model.commands.configs import ConfigResource, ConfigResourceType
 from barnabas.cluster.model.ids import BrokerId
-from barnabas.cluster.zk.errors import RequestFailed, ZooKeeperTimeout
+from barnabas.cluster.zk.client.errors import RequestFailed, ZooKeeperTimeout
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
-from barnabas.cluster.zk.store_configs import ConfigChange, ResourceConfigs
+from barnabas.cluster.zk.stores.configs import ConfigChange, ResourceConfigs
 
 TOPIC = ConfigResource(ConfigResourceType.TOPIC, "t")
 OWN = ConfigResource(ConfigResourceType.BROKER, "1")

@@ -12,7 +12,7 @@ from barnabas.broker.config.topics import TopicConfigs
 from barnabas.cluster.model.client_quotas import QuotaEntity
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.model.scram import ScramCredential, ScramMechanism
-from barnabas.cluster.zk.store_topics import EntityConfigs
+from barnabas.cluster.zk.stores.topics import EntityConfigs
 
 
 class Elections:

@@ -4,9 +4,9 @@ from structlog.testing import capture_logs
 from barnabas.broker.config import topics
 from barnabas.broker.config.broker_config import parse
 from barnabas.broker.config.topics import TopicConfigs
-from barnabas.cluster.zk.errors import SessionExpired, ZooKeeperTimeout
+from barnabas.cluster.zk.client.errors import SessionExpired, ZooKeeperTimeout
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
-from barnabas.cluster.zk.store_topics import EntityConfigs
+from barnabas.cluster.zk.stores.topics import EntityConfigs
 
 
 class Store:

@@ -13,7 +13,7 @@ from barnabas.broker.coordinator.settings import GroupSettings
 from barnabas.broker.core.group.coordinator_partition import OFFSETS_TOPIC
 from barnabas.broker.core.group.records import OffsetAndMetadata
 from barnabas.broker.core.group.requests import GroupProtocol, JoinGroup, MemberCall, SyncGroup
-from barnabas.broker.core.records import decompress, key_values
+from barnabas.broker.core.records.records import decompress, key_values
 from barnabas.broker.core.timing_wheel import TimingWheel
 from barnabas.broker.replicas.append import Appender
 from barnabas.cluster.model.commands.topics import CreateTopicsResult, TopicResult

@@ -19,13 +19,14 @@ from barnabas.broker.core.group.coordinator_partition import OFFSETS_TOPIC
 from barnabas.broker.core.group.records import encode_group_key, encode_offset_key
 from barnabas.broker.core.group.requests import LeavingMember, MemberCall
 from barnabas.broker.core.group.states import GroupState
-from barnabas.broker.disk.file_records import FileRecords
-from barnabas.broker.disk.replacement import SegmentReplacement
-from barnabas.broker.replicas import damage, turn
+from barnabas.broker.disk.segment.file_records import FileRecords
+from barnabas.broker.disk.segment.replacement import SegmentReplacement
+from barnabas.broker.replicas import damage
 from barnabas.broker.replicas.damage import DamagedReplicas
 from barnabas.broker.replicas.repair import RangeUnavailableError
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
+from barnabas.cluster.runtime import turn
 from tests.unit.broker.coordinator.conftest import PARTITIONS
 from tests.unit.broker.server.turns import Turns
 
@@ -435,7 +436,7 @@ async def test_sessions_and_join_rounds_count_as_delayed_operations_of_kafkas_pu
 
 
 async def test_damage_that_a_live_replica_has_too_is_skipped(scene, damaged, monkeypatch):
-    async def fetch_again(*_):
+    async def fetch_again(*_, **_source):
         raise RangeUnavailableError("offset 4: CORRUPT_MESSAGE", is_damaged=True)
 
     monkeypatch.setattr(damage, "fetch_again", fetch_again)

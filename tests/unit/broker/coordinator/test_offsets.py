@@ -13,12 +13,12 @@ from barnabas.broker.coordinator import offsets as offsets_module
 from barnabas.broker.coordinator.offsets import MOST_LISTED, PORTION
 from barnabas.broker.core.group.records import OffsetAndMetadata, encode_group_key, encode_offset_key
 from barnabas.broker.core.group.requests import LeavingMember, MemberCall
-from barnabas.broker.replicas.turn import Turn
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import LEADER_DURING_DELETE, TopicPartition
 from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
 from barnabas.cluster.model.requests import UpdateMetadataPartition, UpdateMetadataRequest
+from barnabas.cluster.runtime.turn import Turn
 
 NONE = ErrorCode.NONE
 T = TopicPartition("t", 0)

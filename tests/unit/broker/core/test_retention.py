@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.records.log_config import LogConfig
 from barnabas.broker.core.retention import Breach, Deletion, LogFacts, SegmentFacts, deletable, stray_delay_ms
 
 NOW = 1_700_000_000_000

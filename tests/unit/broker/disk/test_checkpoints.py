@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.broker.core.leader_epochs import EpochEntry
+from barnabas.broker.core.replication.leader_epochs import EpochEntry
 from barnabas.broker.disk.checkpoints import (
     MetaProperties,
     read_epochs,

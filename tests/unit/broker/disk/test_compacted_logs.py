@@ -7,7 +7,7 @@ import pytest
 from barnabas.broker.cleaning.core.choice import log_to_clean
 from barnabas.broker.cleaning.job import CleanerMemory, facts_of, plan
 from barnabas.broker.cleaning.rewrite import NewSegment, clean
-from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.records.log_config import LogConfig
 from barnabas.cluster.model.epochs import LeaderEpoch, Zxid
 from barnabas.cluster.model.ids import Offset, TopicIdentity, TopicPartition
 from tests.batches import keyed_batch

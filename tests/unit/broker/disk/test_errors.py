@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.core.steps import at_once
+from barnabas.broker.core.records.log_config import LogConfig
 from barnabas.broker.disk.checkpoints import HIGH_WATERMARK, LOG_START_OFFSET, META_PROPERTIES, RECOVERY_POINT
+from barnabas.broker.disk.directory.log_dir import CLEAN_SHUTDOWN
 from barnabas.broker.disk.errors import CorruptLogError, InconsistentDirectoryError, KafkaStorageError
-from barnabas.broker.disk.log_dir import CLEAN_SHUTDOWN
-from barnabas.broker.disk.lookup import offset_at
+from barnabas.broker.disk.log.lookup import offset_at
 from barnabas.cluster.model.epochs import LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.steps import at_once
 from tests.batches import whole_batches
 
 TP = TopicPartition("events", 0)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.records.log_config import LogConfig
 from barnabas.broker.disk import files
 from barnabas.broker.disk.errors import (
     NoDescriptorError,

@@ -8,12 +8,12 @@ import shutil
 
 import pytest
 
-from barnabas.broker.disk import log_dir as log_dir_module
-from barnabas.broker.disk import topic_identity
+from barnabas.broker.disk.directory import log_dir as log_dir_module
 from barnabas.broker.disk.errors import (
     InconsistentDirectoryError,
     KafkaStorageError,
 )
+from barnabas.broker.disk.log import topic_identity
 from barnabas.cluster.model.epochs import LeaderEpoch
 from barnabas.cluster.model.ids import TopicIdentity, TopicPartition
 

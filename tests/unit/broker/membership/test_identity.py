@@ -6,7 +6,7 @@ import pytest
 from barnabas.broker.config.broker_config import parse
 from barnabas.broker.config.start_error import StartError
 from barnabas.broker.membership.identity import broker_id_of, new_cluster_id, stored_broker_id
-from barnabas.cluster.zk.operations import Stat
+from barnabas.cluster.zk.client.operations import Stat
 
 
 class Session:

@@ -3,7 +3,7 @@ from types import SimpleNamespace
 from barnabas.broker.membership.leader_store import PARTITIONS_PER_NOTIFICATION, LeaderStore
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from barnabas.cluster.zk.operations import MAXIMUM_REQUEST_BYTES, Create, request_bytes
+from barnabas.cluster.zk.client.operations import MAXIMUM_REQUEST_BYTES, Create, request_bytes
 from barnabas.cluster.zk.schema.admin import encode_partitions
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
 

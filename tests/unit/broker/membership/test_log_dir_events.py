@@ -7,7 +7,7 @@ import pytest
 from barnabas.broker.membership import log_dir_events
 from barnabas.broker.membership.log_dir_events import LogDirEvents
 from barnabas.cluster.model.ids import BrokerId
-from barnabas.cluster.zk.errors import ZooKeeperTimeout
+from barnabas.cluster.zk.client.errors import ZooKeeperTimeout
 from barnabas.cluster.zk.schema.admin import LogDirEvent
 
 

@@ -13,15 +13,15 @@ from barnabas.broker.membership.registration import (
     ZooKeeperAddress,
 )
 from barnabas.cluster.model.brokers import Endpoint
-from barnabas.cluster.zk.errors import (
+from barnabas.cluster.zk.client.errors import (
     NodeExists,
     NoNode,
     SessionExpired,
     ZooKeeperAuthFailed,
     ZooKeeperUnavailable,
 )
-from barnabas.cluster.zk.operations import Change, SessionEvent, Stat, WatchEvent
-from barnabas.cluster.zk.security import Login, ZooKeeperSecurity
+from barnabas.cluster.zk.client.operations import Change, SessionEvent, Stat, WatchEvent
+from barnabas.cluster.zk.client.security import Login, ZooKeeperSecurity
 
 SECURITY = ZooKeeperSecurity(Login("kafka", "secret"), set_acl=True)
 ADDRESS = ZooKeeperAddress("zk:2181", 4000, 1000, SECURITY)

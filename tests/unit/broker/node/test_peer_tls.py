@@ -11,8 +11,8 @@ from structlog.testing import capture_logs
 from barnabas.broker.authorizer.authorizer import AclAuthorizer
 from barnabas.broker.config.broker_config import parse
 from barnabas.broker.config.start_error import StartError
-from barnabas.broker.core.control_gate import ControlGate
 from barnabas.broker.core.metadata_cache import MetadataCache
+from barnabas.broker.core.replication.control_gate import ControlGate
 from barnabas.broker.node.peer_tls import open_peer_tls, peer_access, warn_of_open_port
 from barnabas.cluster.model.authorization import Rules
 from barnabas.cluster.model.brokers import Broker, Endpoint

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatchBuilder
 
-from barnabas.broker.core.control_gate import ControlGate
-from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.metadata_cache import MetadataCache
-from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
+from barnabas.broker.core.records.log_config import LogConfig
+from barnabas.broker.core.replication.control_gate import ControlGate
+from barnabas.broker.disk.directory.log_dirs import LogDirs, LogDirsOptions
 from barnabas.broker.replicas.control_requests import ControlRequests
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
 from barnabas.broker.replicas.read import Reader

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 from crc32c import crc32c
 
-from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.core.record_batch import Codec
+from barnabas.broker.core.records.log_config import LogConfig
+from barnabas.broker.core.records.record_batch import Codec
 from barnabas.broker.disk.errors import KafkaStorageError
 from barnabas.broker.replicas import append as append_module
 from barnabas.broker.replicas.append import MAX_RECOMPRESSIONS, Appender

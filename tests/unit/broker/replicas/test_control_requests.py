@@ -6,8 +6,8 @@ import errno
 
 import pytest
 
-from barnabas.broker.core.control_gate import ControlGate
-from barnabas.broker.disk import log_dir
+from barnabas.broker.core.replication.control_gate import ControlGate
+from barnabas.broker.disk.directory import log_dir
 from barnabas.broker.disk.errors import KafkaStorageError, NoDescriptorError
 from barnabas.broker.replicas.control_requests import ControlRequests
 from barnabas.broker.replicas.followed_partitions import FollowedPartitions

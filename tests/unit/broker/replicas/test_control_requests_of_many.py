@@ -7,11 +7,10 @@ import gc
 
 import pytest
 
-from barnabas.broker.replicas import turn
 from barnabas.broker.replicas.hosted import HostedPartition
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.model.requests import UpdateMetadataPartition
-from barnabas.cluster.runtime import collector
+from barnabas.cluster.runtime import collector, turn
 
 MANY = 50
 PARTITIONS = [TopicPartition("many", number) for number in range(MANY)]

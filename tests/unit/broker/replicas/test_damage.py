@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 from structlog.testing import capture_logs
 
-from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.records.log_config import LogConfig
 from barnabas.broker.disk.checkpoints import CLEANER_OFFSET, read_offsets
 from barnabas.broker.disk.errors import CorruptLogError
-from barnabas.broker.disk.scrub import DamagedRange
+from barnabas.broker.disk.segment.scrub import DamagedRange
 from barnabas.broker.replicas import damage as module
 from barnabas.broker.replicas.damage import DamagedReplicas
 from barnabas.broker.replicas.interface import FetchPartition

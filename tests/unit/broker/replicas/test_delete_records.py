@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.records.log_config import LogConfig
 from barnabas.broker.disk.errors import KafkaStorageError
 from barnabas.broker.replicas.delete_records import HIGH_WATERMARK, RecordDeleter
 from barnabas.broker.replicas.interface import Deleted

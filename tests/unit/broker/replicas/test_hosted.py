@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from structlog.testing import capture_logs
 
-from barnabas.broker.core.log_expectation import LogExpectation
+from barnabas.broker.core.replication.log_expectation import LogExpectation
 from barnabas.broker.disk.errors import (
     ClosedLogError,
     KafkaStorageError,
@@ -13,7 +13,7 @@ from barnabas.broker.disk.errors import (
     MissingLogError,
     OtherTopicsLogError,
 )
-from barnabas.broker.disk.topic_identity import read_identity
+from barnabas.broker.disk.log.topic_identity import read_identity
 from barnabas.broker.replicas.hosted import HostedPartitions
 from barnabas.broker.replicas.interface import FetchPartition
 from barnabas.broker.replicas.read import Reader

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from structlog.testing import capture_logs
 
-from barnabas.broker.core.isr import SessionContact
+from barnabas.broker.core.replication.isr import SessionContact
 from barnabas.broker.replicas import isr_keeper
 from barnabas.broker.replicas.hosted import monotonic_ms
 from barnabas.broker.replicas.isr_keeper import IsrKeeper
@@ -13,7 +13,7 @@ from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.supervisor import Supervisor
-from barnabas.cluster.zk.errors import BadVersion, NoNode, ZooKeeperTimeout
+from barnabas.cluster.zk.client.errors import BadVersion, NoNode, ZooKeeperTimeout
 
 TP = TopicPartition("t", 0)
 

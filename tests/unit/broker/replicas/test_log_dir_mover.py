@@ -10,12 +10,12 @@ from dataclasses import replace
 
 import pytest
 
-from barnabas.broker.core.batch_validation import AppendOrigin
-from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.core.replication_quota import ReplicationQuota
-from barnabas.broker.disk.file_records import FileRecords
-from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
+from barnabas.broker.core.quotas.replication_quota import ReplicationQuota
+from barnabas.broker.core.records.batch_validation import AppendOrigin
+from barnabas.broker.core.records.log_config import LogConfig
+from barnabas.broker.disk.directory.log_dirs import LogDirs, LogDirsOptions
 from barnabas.broker.disk.names import MAX_NAME_LENGTH
+from barnabas.broker.disk.segment.file_records import FileRecords
 from barnabas.broker.replicas.log_dir_admin import LogDirectories
 from barnabas.broker.replicas.log_dir_mover import PART_BYTES, LogDirMover
 from barnabas.cluster.model.epochs import LeaderEpoch

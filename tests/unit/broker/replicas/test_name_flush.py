@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from barnabas.broker.disk import flushing
+from barnabas.broker.disk.log import flushing
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.model.statechange import Kind

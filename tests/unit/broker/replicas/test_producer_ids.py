@@ -6,7 +6,7 @@ import pytest
 
 from barnabas.broker.replicas.producer_ids import ProducerIdBlocks, ProducerIdsUnavailableError
 from barnabas.cluster.model.ids import BrokerId
-from barnabas.cluster.zk.errors import SessionExpired
+from barnabas.cluster.zk.client.errors import SessionExpired
 from barnabas.cluster.zk.schema.settings import next_producer_id_block
 
 

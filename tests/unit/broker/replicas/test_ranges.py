@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from barnabas.broker.disk.errors import KafkaStorageError
-from barnabas.broker.disk.scrub import DamagedRange
+from barnabas.broker.disk.segment.scrub import DamagedRange
 from barnabas.broker.replicas import ranges
 from barnabas.broker.replicas.ranges import RangeReader
 from barnabas.cluster.model.errors import ErrorCode

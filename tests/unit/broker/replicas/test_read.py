@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.core.log_config import LogConfig
-from barnabas.broker.core.transactions import AbortedTransaction
+from barnabas.broker.core.records.log_config import LogConfig
+from barnabas.broker.core.records.transactions import AbortedTransaction
 from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
-from barnabas.broker.disk.file_records import FileRecords
-from barnabas.broker.replicas import turn
+from barnabas.broker.disk.segment.file_records import FileRecords
 from barnabas.broker.replicas.interface import LATEST_TIMESTAMP, FetchPartition
 from barnabas.broker.replicas.read import Reader
 from barnabas.cluster.model.brokers import Broker
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.requests import UpdateMetadataRequest
+from barnabas.cluster.runtime import turn
 from tests.unit.broker.conftest import marker
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("u", 0)

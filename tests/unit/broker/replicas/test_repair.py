@@ -12,9 +12,9 @@ import grpc.aio
 import pytest
 
 from barnabas.broker.cleaning.log_cleaner import LogCleaner
-from barnabas.broker.core.log_config import LogConfig
 from barnabas.broker.core.metadata_cache import MetadataCache
-from barnabas.broker.disk.log_dirs import LogDirs, LogDirsOptions
+from barnabas.broker.core.records.log_config import LogConfig
+from barnabas.broker.disk.directory.log_dirs import LogDirs, LogDirsOptions
 from barnabas.broker.replicas.hosted import HostedPartitions
 from barnabas.broker.replicas.ranges import RangeReader
 from barnabas.broker.replicas.repair import READ_RANGE_METHOD, RangeUnavailableError, fetch_again

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.records.log_config import LogConfig
 from barnabas.broker.disk.errors import KafkaStorageError
 from barnabas.broker.replicas.retention import LogRetention
 from barnabas.cluster.model.ids import TopicPartition

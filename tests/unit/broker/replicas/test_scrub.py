@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.records.log_config import LogConfig
 from barnabas.broker.replicas import scrub as scrub_module
 from barnabas.broker.replicas.scrub import LEAST_PAUSE_S, LogScrub, pause_s
 from barnabas.cluster.model.ids import TopicPartition
@@ -85,7 +85,7 @@ async def test_a_disk_that_refuses_takes_its_directory_offline(room, scrub, monk
     def fail(*_):
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("barnabas.broker.disk.scrub.open_to_read", fail)
+    monkeypatch.setattr("barnabas.broker.disk.segment.scrub.open_to_read", fail)
     await scrub.check_all()
     assert room.hosted.get(TP) is None
     assert list(room.logs.offline) == [room.logs.live[0] if room.logs.live else next(iter(room.logs.offline))]

@@ -12,7 +12,7 @@ from barnabas.broker.replicas import strays as strays_module
 from barnabas.broker.replicas.strays import Strays
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.model.partition import Assignment
-from barnabas.cluster.zk.errors import NoNode, ZooKeeperTimeout
+from barnabas.cluster.zk.client.errors import NoNode, ZooKeeperTimeout
 
 TOLD, GONE, MOVED = TopicPartition("told", 0), TopicPartition("gone", 0), TopicPartition("moved", 0)
 KEPT, UNREADABLE = TopicPartition("kept", 1), TopicPartition("unreadable", 0)

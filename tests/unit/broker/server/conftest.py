@@ -11,8 +11,8 @@ import pytest
 
 from barnabas.broker.coordinator.offsets_topic import OffsetsTopic
 from barnabas.broker.coordinator.settings import GroupSettings
-from barnabas.broker.core.connection_quotas import ConnectionLimits
 from barnabas.broker.core.metadata_cache import MetadataCache
+from barnabas.broker.core.quotas.connection_quotas import ConnectionLimits
 from barnabas.broker.core.sasl.authentication import Mechanism
 from barnabas.broker.core.sasl.plain import PlainSaslServer
 from barnabas.broker.replicas.interface import Appended, Deleted, EpochEnd, Fetched, ListedOffset
@@ -36,7 +36,7 @@ from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
 from barnabas.cluster.model.requests import UpdateMetadataPartition, UpdateMetadataRequest
 from barnabas.cluster.runtime.metrics import Metrics
-from barnabas.cluster.zk.store_configs import ResourceConfigs
+from barnabas.cluster.zk.stores.configs import ResourceConfigs
 from tests.unit.broker.server.raw_client import Client
 from tests.unit.broker.server.sasl_client import Raw
 from tests.unit.broker.server.turns import Turns

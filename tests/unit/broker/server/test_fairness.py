@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 import uvloop
 
-from barnabas.broker.core.connection_quotas import ConnectionLimits
+from barnabas.broker.core.quotas.connection_quotas import ConnectionLimits
 from barnabas.broker.server import fairness
 from barnabas.broker.server.fairness import FairQueue, Share
 from barnabas.broker.server.handlers import api_versions

@@ -14,7 +14,7 @@ import pytest
 import uvloop
 from structlog.testing import capture_logs
 
-from barnabas.broker.core.connection_quotas import ConnectionLimits
+from barnabas.broker.core.quotas.connection_quotas import ConnectionLimits
 from barnabas.broker.replicas.interface import Fetched
 from barnabas.broker.server.handlers.metadata import SHORT_ANSWER
 from barnabas.broker.server.memory import AnswerMemory, ArrivingMemory, RequestMemory
@@ -28,7 +28,8 @@ from barnabas.broker.server.network.pipeline import RequestPipeline
 from barnabas.broker.wire.receive import ReceiveBuffer
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
-from tests.unit.broker.server.network.test_connection import reset, until
+from tests.unit.broker.server.network.test_connection import until
+from tests.unit.broker.server.network.test_ends import reset
 from tests.unit.broker.server.raw_client import Client, framed
 
 ORDERS_0 = TopicPartition("orders", 0)

@@ -15,7 +15,7 @@ from barnabas.broker.wire.frames import encode
 from barnabas.broker.wire.schemas import REQUEST, load_payload_module
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.cluster.zk.errors import InvalidPath
+from barnabas.cluster.zk.client.errors import InvalidPath
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
 
 NONE, UNKNOWN = ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import pytest
 
-from barnabas.cluster.zk.errors import BadVersion, NodeExists, NoNode, NotEmpty, RequestFailed
-from barnabas.cluster.zk.operations import Answer, Check, Create, Delete, Node, Operation, Set, Stat
+from barnabas.cluster.zk.client.errors import BadVersion, NodeExists, NoNode, NotEmpty, RequestFailed
+from barnabas.cluster.zk.client.operations import Answer, Check, Create, Delete, Node, Operation, Set, Stat
 
 
 class Tree:

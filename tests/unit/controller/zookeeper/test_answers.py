@@ -9,14 +9,14 @@ from barnabas.cluster.model.controllership import Controllership
 from barnabas.cluster.model.epochs import BrokerEpoch, ControllerEpoch, EpochVersion, PartitionVersion
 from barnabas.cluster.model.ids import BrokerId, TopicIdentity, TopicPartition
 from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
-from barnabas.cluster.zk.errors import BadVersion, ControllerMoved, NodeExists, NoNode
-from barnabas.cluster.zk.fence import Fence
-from barnabas.cluster.zk.operations import Change
+from barnabas.cluster.zk.client.errors import BadVersion, ControllerMoved, NodeExists, NoNode
+from barnabas.cluster.zk.client.operations import Change
+from barnabas.cluster.zk.client.watches import Watches
 from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
 from barnabas.cluster.zk.schema.topics import TopicAssignment
-from barnabas.cluster.zk.store_topics import EntityConfigs
-from barnabas.cluster.zk.watches import Watches
+from barnabas.cluster.zk.stores.fence import Fence
+from barnabas.cluster.zk.stores.topics import EntityConfigs
 from barnabas.controller.core.election.effects import (
     ContestController,
     GiveUpController,

@@ -3,9 +3,9 @@ from __future__ import annotations
 from barnabas.cluster.model.controllership import Claim, Controllership, Owner
 from barnabas.cluster.model.epochs import ControllerEpoch, EpochVersion
 from barnabas.cluster.model.ids import BrokerId
-from barnabas.cluster.zk.errors import ControllerMoved
-from barnabas.cluster.zk.fence import Fence
+from barnabas.cluster.zk.client.errors import ControllerMoved
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
+from barnabas.cluster.zk.stores.fence import Fence
 from barnabas.controller.core.election.effects import Lost
 from barnabas.controller.core.protocol.effects import ControllerFence
 from barnabas.controller.zookeeper.candidacy import Candidacy

@@ -8,11 +8,11 @@ import pytest
 from barnabas.cluster.model.commands.configs import ConfigResource, ConfigResourceType
 from barnabas.cluster.model.epochs import ControllerEpoch, EpochVersion
 from barnabas.cluster.model.ids import BrokerId
-from barnabas.cluster.zk.errors import BadVersion, NodeExists, NoNode
-from barnabas.cluster.zk.fence import Fence
+from barnabas.cluster.zk.client.errors import BadVersion, NodeExists, NoNode
 from barnabas.cluster.zk.schema.admin import LogDirEvent
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
-from barnabas.cluster.zk.store_configs import ResourceConfigs
+from barnabas.cluster.zk.stores.configs import ResourceConfigs
+from barnabas.cluster.zk.stores.fence import Fence
 from barnabas.controller.core.configs.effects import ReadConfigs, StoredConfigs, WriteConfigs
 from barnabas.controller.core.protocol.broker_znodes import DeleteLogDirEvents, LogDirEvents, ReadLogDirEvents
 from barnabas.controller.core.protocol.effects import ControllerFence

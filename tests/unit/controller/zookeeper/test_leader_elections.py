@@ -6,9 +6,9 @@ import pytest
 
 from barnabas.cluster.model.epochs import ControllerEpoch, EpochVersion
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.cluster.zk.errors import ControllerMoved
-from barnabas.cluster.zk.fence import Fence
+from barnabas.cluster.zk.client.errors import ControllerMoved
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
+from barnabas.cluster.zk.stores.fence import Fence
 from barnabas.controller.core.leader_elections.effects import (
     DeletePreferredReplicaElection,
     ReadPreferredReplicaElection,

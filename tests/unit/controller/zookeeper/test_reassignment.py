@@ -7,8 +7,8 @@ import pytest
 from barnabas.cluster.model.epochs import ControllerEpoch, EpochVersion, PartitionVersion
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.partition import LeaderAndIsr, PartitionState
-from barnabas.cluster.zk.errors import BadVersion, NoNode
-from barnabas.cluster.zk.fence import Fence
+from barnabas.cluster.zk.client.errors import BadVersion, NoNode
+from barnabas.cluster.zk.stores.fence import Fence
 from barnabas.controller.core.partitions.effects import WatchPartitionStates
 from barnabas.controller.core.protocol.effects import ControllerFence
 from barnabas.controller.core.topics.effects import (

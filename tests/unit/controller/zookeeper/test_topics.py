@@ -7,9 +7,9 @@ import pytest
 from barnabas.cluster.model.epochs import ControllerEpoch, EpochVersion
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.model.partition import Assignment
-from barnabas.cluster.zk.errors import BadVersion, NoNode
-from barnabas.cluster.zk.fence import Fence
+from barnabas.cluster.zk.client.errors import BadVersion, NoNode
 from barnabas.cluster.zk.schema.topics import TopicAssignment
+from barnabas.cluster.zk.stores.fence import Fence
 from barnabas.controller.core.protocol.effects import ControllerFence
 from barnabas.controller.core.topics.effects import (
     DeleteTopic,

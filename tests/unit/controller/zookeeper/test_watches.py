@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
-from barnabas.cluster.zk.operations import Change, WatchEvent
+from barnabas.cluster.zk.client.operations import Change, WatchEvent
 from barnabas.controller.core.protocol.inputs import (
     BrokerChange,
     BrokerModifications,

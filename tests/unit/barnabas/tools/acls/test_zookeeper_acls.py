@@ -15,8 +15,8 @@ from barnabas.cluster.model.acls import (
     ResourcePattern,
     ResourceType,
 )
-from barnabas.cluster.zk.errors import BadVersion
-from barnabas.cluster.zk.store_acls import StoredAcls
+from barnabas.cluster.zk.client.errors import BadVersion
+from barnabas.cluster.zk.stores.acls import StoredAcls
 from barnabas.tools.acls import acls, zookeeper_acls
 from barnabas.tools.acls.zookeeper_acls import (
     MAX_UPDATE_RETRIES,

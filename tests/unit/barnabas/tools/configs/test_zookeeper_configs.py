@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from barnabas.cluster.model.scram import ScramMechanism, credential_of, parse_credential
-from barnabas.cluster.zk.store_quotas import QuotaStore
+from barnabas.cluster.zk.stores.quotas import QuotaStore
 from barnabas.tools.command_line.parser import ToolError
 from barnabas.tools.configs import zookeeper_configs
 from barnabas.tools.configs.config_flags import InvalidArgument

@@ -6,7 +6,7 @@ from struct import Struct
 
 import pytest
 
-from barnabas.broker.core.record_batch import (
+from barnabas.broker.core.records.record_batch import (
     CONTROL_BIT,
     LOG_APPEND_TIME_BIT,
     TRANSACTIONAL_BIT,
@@ -14,7 +14,7 @@ from barnabas.broker.core.record_batch import (
     parse_header,
     with_records,
 )
-from barnabas.broker.core.records import CorruptRecordsError
+from barnabas.broker.core.records.records import CorruptRecordsError
 from barnabas.tools.dump.batches import OffsetCheck, Record, RecordOptions, lines_of
 from tests.batches import keyed_batch
 

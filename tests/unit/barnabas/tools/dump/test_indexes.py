@@ -6,8 +6,8 @@ from struct import Struct
 
 import pytest
 
-from barnabas.broker.core.producer_state import CachedBatch, ProducerEntry
-from barnabas.broker.core.transactions import AbortedTransaction
+from barnabas.broker.core.records.producer_state import CachedBatch, ProducerEntry
+from barnabas.broker.core.records.transactions import AbortedTransaction
 from barnabas.cluster.model.ids import Offset, ProducerId
 from barnabas.tools.command_line.parser import ToolError
 from barnabas.tools.dump.indexes import (

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from barnabas.cluster.zk import errors
-from barnabas.cluster.zk.operations import Create, Stat
+from barnabas.cluster.zk.client import errors
+from barnabas.cluster.zk.client.operations import Create, Stat
 from barnabas.cluster.zk.schema.znode_acls import OPEN, PRIVATE, READABLE, SECURE_ROOTS
 from barnabas.tools.zookeeper import security_migration
 from barnabas.tools.zookeeper.security_migration import main

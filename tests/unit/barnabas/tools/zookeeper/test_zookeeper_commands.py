@@ -4,8 +4,15 @@ from typing import Any
 
 import pytest
 
-from barnabas.cluster.zk.errors import BadVersion, NoAuth, NodeExists, NoNode, NotEmpty, ZooKeeperTimeout
-from barnabas.cluster.zk.operations import Node, Stat
+from barnabas.cluster.zk.client.errors import (
+    BadVersion,
+    NoAuth,
+    NodeExists,
+    NoNode,
+    NotEmpty,
+    ZooKeeperTimeout,
+)
+from barnabas.cluster.zk.client.operations import Node, Stat
 from barnabas.cluster.zk.schema.znode_acls import READABLE, ZnodeAcl
 from barnabas.tools.zookeeper.zookeeper_commands import COMMANDS, CommandError, run, stat_lines, usage
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from barnabas.cluster.zk.errors import ZooKeeperUnavailable
-from barnabas.cluster.zk.operations import Node, Stat
-from barnabas.cluster.zk.security import Login
+from barnabas.cluster.zk.client.errors import ZooKeeperUnavailable
+from barnabas.cluster.zk.client.operations import Node, Stat
+from barnabas.cluster.zk.client.security import Login
 from barnabas.tools.zookeeper import zookeeper_shell
 from barnabas.tools.zookeeper.zookeeper_shell import main
 

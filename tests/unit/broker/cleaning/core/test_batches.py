@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from barnabas.broker.cleaning.core.batches import cleaned, emptied
 from barnabas.broker.cleaning.core.offset_map import ENTRY_SIZE, OffsetMap
-from barnabas.broker.core.record_batch import NO_TIMESTAMP, RecordBatch, TimestampType, parse_header
-from barnabas.broker.core.records import MAX_RECORDS, CorruptRecordsError
+from barnabas.broker.core.records.record_batch import NO_TIMESTAMP, RecordBatch, TimestampType, parse_header
+from barnabas.broker.core.records.records import MAX_RECORDS, CorruptRecordsError
 from tests.batches import keyed_batch, records_of
 
 BASE = 100

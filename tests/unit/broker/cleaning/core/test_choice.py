@@ -17,7 +17,7 @@ from barnabas.broker.cleaning.core.choice import (
     groups,
     log_to_clean,
 )
-from barnabas.broker.core.log_config import LogConfig
+from barnabas.broker.core.records.log_config import LogConfig
 
 CONFIG = LogConfig(cleanup_policy=frozenset({"compact"}))
 NOW = 1_000_000

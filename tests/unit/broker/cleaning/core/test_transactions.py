@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from barnabas.broker.cleaning.core.transactions import CleanedTransactions
-from barnabas.broker.core.record_batch import RecordBatch, parse_header
-from barnabas.broker.core.transactions import AbortedTransaction, end_marker
+from barnabas.broker.core.records.record_batch import RecordBatch, parse_header
+from barnabas.broker.core.records.transactions import AbortedTransaction, end_marker
 from tests.batches import keyed_batch
 from tests.unit.broker.conftest import marker, transactional
 

@@ -11,8 +11,8 @@ from barnabas.broker.core.group.requests import GroupProtocol
 from barnabas.broker.core.group.results import GroupOverview, GroupSummary, MemberSummary
 from barnabas.broker.core.group.states import GroupState
 from barnabas.broker.core.group.subscription import STRETCH_TOPICS
-from barnabas.broker.core.steps import at_once
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.steps import at_once
 from tests.unit.broker.core.group.parts import Coordinator, G
 
 

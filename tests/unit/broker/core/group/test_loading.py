@@ -8,8 +8,8 @@ import pytest
 
 from barnabas.broker.core.group.loading import load_group
 from barnabas.broker.core.group.states import GroupState
-from barnabas.broker.core.steps import at_once
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.steps import at_once
 from tests.unit.broker.core.group.parts import BOTH, CONFIG, SESSION, Coordinator, G, fx
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.broker.core.batch_builder import BatchBuilder
 from barnabas.broker.core.group.log_reading import BrokenFrameError, DamagedRecord, GroupLoad
 from barnabas.broker.core.group.records import (
     OffsetAndMetadata,
@@ -17,7 +16,8 @@ from barnabas.broker.core.group.records import (
     encode_offset_value,
 )
 from barnabas.broker.core.group.stored import StoredGroup
-from barnabas.broker.core.record_batch import (
+from barnabas.broker.core.records.batch_builder import BatchBuilder
+from barnabas.broker.core.records.record_batch import (
     CONTROL_BIT,
     HEADER_SIZE,
     TRANSACTIONAL_BIT,
@@ -26,8 +26,8 @@ from barnabas.broker.core.record_batch import (
     stamp,
     with_records,
 )
-from barnabas.broker.core.steps import at_once
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.model.steps import at_once
 
 FROM_KAFKA = Path(__file__).parents[4] / "data" / "consumer-offsets" / "kafka-3.9.1.log"
 TP = TopicPartition("t", 0)

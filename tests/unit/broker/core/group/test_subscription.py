@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from barnabas.broker.core.group.subscription import subscribed_topics
-from barnabas.broker.core.steps import at_once
+from barnabas.cluster.model.steps import at_once
 
 TOPICS = st.lists(st.text(max_size=5).filter(lambda text: len(text.encode()) < 100), max_size=4)
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Awaitable
 from types import SimpleNamespace
 
-from barnabas.broker.core.fetch_sessions import FetchSessionCache
+from barnabas.broker.core.replication.fetch_sessions import FetchSessionCache
 from barnabas.broker.server.context import Building, Preparing, ServerSettings
 from barnabas.broker.server.gates.table import guarded
 from barnabas.broker.server.handlers import fetch

@@ -6,12 +6,12 @@ import dataclasses
 
 import pytest
 
-from barnabas.broker.replicas import turn
 from barnabas.broker.server import access
 from barnabas.broker.server.gates import configs
 from barnabas.broker.server.gates.table import GATES
 from barnabas.broker.wire.apis import APIS, ApiKey
 from barnabas.cluster.model.acls import AclOperation, ResourceType
+from barnabas.cluster.runtime import turn
 from tests.unit.broker.server.gates.asking import ask, context_with, handler_of
 from tests.unit.broker.server.gates.rows import request_of
 

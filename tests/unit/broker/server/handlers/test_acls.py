@@ -6,7 +6,6 @@ import dataclasses
 
 import pytest
 
-from barnabas.broker.replicas import turn
 from barnabas.broker.server import acl_requests
 from barnabas.broker.server.context import CloseConnectionError
 from barnabas.broker.server.network.registry import HANDLERS
@@ -15,7 +14,8 @@ from barnabas.broker.wire.frames import encode
 from barnabas.cluster.model import acl_filters
 from barnabas.cluster.model.acl_filters import FilterIndex
 from barnabas.cluster.model.acls import AclFilter, AclOperation, PatternType, ResourcePattern, ResourceType
-from barnabas.cluster.zk.errors import ZooKeeperTimeout
+from barnabas.cluster.runtime import turn
+from barnabas.cluster.zk.client.errors import ZooKeeperTimeout
 from tests.unit.broker.authorizer.nodes import FakeNodes, allow, authorizer_on
 from tests.unit.broker.server.gates.asking import context_with
 from tests.unit.broker.server.gates.rows import request_of

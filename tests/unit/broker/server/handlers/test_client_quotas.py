@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.broker.replicas import turn
 from barnabas.broker.server.handlers import alter_client_quotas, describe_client_quotas
 from barnabas.cluster.model.client_quotas import QuotaEntity
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.cluster.zk.errors import BadVersion, NodeExists, ZooKeeperTimeout
+from barnabas.cluster.runtime import turn
+from barnabas.cluster.zk.client.errors import BadVersion, NodeExists, ZooKeeperTimeout
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
-from barnabas.cluster.zk.store_configs import ResourceConfigs
+from barnabas.cluster.zk.stores.configs import ResourceConfigs
 
 E = ErrorCode
 ALICE = QuotaEntity("alice")

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from barnabas.broker.replicas import turn
 from barnabas.broker.server.handlers.describe_configs import handle
 from barnabas.cluster.model.configs.described import BrokerSettings
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.cluster.zk.errors import ZooKeeperTimeout
+from barnabas.cluster.runtime import turn
+from barnabas.cluster.zk.client.errors import ZooKeeperTimeout
 
 E = ErrorCode
 TOPIC, BROKER, LOGGER = 2, 4, 8

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.broker.core.producer_state import CachedBatch, ProducerEntry
-from barnabas.broker.replicas import turn
+from barnabas.broker.core.records.producer_state import CachedBatch, ProducerEntry
 from barnabas.broker.server.context import Building
 from barnabas.broker.server.handlers.describe_producers import SHORT_ANSWER, handle
 from barnabas.broker.wire.frames import Request
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.runtime import turn
 
 BUSY = ProducerEntry(7, 2, (CachedBatch(4, 6, 10, 12, 99),), 99, 3, 10)
 IDLE = ProducerEntry(8, 0)

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from barnabas.broker.core.transactions import AbortedTransaction
-from barnabas.broker.replicas import turn
+from barnabas.broker.core.records.transactions import AbortedTransaction
 from barnabas.broker.replicas.interface import EpochEndOffset, Fetched, FetchPartition
 from barnabas.broker.server.handlers import fetch as module
 from barnabas.broker.server.handlers.fetch import handle
@@ -15,7 +14,8 @@ from barnabas.broker.server.portions import LOCAL_PORTION
 from barnabas.cluster.model.acls import AclFilter, AclOperation, ResourcePattern, ResourceType
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.cluster.zk.store_acls import StoredAcls
+from barnabas.cluster.runtime import turn
+from barnabas.cluster.zk.stores.acls import StoredAcls
 from tests.unit.broker.authorizer.nodes import FakeNodes, allow, authorizer_on
 
 ORDERS_0, ORDERS_1, PAYMENTS_0 = (

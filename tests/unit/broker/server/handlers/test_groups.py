@@ -21,7 +21,6 @@ from barnabas.broker.core.group.results import (
     SyncGroupResult,
 )
 from barnabas.broker.core.group.states import GroupState
-from barnabas.broker.replicas import turn
 from barnabas.broker.server.context import Building
 from barnabas.broker.server.handlers.join_group import MAX_NAME_BYTES, MAX_PROTOCOLS
 from barnabas.broker.server.network.registry import HANDLERS
@@ -30,6 +29,7 @@ from barnabas.broker.wire.frames import encode
 from barnabas.broker.wire.schemas import REQUEST, load_payload_module, load_schema
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
+from barnabas.cluster.runtime import turn
 
 NONE = ErrorCode.NONE
 T0, T1, U = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)

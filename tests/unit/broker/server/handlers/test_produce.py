@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from barnabas.broker.core.refusals import RecordFault
+from barnabas.broker.core.records.refusals import RecordFault
 from barnabas.broker.replicas.interface import Appended
 from barnabas.broker.server.context import CloseConnectionError, Preparing
 from barnabas.broker.server.handlers import produce as produce_module

@@ -6,15 +6,15 @@ import dataclasses
 
 import pytest
 
-from barnabas.broker.replicas import turn
 from barnabas.broker.server.handlers import alter_user_scram_credentials, describe_user_scram_credentials
 from barnabas.cluster.model.client_quotas import QuotaEntity
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.model.scram import ScramCredential, ScramMechanism, credentials_of
-from barnabas.cluster.zk.errors import BadVersion, ZooKeeperTimeout
+from barnabas.cluster.runtime import turn
+from barnabas.cluster.zk.client.errors import BadVersion, ZooKeeperTimeout
 from barnabas.cluster.zk.schema.body import ZnodeDecodeError
-from barnabas.cluster.zk.store_configs import ResourceConfigs
+from barnabas.cluster.zk.stores.configs import ResourceConfigs
 
 E = ErrorCode
 ALICE, BOB = QuotaEntity("alice"), QuotaEntity("bob")

@@ -9,7 +9,7 @@ import socket
 import pytest
 from structlog.testing import capture_logs
 
-from barnabas.broker.core.connection_quotas import ConnectionLimits
+from barnabas.broker.core.quotas.connection_quotas import ConnectionLimits
 from barnabas.broker.server.network.acceptor import Acceptor, ConnectionQuotas
 
 

@@ -11,8 +11,7 @@ import pytest
 from kio.serial import entity_reader
 from structlog.testing import capture_logs
 
-from barnabas.broker.disk.file_records import FileRecords
-from barnabas.broker.replicas import turn as turn_module
+from barnabas.broker.disk.segment.file_records import FileRecords
 from barnabas.broker.replicas.interface import Appended, Fetched
 from barnabas.broker.server import fairness
 from barnabas.broker.server.handlers import produce
@@ -22,6 +21,7 @@ from barnabas.broker.wire.schemas import RESPONSE, load_schema
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.runtime import line_limit
+from barnabas.cluster.runtime import turn as turn_module
 from barnabas.cluster.runtime.line_limit import LINES_PER_WINDOW
 from tests.unit.broker.server.raw_client import sized
 

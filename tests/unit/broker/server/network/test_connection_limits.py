@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from barnabas.broker.config.broker_config import parse
-from barnabas.broker.core.connection_quotas import ConnectionLimits, ListenerLimits
+from barnabas.broker.core.quotas.connection_quotas import ConnectionLimits, ListenerLimits
 from barnabas.broker.server.network.connection_limits import limits_of
 from barnabas.cluster.model.configs.described import BrokerSettings
 

@@ -10,7 +10,7 @@ import socket
 import pytest
 import uvloop
 
-from barnabas.broker.disk.file_records import FileRecords
+from barnabas.broker.disk.segment.file_records import FileRecords
 from barnabas.broker.server.memory import AnswerMemory
 from barnabas.broker.server.network.outgoing import PIECE_BYTES, Outgoing
 

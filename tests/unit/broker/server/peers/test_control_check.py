@@ -7,7 +7,7 @@ import asyncio
 import pytest
 from google.protobuf.message import DecodeError
 
-from barnabas.broker.core.control_gate import ControlGate
+from barnabas.broker.core.replication.control_gate import ControlGate
 from barnabas.broker.server.peers.control_check import (
     REFUSALS,
     ControlRequestCheck,
@@ -19,7 +19,7 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.model.requests import LeaderAndIsrRequest, StopReplicaRequest, UpdateMetadataRequest
 from barnabas.cluster.rpc import control_pb2 as pb
-from barnabas.cluster.zk.errors import ZooKeeperTimeout
+from barnabas.cluster.zk.client.errors import ZooKeeperTimeout
 
 OWN = BrokerEpoch(50)
 LAST = 2**31 - 1

@@ -7,7 +7,7 @@ import pytest
 
 from barnabas.broker.server.peers.peer_access import Certificates, PeerAccess, PeerIdentity
 from barnabas.cluster.model.principal import KafkaPrincipal
-from barnabas.cluster.zk.errors import ZooKeeperTimeout
+from barnabas.cluster.zk.client.errors import ZooKeeperTimeout
 
 BROKER, CLIENT, NAMELESS = b"User:broker", b"User:client", b"nameless"
 

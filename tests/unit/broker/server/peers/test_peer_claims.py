@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from barnabas.broker.core.control_gate import ControlGate
 from barnabas.broker.core.metadata_cache import MetadataCache
+from barnabas.broker.core.replication.control_gate import ControlGate
 from barnabas.broker.server.peers import peer_claims
 from barnabas.broker.server.peers.peer_claims import PeerClaims
 from barnabas.cluster.model.brokers import Broker, Endpoint

@@ -11,7 +11,7 @@ import grpc.aio
 import pytest
 
 from barnabas.broker.authorizer.authorizer import AclAuthorizer
-from barnabas.broker.core.control_gate import ControlGate
+from barnabas.broker.core.replication.control_gate import ControlGate
 from barnabas.broker.server.peers.control_check import ControlRequestCheck
 from barnabas.broker.server.peers.peer_access import PeerAccess
 from barnabas.broker.server.peers.peers import PeerServer

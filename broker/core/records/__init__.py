@@ -1,0 +1,1 @@
+"""Record batches: their format, their checks, and the producers that write them."""

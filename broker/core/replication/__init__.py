@@ -1,0 +1,1 @@
+"""Decisions of leaders and followers about a partition."""

@@ -1,0 +1,1 @@
+"""A log directory and all logs in it."""

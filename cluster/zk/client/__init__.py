@@ -1,0 +1,1 @@
+"""One ZooKeeper session, and the only code that imports kazoo."""
