@@ -254,8 +254,8 @@ class Writer:
 
 
 def shown(page, group):
-    """The number of partitions with a committed offset that the live page shows."""
-    return next((each["partitions"] for each in page.read({}) if each["name"] == group), 0)
+    """The number of partitions with a committed offset that the live page shows; 0 while it is unknown."""
+    return next((each["partitions"] for each in page.read({}) or () if each["name"] == group), 0)
 
 
 def in_sync(admin, *topics):

@@ -356,7 +356,7 @@ def test_the_buttons_around_the_cluster(whole):
     live.click()
     expect(live).to_have_attribute("aria-pressed", "true")
     page.get_by_role("button", name="Tell the last failover").click()
-    expect(page.locator("#headline")).to_have_text(re.compile(r"lost|no broker", re.IGNORECASE))
+    expect(page.locator("#headline")).to_have_text(re.compile(r"lost|stopped|no broker", re.IGNORECASE))
 
 
 def test_filters_by_mouse_and_by_key(whole):

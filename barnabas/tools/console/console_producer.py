@@ -26,7 +26,6 @@ LOGGER = "org.apache.kafka.clients.producer.internals.ErrorLoggingCallback"
 _READER = "kafka.tools.ConsoleProducer$LineMessageReader"
 _CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 _RETRY_S = 0.1
-_KAFKA = "org.apache.kafka.common.KafkaException"
 
 _FATAL: dict[int, str] = {
     ErrorCode.TOPIC_AUTHORIZATION_FAILED: "Not authorized to access topics",
@@ -127,7 +126,7 @@ def parse_line(line: str, number: int, form: LineFormat) -> tuple[bytes | None, 
         return key.encode(), value.encode()
     if form.ignores_errors:
         return None, line.encode()
-    raise ToolError(_KAFKA, f"No key found on line {number}: {line}")
+    raise ToolError(f"No key found on line {number}: {line}")
 
 
 def producer_properties(flags: Namespace) -> dict[str, str]:

@@ -97,12 +97,16 @@ def _is_current(
 def _announce_new_leader(
     context: ControllerContext, broker: BrokerId, errors: Mapping[TopicPartition, ErrorCode]
 ) -> Decision[None]:
-    """Send all brokers the new partitions that ``broker`` has confirmed to lead."""
+    """Send all brokers the new partitions that ``broker`` has confirmed to lead.
+
+    A leader that failed for an unforeseen reason, such as too many open files, is asked again later; the
+    creation of the topic does not wait for it.
+    """
     led = [
         tp
         for tp in errors
         if tp in context.not_led_yet
-        and errors[tp] in CONFIRMED
+        and (errors[tp] in CONFIRMED or errors[tp] is resends.UNFORESEEN)
         and context.leaderships[tp].leader_and_isr.leader == broker
     ]
     if led:
