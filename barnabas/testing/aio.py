@@ -1,59 +1,40 @@
-"""The cluster of ``barnabas.testing.cluster`` for async code, such as a web server or async tests.
+"""A cluster of real brokers for async tests, which can be killed, paused, cut off and filled up.
 
 The cluster runs on a thread of its own, so one ``AsyncCluster`` may be used from several event loops, one
-after the other or at once.
+after the other or at once. ``barnabas.testing.cluster`` makes the methods that block from those here.
+Methods that wait have a time limit, and the error says what was awaited and how things stand.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from barnabas.testing.handle import READY_TIMEOUT_S, WAIT_TIMEOUT_S, Facts, Handle, on_this_machine
+from barnabas.testing.handle import READY_TIMEOUT_S, WAIT_TIMEOUT_S, AnyCluster
 
 if TYPE_CHECKING:  # these imports take longer than the start of the processes
     from barnabas.testing.faults import Node
     from barnabas.testing.running import Checkpoint
     from barnabas.testing.view import State
 
+T = TypeVar("T")
+
 __tracebackhide__ = True
 """pytest shows the line of the test that called, and no frames of this module."""
 
 
-class AsyncCluster(Facts):
-    """A cluster whose methods are awaited. ``on_this_machine`` describes the arguments.
+class AsyncCluster(AnyCluster):
+    """A cluster whose methods are awaited. ``AnyCluster`` describes the arguments.
 
     >>> async with AsyncCluster(brokers=3) as cluster:
     ...     await cluster.create_topic("orders")
     """
 
-    def __init__(
-        self,
-        brokers: int = 3,
-        *,
-        settings: Mapping[str, str] | None = None,
-        session_timeout_ms: int = 3_000,
-        racks: Sequence[str] = (),
-        directory: Path | str | None = None,
-        handle: Handle | None = None,
-    ) -> None:
-        super().__init__(
-            handle
-            or on_this_machine(
-                brokers,
-                settings=settings,
-                session_timeout_ms=session_timeout_ms,
-                racks=racks,
-                directory=directory,
-            )
-        )
-
     async def __aenter__(self) -> Self:
         try:
-            await self._handle.thread.on(self._running.start(READY_TIMEOUT_S))
+            await self._on_loop(self._running.start(READY_TIMEOUT_S))
         except BaseException:
             await self.stop()
             raise
@@ -64,9 +45,13 @@ class AsyncCluster(Facts):
     ) -> None:
         await self.stop()
 
+    async def _on_loop(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine on the cluster's own loop, and await its result on the caller's."""
+        return await self._handle.thread.on(work)
+
     async def stop(self) -> None:
         """Stop everything; what does not stop in time is killed."""
-        await self._handle.thread.on(self._handle.stop())
+        await self._on_loop(self._handle.stop())
         from asyncio import to_thread
 
         await to_thread(self._handle.close)
@@ -77,7 +62,7 @@ class AsyncCluster(Facts):
         Raises:
             WaitTimeoutError: There is none in time.
         """
-        return await self._handle.thread.on(self._running.controller_id(timeout_s))
+        return await self._on_loop(self._running.controller_id(timeout_s))
 
     async def leader_of(self, topic: str, partition: int = 0, timeout_s: float = WAIT_TIMEOUT_S) -> int:
         """Return a partition's leader, once it has one whose process runs.
@@ -86,7 +71,7 @@ class AsyncCluster(Facts):
             UnknownTopicError: There is no such topic or partition.
             WaitTimeoutError: It has none in time.
         """
-        return await self._handle.thread.on(self._running.leader_of(topic, partition, timeout_s))
+        return (await self.wait_until_led(topic, partition, timeout_s=timeout_s))[partition]
 
     async def isr_of(self, topic: str, partition: int = 0) -> tuple[int, ...]:
         """Return a partition's in-sync replicas at the moment, ascending.
@@ -94,7 +79,7 @@ class AsyncCluster(Facts):
         Raises:
             UnknownTopicError: There is no such topic or partition.
         """
-        return await self._handle.thread.on(self._running.isr_of(topic, partition))
+        return (await self._on_loop(self._running.topics.partition(topic, partition))).isr
 
     async def replicas_of(self, topic: str, partition: int = 0) -> tuple[int, ...]:
         """Return a partition's replicas, the preferred leader first.
@@ -102,7 +87,7 @@ class AsyncCluster(Facts):
         Raises:
             UnknownTopicError: There is no such topic or partition.
         """
-        return await self._handle.thread.on(self._running.replicas_of(topic, partition))
+        return (await self._on_loop(self._running.topics.partition(topic, partition))).replicas
 
     async def state(self, topics: Iterable[str] = ()) -> State:
         """Return what ZooKeeper knows: registered brokers, the controller, and the partitions of ``topics``.
@@ -110,7 +95,7 @@ class AsyncCluster(Facts):
         Raises:
             ZooKeeperError: ZooKeeper does not answer.
         """
-        return await self._handle.thread.on(self._running.look(topics))
+        return await self._on_loop(self._running.view.look(topics))
 
     async def create_topic(
         self,
@@ -136,11 +121,12 @@ class AsyncCluster(Facts):
             RefusedError: The controller refused; the message has Kafka's error.
             WaitTimeoutError: It is not so in time.
         """
-        await self._handle.thread.on(
-            self._running.create_topic(
+        replicas = min(3, len(self.brokers)) if replication_factor is None else replication_factor
+        await self._on_loop(
+            self._running.topics.create(
                 name,
                 partitions=partitions,
-                replication_factor=replication_factor,
+                replication_factor=replicas,
                 configs=configs or {},
                 assignment=assignment or {},
                 timeout_s=timeout_s,
@@ -155,7 +141,7 @@ class AsyncCluster(Facts):
             RefusedError: The controller refused.
             WaitTimeoutError: It is not gone in time.
         """
-        await self._handle.thread.on(self._running.topics.delete([name], timeout_s))
+        await self._on_loop(self._running.topics.delete([name], timeout_s))
 
     async def kill(self, broker: int) -> None:
         """Send SIGKILL to a broker, and wait for the end of its process.
@@ -165,16 +151,16 @@ class AsyncCluster(Facts):
         Raises:
             UnknownBrokerError: There is no such broker.
         """
-        await self._handle.thread.on(self._running.kill(broker))
+        await self._on_loop(self._running.kill(broker))
 
     async def terminate(self, broker: int, timeout_s: float = WAIT_TIMEOUT_S) -> None:
-        """Stop a broker cleanly with SIGTERM: it hands over its leaderships, and the process ends.
+        """Stop a broker cleanly with SIGTERM: it threads over its leaderships, and the process ends.
 
         Raises:
             UnknownBrokerError: There is no such broker.
             WaitTimeoutError: The process did not end in time.
         """
-        await self._handle.thread.on(self._running.terminate(broker, timeout_s))
+        await self._on_loop(self._running.terminate(broker, timeout_s))
 
     async def start(self, broker: int, timeout_s: float = READY_TIMEOUT_S) -> None:
         """Start a broker with its data, unless it runs, and wait until it serves.
@@ -184,7 +170,7 @@ class AsyncCluster(Facts):
             ClusterError: The process ended; the message has its last words.
             WaitTimeoutError: It does not serve in time.
         """
-        await self._handle.thread.on(self._running.start_broker(broker, timeout_s))
+        await self._on_loop(self._running.start_broker(broker, timeout_s))
 
     async def pause(self, broker: int) -> None:
         """Pause a broker with SIGSTOP: its connections stay open and silent, and its session expires.
@@ -193,7 +179,7 @@ class AsyncCluster(Facts):
             UnknownBrokerError: There is no such broker.
             ClusterError: It does not run, or did not stop in time.
         """
-        await self._handle.thread.on(self._running.pause(broker))
+        await self._on_loop(self._running.pause(broker))
 
     async def resume(self, broker: int) -> None:
         """Resume a paused broker with SIGCONT.
@@ -202,7 +188,7 @@ class AsyncCluster(Facts):
             UnknownBrokerError: There is no such broker.
             ClusterError: It does not run.
         """
-        await self._handle.thread.on(self._running.resume(broker))
+        await self._on_loop(self._running.resume(broker))
 
     async def expire_session(self, broker: int) -> None:
         """End a broker's ZooKeeper session, as if it had expired; the broker opens the next one.
@@ -211,7 +197,7 @@ class AsyncCluster(Facts):
             UnknownBrokerError: There is no such broker.
             RefusedError: The broker is not registered at the moment.
         """
-        await self._handle.thread.on(self._running.expire_session(broker))
+        await self._on_loop(self._running.expire_session(broker))
 
     async def partition(self, node: Node, *others: Node, one_way: bool = False, refuse: bool = False) -> None:
         """Cut a node off from others until ``heal``.
@@ -231,7 +217,7 @@ class AsyncCluster(Facts):
             UnknownBrokerError: There is no such node, or no link between two of them.
             ValueError: There are no others.
         """
-        await self._handle.thread.on(self._running.partition(node, others, one_way=one_way, refuse=refuse))
+        await self._on_loop(self._running.partition(node, others, one_way=one_way, refuse=refuse))
 
     async def slow(
         self,
@@ -254,7 +240,7 @@ class AsyncCluster(Facts):
             UnknownBrokerError: There is no such node, or no link between two of them.
             ValueError: There are no others, or no delay and no bandwidth above 0.
         """
-        await self._handle.thread.on(
+        await self._on_loop(
             self._running.slow(
                 node, others, one_way=one_way, delay_ms=delay_ms, bytes_per_second=bytes_per_second
             )
@@ -262,7 +248,7 @@ class AsyncCluster(Facts):
 
     async def heal(self) -> None:
         """Heal the whole network: undo every ``partition`` and ``slow``."""
-        await self._handle.thread.on(self._running.heal())
+        await self._on_loop(self._running.heal())
 
     async def fill_disk(self, broker: int) -> None:
         """Make all writes to a broker's log directories fail with ENOSPC, also after a restart.
@@ -274,7 +260,7 @@ class AsyncCluster(Facts):
             UnknownBrokerError: There is no such broker.
             RefusedError: The broker runs and does not answer.
         """
-        await self._handle.thread.on(self._running.fill_disk(broker))
+        await self._on_loop(self._running.fill_disk(broker))
 
     async def free_disk(self, broker: int) -> None:
         """Let writes to a broker's log directories succeed again; what is offline needs a restart.
@@ -283,7 +269,7 @@ class AsyncCluster(Facts):
             UnknownBrokerError: There is no such broker.
             RefusedError: The broker runs and does not answer.
         """
-        await self._handle.thread.on(self._running.free_disk(broker))
+        await self._on_loop(self._running.free_disk(broker))
 
     async def wait_until_isr(
         self,
@@ -309,7 +295,10 @@ class AsyncCluster(Facts):
             UnknownTopicError: There is no such topic or partition.
             WaitTimeoutError: They are others in the end.
         """
-        return await self._handle.thread.on(self._running.wait_until_isr(topic, partition, isr, timeout_s))
+        wanted = None if isr is None else sorted(isr)
+        for broker in wanted or ():
+            self._running.check_known(broker)
+        return await self._on_loop(self._running.topics.wait_until_isr(topic, partition, wanted, timeout_s))
 
     async def wait_until_led(
         self,
@@ -329,7 +318,9 @@ class AsyncCluster(Facts):
             UnknownTopicError: There is no such topic or partition.
             WaitTimeoutError: It is not so in time.
         """
-        return await self._handle.thread.on(self._running.wait_until_led(topic, partition, by, timeout_s))
+        if by is not None:
+            self._running.check_known(by)
+        return await self._on_loop(self._running.topics.wait_until_led(topic, partition, by, timeout_s))
 
     async def checkpoint(self, timeout_s: float = WAIT_TIMEOUT_S) -> Checkpoint:
         """Return the topics and consumer groups that exist, ACLs and settings, for ``restore``.
@@ -337,7 +328,7 @@ class AsyncCluster(Facts):
         Raises:
             WaitTimeoutError: A broker that no fault concerns does not answer in time.
         """
-        return await self._handle.thread.on(self._running.checkpoint(timeout_s))
+        return await self._on_loop(self._running.checkpoint(timeout_s))
 
     async def restore(self, checkpoint: Checkpoint, timeout_s: float = READY_TIMEOUT_S) -> None:
         """Undo all faults, start what is dead, and delete the topics and groups that came after a checkpoint.
@@ -348,7 +339,7 @@ class AsyncCluster(Facts):
         Raises:
             WaitTimeoutError: It is not so in time.
         """
-        await self._handle.thread.on(self._running.restore(checkpoint, timeout_s))
+        await self._on_loop(self._running.restore(checkpoint, timeout_s))
 
     @asynccontextmanager
     async def killed(self, broker: int) -> AsyncIterator[int]:

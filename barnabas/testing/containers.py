@@ -159,7 +159,7 @@ class RunningContainers(Running):
         await asyncio.to_thread(self._network.create)
         first = (self._zookeeper, self._switches)
         await asyncio.gather(*(asyncio.to_thread(each.start) for each in first))
-        await self.view.wait(self._switches_listen, "the switches listen", timeout_s, self.standing)
+        await self.view.wait(self._switches_listen, "the switches listen", timeout_s, self.describe_state)
         await asyncio.gather(*(asyncio.to_thread(each.start) for each in self._brokers.values()))
         await self.all_serve(timeout_s)
 
@@ -225,7 +225,7 @@ class RunningContainers(Running):
         """Return the setting ``failpoints`` of the test."""
         return self._options.settings.get("failpoints", "")
 
-    async def keep_failpoints(self, broker_id: int, failpoints: str) -> None:
+    async def write_failpoints(self, broker_id: int, failpoints: str) -> None:
         """Write the file in the container that a start of the broker reads."""
         content, archive = failpoints.encode(), io.BytesIO()
         with tarfile.open(fileobj=archive, mode="w") as file:
@@ -233,7 +233,7 @@ class RunningContainers(Running):
             entry.size, entry.mode = len(content), 0o644
             file.addfile(entry, io.BytesIO(content))
         folder = str(Path(_FAILPOINTS).parent)
-        await self.hand(lambda: self._docker(broker_id).put_archive(folder, archive.getvalue()))
+        await self.on_thread(lambda: self._docker(broker_id).put_archive(folder, archive.getvalue()))
 
     def metrics_address(self, broker_id: int) -> str:
         """Return ``host:port`` of the broker's metrics page."""
@@ -242,23 +242,23 @@ class RunningContainers(Running):
     async def ends(self, broker_id: int, timeout_s: float) -> bool:
         """Wait for the end of the container."""
         try:
-            await self.hand(lambda: self._docker(broker_id).wait(timeout=timeout_s))
+            await self.on_thread(lambda: self._docker(broker_id).wait(timeout=timeout_s))
         except RequestException:
             return False
         return True
 
-    async def hand(self, call: Callable[[], T]) -> T:
+    async def on_thread(self, call: Callable[[], T]) -> T:
         """Make a call that blocks on a thread."""
         return await asyncio.to_thread(call)
 
     def addresses(self, *, reachable: bool = False) -> dict[int, str]:
         """Return ``localhost:port`` of each running broker by id; with ``reachable`` of those not paused."""
         wanted = {"running"} if reachable else {"running", "paused"}
-        touched = self.touched() if reachable else set()
+        disturbed = self.disturbed_nodes() if reachable else set()
         return {
             broker: self._addresses[broker]
             for broker in self.ids
-            if self.state_of(broker) in wanted and str(broker) not in touched
+            if self.state_of(broker) in wanted and str(broker) not in disturbed
         }
 
     def state_of(self, broker_id: int) -> str:
@@ -270,7 +270,7 @@ class RunningContainers(Running):
         container.reload()
         return _STATES.get(str(container.status), "dead")
 
-    def refuse_ends(self, broker_ids: Iterable[int]) -> None:
+    def raise_if_ended(self, broker_ids: Iterable[int]) -> None:
         """Raise ClusterError with the last words of a broker whose container has ended."""
         for broker_id in broker_ids:
             said = self._docker(broker_id).logs(tail=3).decode(errors="replace").strip()

@@ -17,7 +17,7 @@ from barnabas.local.links import HEALTHY, Condition
 from barnabas.local.switches import ZOOKEEPER
 from barnabas.local.zookeeper_wire import WireError
 from barnabas.testing.errors import ClusterError, RefusedError, UnknownBrokerError
-from barnabas.testing.story import Deed, stamp
+from barnabas.testing.story import Action, stamp
 
 CLIENTS = "clients"
 """The node of a network that is all clients."""
@@ -41,13 +41,13 @@ class Faults(ABC):
         zookeeper: ``host:port`` of ZooKeeper, past all switches.
 
     Attributes:
-        deeds: What was done to the cluster, in order.
+        actions: The test's actions on the cluster, in order.
     """
 
     def __init__(self, ids: Iterable[int], zookeeper: str) -> None:
         self.ids = sorted(ids)
         self.zookeeper = zookeeper
-        self.deeds: list[Deed] = []
+        self.actions: list[Action] = []
         self._ways: Ways = {}
         self._full: set[int] = set()
         # Brokers that were stopped and did not end in time.
@@ -86,7 +86,7 @@ class Faults(ABC):
         """Return the setting ``failpoints`` of the test."""
 
     @abstractmethod
-    async def keep_failpoints(self, broker_id: int, failpoints: str) -> None:
+    async def write_failpoints(self, broker_id: int, failpoints: str) -> None:
         """Write the setting ``failpoints`` that the broker reads when it starts."""
 
     @abstractmethod
@@ -98,7 +98,7 @@ class Faults(ABC):
         """Wait for the end of the broker's process; return False if it has not ended in time."""
 
     @abstractmethod
-    async def hand(self, call: Callable[[], T]) -> T:
+    async def on_thread(self, call: Callable[[], T]) -> T:
         """Make a call that blocks."""
 
     async def expire_session(self, broker_id: int) -> None:
@@ -172,23 +172,23 @@ class Faults(ABC):
         self.note(f"{'fill' if is_full else 'free'} the disk of broker {broker_id}")
         (self._full.add if is_full else self._full.discard)(broker_id)
         faults = [self.own_failpoints(), "disk.full=error" if is_full else ""]
-        await self.keep_failpoints(broker_id, ",".join(filter(None, faults)))
+        await self.write_failpoints(broker_id, ",".join(filter(None, faults)))
         if self.state_of(broker_id) == "dead":
             return
         address = self.metrics_address(broker_id)
         try:
-            await self.hand(lambda: metrics.arm(address, "disk.full", "error" if is_full else "off"))
+            await self.on_thread(lambda: metrics.arm(address, "disk.full", "error" if is_full else "off"))
         except OSError as error:
             # A broker whose only disk is full ends by itself, and stops serving this port first. It reads
             # the setting when it is started again.
             if not await self.ends(broker_id, _END_S):
                 raise RefusedError(f"broker {broker_id} does not answer: {error}") from error
         name = metrics.OFFLINE_DIRECTORIES
-        if not is_full and (await self.hand(lambda: metrics.gauges(address, name))).get(name) != 0:
+        if not is_full and (await self.on_thread(lambda: metrics.gauges(address, name))).get(name) != 0:
             # A write has failed, or the broker answers nobody any more: it is about to end.
             await self.ends(broker_id, _END_S)
 
-    def touched(self) -> set[str]:
+    def disturbed_nodes(self) -> set[str]:
         """Return the nodes whose links are disturbed."""
         return {end for ends, condition in self._ways.items() if condition != HEALTHY for end in ends}
 
@@ -203,7 +203,7 @@ class Faults(ABC):
 
     async def undo_faults(self, left: Callable[[], float]) -> None:
         """Heal the network, free disks, resume what is paused, and start what is dead."""
-        if self.touched():
+        if self.disturbed_nodes():
             await self.heal()
         for broker_id in self.ids:
             if self.state_of(broker_id) == "paused":
@@ -219,8 +219,8 @@ class Faults(ABC):
                 await self.start_broker(broker_id, left())
 
     def note(self, text: str) -> None:
-        """Note what is done to the cluster, for its story."""
-        self.deeds.append(Deed(stamp(time.time()), text))
+        """Add an action of the test to the story."""
+        self.actions.append(Action(stamp(time.time()), text))
 
     def check_known(self, broker_id: int) -> None:
         """Raise UnknownBrokerError if there is no such broker."""

@@ -1,4 +1,4 @@
-"""The common part of ``Cluster`` and ``AsyncCluster``: the cluster, its loop, and facts that need no wait."""
+"""The common part of ``Cluster`` and ``AsyncCluster``: the processes, their event loop, and facts."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ READY_TIMEOUT_S = 60.0
 WAIT_TIMEOUT_S = 30.0
 """Seconds for every other wait."""
 
-_HANDS = 8
-"""Threads for calls that block."""
+_THREADS = 8
+"""The number of threads for calls that block."""
 
-LIVE: list[Facts] = []
+LIVE: list[AnyCluster] = []
 """The clusters of this process that run, for reports of failed tests."""
 
 
@@ -58,36 +58,23 @@ class Handle:
         """Stop the cluster once; must be called on its loop."""
         if not self._is_over:
             self._is_over = True
-            LIVE[:] = [facts for facts in LIVE if facts._running is not self.running]  # noqa: SLF001  # of Facts
+            LIVE[:] = [each for each in LIVE if each._running is not self.running]  # noqa: SLF001  # of AnyCluster
             await self.running.stop()
 
 
-def on_this_machine(
-    brokers: int = 3,
-    *,
-    settings: Mapping[str, str] | None = None,
-    session_timeout_ms: int = 3_000,
-    racks: Sequence[str] = (),
-    directory: Path | str | None = None,
-) -> Handle:
+def on_this_machine(options: Options, directory: Path | str | None) -> Handle:
     """Create a cluster of processes: an embedded ZooKeeper and brokers 1 to n, on free ports of loopback.
 
     No process outlives this one, however that ends.
 
     Args:
-        brokers: The number of brokers.
-        settings: Settings of every broker, over those for tests (``barnabas.testing.options``).
-        session_timeout_ms: ``zookeeper.session.timeout.ms``, at least 1000: the milliseconds after which the
-            others notice that a broker was killed or cut off.
-        racks: The ``broker.rack`` of broker 1, 2 and so on.
+        options: The options of the cluster.
         directory: The folder for data and logs, which is kept; None for a temporary one, which is deleted
             when the cluster stops.
 
     Raises:
-        ValueError: An option is not possible.
         PortError: There are no free ports.
     """
-    options = Options(brokers, dict(settings or {}), session_timeout_ms, tuple(racks))
     temporary: tempfile.TemporaryDirectory[str] | None = None
     if directory is None:
         temporary = tempfile.TemporaryDirectory(prefix="barnabas-", ignore_cleanup_errors=True)
@@ -99,28 +86,53 @@ def on_this_machine(
     forks.warm()
     from barnabas.local.cluster import LocalCluster
 
-    # Nobody pulls the plug in a test, and ZooKeeper writes some dozen times before a cluster serves.
-    local = LocalCluster(place, brokers, overrides=options.all_settings(), children=forks, force_sync=False)
-    hands = ThreadPoolExecutor(_HANDS, thread_name_prefix="barnabas-hand")
+    # A test survives no power cut, and ZooKeeper writes some dozen times before a cluster serves.
+    local = LocalCluster(
+        place, options.brokers, overrides=options.all_settings(), children=forks, force_sync=False
+    )
+    threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="barnabas-blocking")
     assert local.zookeeper is not None
-    launched = hands.submit(local.zookeeper.launch)
+    launched = threads.submit(local.zookeeper.launch)
     # ZooKeeper and the process that forks brokers start meanwhile; kazoo's import takes as long.
     from barnabas.testing.processes import RunningProcesses
 
-    return Handle(RunningProcesses(options, local, hands, launched), temporary)
+    return Handle(RunningProcesses(options, local, threads, launched), temporary)
 
 
-class Facts:
-    """The facts about a cluster that need no wait.
+class AnyCluster:
+    """The common part of ``Cluster`` and ``AsyncCluster``: construction, and facts that need no wait.
 
     Args:
-        handle: The cluster.
+        brokers: The number of brokers; their ids are 1 to this.
+        settings: Settings of every broker, over those for tests (``barnabas.testing.options``).
+        session_timeout_ms: ``zookeeper.session.timeout.ms``, at least 1000: the milliseconds after which the
+            others notice that a broker was killed or cut off.
+        racks: The ``broker.rack`` of broker 1, 2 and so on; empty for none.
+        directory: The folder for data and logs, which is kept; None for a temporary one, which is deleted
+            when the cluster stops.
+        handle: A cluster that exists already; the other arguments do not count then.
+
+    Raises:
+        ValueError: An option is not possible, or brokers have no such setting.
+        PortError: There are no free ports.
     """
 
-    def __init__(self, handle: Handle) -> None:
+    def __init__(
+        self,
+        brokers: int = 3,
+        *,
+        settings: Mapping[str, str] | None = None,
+        session_timeout_ms: int = 3_000,
+        racks: Sequence[str] = (),
+        directory: Path | str | None = None,
+        handle: Handle | None = None,
+    ) -> None:
+        if handle is None:
+            options = Options(brokers, dict(settings or {}), session_timeout_ms, tuple(racks))
+            handle = on_this_machine(options, directory)
         self._handle = handle
         self._running = handle.running
-        if all(facts._running is not self._running for facts in LIVE):  # noqa: SLF001  # of this class
+        if all(each._running is not self._running for each in LIVE):  # noqa: SLF001  # of this class
             LIVE.append(self)
 
     @property

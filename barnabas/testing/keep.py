@@ -7,10 +7,10 @@ import threading
 from collections.abc import Callable, Iterable
 
 from barnabas import page
-from barnabas.testing.handle import Facts
+from barnabas.testing.handle import AnyCluster
 
 
-def leave_open(clusters: Iterable[Facts], say: Callable[[str], None]) -> None:
+def leave_open(clusters: Iterable[AnyCluster], say: Callable[[str], None]) -> None:
     """Serve the page of each cluster, say where all of it is, and return at Ctrl-C.
 
     Args:
@@ -31,7 +31,7 @@ def leave_open(clusters: Iterable[Facts], say: Callable[[str], None]) -> None:
             threading.Event().wait()
 
 
-def _watch(cluster: Facts, pages: contextlib.ExitStack) -> str:
+def _watch(cluster: AnyCluster, pages: contextlib.ExitStack) -> str:
     """Serve the page of a cluster until the stack ends, and return its address."""
     from barnabas.page.controls import NoControls
     from barnabas.page.live import Source

@@ -27,17 +27,17 @@ class RunningProcesses(Running):
     Args:
         options: What it is made of.
         local: The processes, of which none was started except ZooKeeper.
-        hands: Threads for calls that block. They start the processes too, which Linux ends with them.
+        threads: Threads for calls that block. They start the processes too, which Linux ends with them.
         launched: The start of ZooKeeper.
     """
 
     def __init__(
-        self, options: Options, local: LocalCluster, hands: ThreadPoolExecutor, launched: Future[None]
+        self, options: Options, local: LocalCluster, threads: ThreadPoolExecutor, launched: Future[None]
     ) -> None:
         super().__init__(map(int, local.brokers), local.zookeeper_connect, local.directory)
         self._options = options
         self._local = local
-        self._hands = hands
+        self._threads = threads
         self._launched = launched
         self._links = Links()
         self._paused: set[int] = set()
@@ -45,9 +45,9 @@ class RunningProcesses(Running):
 
     async def start(self, timeout_s: float) -> None:
         """Start everything, and wait until all brokers serve and know each other."""
-        await self._wire()
+        await self._create_switches()
         await asyncio.wrap_future(self._launched)
-        await self.hand(self._local.launch)
+        await self.on_thread(self._local.launch)
         await self.all_serve(timeout_s)
         self._is_starting = False
 
@@ -55,12 +55,12 @@ class RunningProcesses(Running):
         """Stop everything; what does not stop in time is killed."""
         self._links.heal()
         await self.view.close()
-        await self.hand(self._local.stop)
+        await self.on_thread(self._local.stop)
         await self._links.stop()
-        self._hands.shutdown(wait=False)
+        self._threads.shutdown(wait=False)
 
-    async def _wire(self) -> None:
-        """Create the switches, and tell each broker its own addresses of the others."""
+    async def _create_switches(self) -> None:
+        """Create the switches, and the settings that lead each broker through its own."""
         advertised, brokers = [], self._local.brokers.values()
         for broker in brokers:
             clients = await self._links.join(CLIENTS, str(broker.id), broker.kafka)
@@ -73,7 +73,7 @@ class RunningProcesses(Running):
             advertised.append(clients)
         self.bootstrap_servers = ",".join(advertised)
 
-    def refuse_ends(self, broker_ids: Iterable[int]) -> None:
+    def raise_if_ended(self, broker_ids: Iterable[int]) -> None:
         """Raise ClusterError with the last words of a broker whose process has ended."""
         for broker in map(self._broker, broker_ids):
             raise ClusterError(
@@ -85,7 +85,7 @@ class RunningProcesses(Running):
         """Send SIGKILL, and wait for the end of the process."""
         broker = self._broker(broker_id)
         self.note(f"SIGKILL to broker {broker_id}")
-        await self.hand(lambda: self._local.kill(broker.id))
+        await self.on_thread(lambda: self._local.kill(broker.id))
         self._paused.discard(broker_id)
         self.view.wake()
 
@@ -97,9 +97,10 @@ class RunningProcesses(Running):
         self._paused.discard(broker_id)
         broker.signal(signal.SIGTERM)
         self._ending.add(broker_id)
-        if not await self.hand(lambda: broker.wait(timeout_s)):
+        if not await self.on_thread(lambda: broker.wait(timeout_s)):
+            state = await self.describe_state()
             raise WaitTimeoutError(
-                f"broker {broker_id} ends after SIGTERM: not within {timeout_s:g} s; {await self.standing()}"
+                f"broker {broker_id} ends after SIGTERM: not within {timeout_s:g} s; {state}"
             )
         self._ending.discard(broker_id)
         self.view.wake()
@@ -110,7 +111,7 @@ class RunningProcesses(Running):
         if broker.pid is None:
             self.note(f"start broker {broker_id}")
             self._local.write_properties(broker.id)
-            await self.hand(broker.start)
+            await self.on_thread(broker.start)
         await self.serves(broker_id, timeout_s)
 
     async def pause(self, broker_id: int) -> None:
@@ -118,7 +119,7 @@ class RunningProcesses(Running):
         self.check_runs(broker_id)
         self.note(f"SIGSTOP to broker {broker_id}")
         self._paused.add(broker_id)
-        await self.hand(self._broker(broker_id).pause)
+        await self.on_thread(self._broker(broker_id).pause)
 
     async def resume(self, broker_id: int) -> None:
         """Send SIGCONT."""
@@ -136,7 +137,7 @@ class RunningProcesses(Running):
         """Return the setting ``failpoints`` of the test."""
         return self._options.settings.get("failpoints", "")
 
-    async def keep_failpoints(self, broker_id: int, failpoints: str) -> None:
+    async def write_failpoints(self, broker_id: int, failpoints: str) -> None:
         """Keep the setting for the properties that a start writes."""
         self._broker(broker_id).own_settings["failpoints"] = failpoints
 
@@ -146,7 +147,7 @@ class RunningProcesses(Running):
 
     async def ends(self, broker_id: int, timeout_s: float) -> bool:
         """Wait for the end of the process."""
-        return await self.hand(lambda: self._broker(broker_id).wait(timeout_s))
+        return await self.on_thread(lambda: self._broker(broker_id).wait(timeout_s))
 
     def addresses(self, *, reachable: bool = False) -> dict[int, str]:
         """Return ``host:port`` of each running broker, past the switches, by id.
@@ -154,12 +155,12 @@ class RunningProcesses(Running):
         Args:
             reachable: Leave out those that are paused or that a link is disturbed to.
         """
-        touched = self.touched() if reachable else set()
+        disturbed = self.disturbed_nodes() if reachable else set()
         return {
             int(broker.id): broker.kafka
             for broker in self._local.brokers.values()
             if broker.pid is not None
-            and not (reachable and (broker.id in self._paused or str(broker.id) in touched))
+            and not (reachable and (broker.id in self._paused or str(broker.id) in disturbed))
         }
 
     def state_of(self, broker_id: int) -> str:
@@ -180,6 +181,6 @@ class RunningProcesses(Running):
         self.check_known(broker_id)
         return self._local.brokers[BrokerId(broker_id)]
 
-    async def hand(self, call: Callable[[], T]) -> T:
+    async def on_thread(self, call: Callable[[], T]) -> T:
         """Make a call that blocks on one of the threads."""
-        return await asyncio.get_running_loop().run_in_executor(self._hands, call)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, call)

@@ -1,14 +1,14 @@
 """The common part of every cluster for tests: the view of ZooKeeper, topics, waits, and the story.
 
 Every coroutine runs on the loop of one ``LoopThread``. Users get a ``Cluster`` or ``AsyncCluster``, whose
-methods document those here.
+methods document those of the same names here.
 """
 
 from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,9 +16,9 @@ from barnabas.cluster.model.acls import AccessControlEntry, AclBinding, Resource
 from barnabas.testing import settings, wire
 from barnabas.testing.faults import Faults
 from barnabas.testing.settings import Settings
-from barnabas.testing.story import tell
+from barnabas.testing.story import story_of
 from barnabas.testing.topics import Topics
-from barnabas.testing.view import State, View, remaining
+from barnabas.testing.view import View, remaining
 
 START_TICK_S = 0.02
 """Seconds between two looks at brokers that start, because a start is the wait of every test run."""
@@ -57,7 +57,7 @@ class Running(Faults):
         self.logs_at = f"{directory}/broker-*/logs"
         self.bootstrap_servers = ""
         self.view = View(zookeeper)
-        self.topics = Topics(self.view, self.addresses, self.standing)
+        self.topics = Topics(self.view, self.addresses, self.describe_state)
 
     @abstractmethod
     async def start(self, timeout_s: float) -> None:
@@ -75,10 +75,6 @@ class Running(Faults):
     def logs(self) -> Iterable[str]:
         """Generate the lines of all brokers' state-change.log and server.log."""
 
-    async def look(self, topics: Iterable[str] = ()) -> State:
-        """Return what ZooKeeper knows."""
-        return await self.view.look(topics)
-
     async def controller_id(self, timeout_s: float) -> int:
         """Return the controller, once there is one whose process runs."""
 
@@ -86,57 +82,7 @@ class Running(Faults):
             found = (await self.view.look()).controller
             return found if found in self.addresses() else None
 
-        return await self.view.wait(look, "a controller that runs", timeout_s, self.standing)
-
-    async def leader_of(self, topic: str, partition: int, timeout_s: float) -> int:
-        """Return a partition's leader, once it has one whose process runs."""
-        return (await self.topics.wait_until_led(topic, partition, None, timeout_s))[partition]
-
-    async def isr_of(self, topic: str, partition: int) -> tuple[int, ...]:
-        """Return the in-sync replicas of a partition."""
-        return (await self.topics.partition(topic, partition)).isr
-
-    async def replicas_of(self, topic: str, partition: int) -> tuple[int, ...]:
-        """Return the replicas of a partition."""
-        return (await self.topics.partition(topic, partition)).replicas
-
-    async def wait_until_isr(
-        self, topic: str, partition: int | None, isr: Iterable[int] | None, timeout_s: float
-    ) -> dict[int, tuple[int, ...]]:
-        """Wait until the ISR of a partition, or of all, is ``isr``; None for all replicas."""
-        wanted = None if isr is None else sorted(isr)
-        for broker_id in wanted or ():
-            self.check_known(broker_id)
-        return await self.topics.wait_until_isr(topic, partition, wanted, timeout_s)
-
-    async def wait_until_led(
-        self, topic: str, partition: int | None, by: int | None, timeout_s: float
-    ) -> dict[int, int]:
-        """Wait until a partition, or all, has a leader that runs, or the leader ``by``."""
-        if by is not None:
-            self.check_known(by)
-        return await self.topics.wait_until_led(topic, partition, by, timeout_s)
-
-    async def create_topic(
-        self,
-        name: str,
-        *,
-        partitions: int,
-        replication_factor: int | None,
-        configs: Mapping[str, str],
-        assignment: Mapping[int, Sequence[int]],
-        timeout_s: float,
-    ) -> None:
-        """Create a topic; without a replication factor it has up to three replicas."""
-        replicas = min(3, len(self.ids)) if replication_factor is None else replication_factor
-        await self.topics.create(
-            name,
-            partitions=partitions,
-            replication_factor=replicas,
-            configs=configs,
-            assignment=assignment,
-            timeout_s=timeout_s,
-        )
+        return await self.view.wait(look, "a controller that runs", timeout_s, self.describe_state)
 
     async def all_serve(self, timeout_s: float) -> None:
         """Wait until all brokers serve and know each other."""
@@ -144,13 +90,13 @@ class Running(Faults):
             self._all_serve,
             "all brokers serve and know each other",
             timeout_s,
-            self.standing,
+            self.describe_state,
             tick_s=START_TICK_S,
         )
 
     async def _all_serve(self) -> bool | None:
         addresses = self.addresses()
-        self.refuse_ends(set(self.ids) - addresses.keys())
+        self.raise_if_ended(set(self.ids) - addresses.keys())
         state = await self.view.look()
         if list(state.brokers) != self.ids or state.controller is None:
             return None
@@ -163,21 +109,21 @@ class Running(Faults):
         async def look() -> bool | None:
             address = self.addresses().get(broker_id)
             if address is None:
-                self.refuse_ends([broker_id])
+                self.raise_if_ended([broker_id])
                 return None
             answer = await wire.metadata(address)
             return True if broker_id in answer.brokers and answer.controller >= 0 else None
 
         await self.view.wait(
-            look, f"broker {broker_id} serves", timeout_s, self.standing, tick_s=START_TICK_S
+            look, f"broker {broker_id} serves", timeout_s, self.describe_state, tick_s=START_TICK_S
         )
 
     @abstractmethod
-    def refuse_ends(self, broker_ids: Iterable[int]) -> None:
+    def raise_if_ended(self, broker_ids: Iterable[int]) -> None:
         """Raise ClusterError with the last words of a broker whose process has ended."""
 
-    async def standing(self, topics: Collection[str] = ()) -> str:
-        """Describe the present state, for the error of a wait."""
+    async def describe_state(self, topics: Collection[str] = ()) -> str:
+        """Describe processes, faults and ZooKeeper's content, for the error of a wait."""
         processes = ", ".join(f"{each} is {self.state_of(each)}" for each in self.ids)
         try:
             async with asyncio.timeout(LOOK_S):
@@ -194,7 +140,7 @@ class Running(Faults):
             found = frozenset(name for names in groups.values() for name in names)
             return Checkpoint(state.topics, found, await settings.read(await self.view.session()))
 
-        return await self.view.wait(look, "brokers tell topics and groups", timeout_s, self.standing)
+        return await self.view.wait(look, "brokers list topics and groups", timeout_s, self.describe_state)
 
     async def restore(self, checkpoint: Checkpoint, timeout_s: float) -> None:
         """Undo all faults, and delete or change back what came after the checkpoint.
@@ -209,10 +155,10 @@ class Running(Faults):
             lambda: self._change_back(checkpoint, written),
             "ACLs and settings are as before",
             left(),
-            self.standing,
+            self.describe_state,
         )
         await self.view.wait(
-            lambda: self._apply(written), "brokers apply the ACLs as before", left(), self.standing
+            lambda: self._apply(written), "brokers apply the ACLs as before", left(), self.describe_state
         )
         await self.topics.delete_all_but(checkpoint.topics, checkpoint.groups, left)
 
@@ -238,4 +184,4 @@ class Running(Faults):
 
     def story(self, since: str) -> list[str]:
         """Return the lines of the story from ``since`` on."""
-        return tell(self.deeds, self.logs(), since)
+        return story_of(self.actions, self.logs(), since)

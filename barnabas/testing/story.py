@@ -1,8 +1,8 @@
 """The story of a cluster: its faults, and the changes of controllers, leaders and ISRs. Pure.
 
 The changes come from the lines of ``state-change.log`` in which a broker caches a partition's state, at level
-TRACE. Every broker writes each of them; the story tells the first one. A leader that shrinks or expands an
-ISR says so in ``server.log``, seconds before the controller tells the others.
+TRACE. Every broker writes each of them, and the story has the first one. A leader that shrinks or expands an
+ISR logs it in ``server.log``, seconds before the controller informs the others.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ _NO_PARTITION = TopicPartition("", -1)
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
-    """Something that was done to the cluster, with its time as in the logs."""
+class Action:
+    """An action of the test on the cluster, such as a fault, with its time as in the logs."""
 
     stamp: str
     text: str
@@ -54,7 +54,7 @@ class _Known:
     partitions: dict[TopicPartition, Leadership] = field(default_factory=dict)
     seen: dict[TopicPartition, set[int | None]] = field(default_factory=dict)
 
-    def learn(self, tp: TopicPartition, now: Leadership) -> str | None:
+    def update(self, tp: TopicPartition, now: Leadership) -> str | None:
         """Note a partition's state; return the words about what is new in it, None if nothing is."""
         if now.version in self.seen.setdefault(tp, set()):
             return None
@@ -77,11 +77,11 @@ def stamp(seconds: float) -> str:
     return f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(whole))},{int((seconds - whole) * 1000):03d}"
 
 
-def tell(deeds: Iterable[Deed], lines: Iterable[str], since: str) -> list[str]:
+def story_of(actions: Iterable[Action], lines: Iterable[str], since: str) -> list[str]:
     """Return a line for each event from ``since`` on.
 
     Args:
-        deeds: What was done.
+        actions: The test's actions.
         lines: The lines of all brokers' state-change.log and server.log, in any order. Lines
             before ``since`` give the state at the begin of the story.
         since: The time at which the story begins, as ``stamp`` returns it.
@@ -89,7 +89,7 @@ def tell(deeds: Iterable[Deed], lines: Iterable[str], since: str) -> list[str]:
     known = _Known()
     ours = sorted(line for line in lines if line[:1] == "[")
     changes = [change for line in ours for change in _changes(line, known)]
-    changes += [_Change(deed.stamp, "", f"--- {deed.text}") for deed in deeds]
+    changes += [_Change(action.stamp, "", f"--- {action.text}") for action in actions]
     changes = sorted((each for each in changes if each.stamp >= since), key=lambda each: each.stamp)
     lines = list(_merged(changes))
     if len(lines) > MOST_LINES:
@@ -128,7 +128,7 @@ def _changes(line: str, known: _Known) -> Iterator[_Change]:
         known.seen.pop(tp, None)
         yield _Change(at, str(tp), "deleted")
     elif message.kind == Kind.METADATA_CACHED:
-        said = known.learn(tp, message.values["leadership"])
+        said = known.update(tp, message.values["leadership"])
         if said is not None:
             yield _Change(at, str(tp), said)
 
@@ -143,7 +143,7 @@ def _updated(line: str, known: _Known) -> _Change | None:
     before = known.partitions.get(tp)
     if before is None:
         return None
-    said = known.learn(tp, replace(before, isr=isr, version=int(found[4])))
+    said = known.update(tp, replace(before, isr=isr, version=int(found[4])))
     return None if said is None else _Change(line[_STAMP], str(tp), said)
 
 

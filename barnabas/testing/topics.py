@@ -20,7 +20,7 @@ _REQUEST_MS = 10_000
 
 
 class Addresses(Protocol):
-    """Returns the running brokers' addresses by id; with ``reachable`` those that no fault concerns."""
+    """The addresses of the running brokers; with ``reachable`` of those that no fault concerns."""
 
     def __call__(self, *, reachable: bool = False) -> Mapping[int, str]:
         """Return ``host:port`` by id."""
@@ -33,18 +33,18 @@ class Topics:
     Args:
         view: The view of ZooKeeper.
         addresses: The running brokers.
-        standing: Describes how things stand with some topics.
+        describe: Describes the cluster with some topics, for the error of a wait.
     """
 
     def __init__(
         self,
         view: View,
         addresses: Addresses,
-        standing: Callable[[Collection[str]], Awaitable[str]],
+        describe: Callable[[Collection[str]], Awaitable[str]],
     ) -> None:
         self._view = view
         self._addresses = addresses
-        self._standing = standing
+        self._describe = describe
 
     async def partitions(self, topic: str) -> Mapping[int, Partition]:
         """Return the partitions of a topic by number.
@@ -232,7 +232,7 @@ class Topics:
     async def _wait(
         self, look: Callable[[], Awaitable[T | None]], what: str, timeout_s: float, topics: Collection[str]
     ) -> T:
-        return await self._view.wait(look, what, timeout_s, lambda: self._standing(topics))
+        return await self._view.wait(look, what, timeout_s, lambda: self._describe(topics))
 
 
 def _refuse(code: ErrorCode, said: str, what: str, *, retry: ErrorCode) -> None:

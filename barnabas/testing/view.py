@@ -84,7 +84,7 @@ class State:
 
 
 def remaining(timeout_s: float) -> Callable[[], float]:
-    """Return what tells how many of ``timeout_s`` seconds are left, for waits that share them."""
+    """Return a function for the seconds that are left of ``timeout_s``, for waits that share them."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + timeout_s
     return lambda: max(0.0, deadline - loop.time())
@@ -150,7 +150,7 @@ class View:
         look: Callable[[], Awaitable[T | None]],
         what: str,
         timeout_s: float,
-        standing: Callable[[], Awaitable[str]],
+        describe: Callable[[], Awaitable[str]],
         *,
         tick_s: float = TICK_S,
     ) -> T:
@@ -161,7 +161,7 @@ class View:
                 count as None.
             what: What is awaited, for the error.
             timeout_s: Seconds.
-            standing: Describes how things stand, for the error.
+            describe: Describes how things stand, for the error.
             tick_s: Seconds between two looks without any event.
 
         Raises:
@@ -169,21 +169,21 @@ class View:
         """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + timeout_s
-        trouble = ""
+        reason = ""
         while True:
             changed = self._changed
             try:
                 async with asyncio.timeout(max(TICK_S, min(_LOOK_S, deadline - loop.time()))):
                     found = await look()
             except (ZooKeeperError, OSError) as error:
-                found, trouble = None, f"; {type(error).__name__}: {error}"
+                found, reason = None, f"; {type(error).__name__}: {error}"
             else:
-                trouble = ""
+                reason = ""
             if found is not None:
                 return found
             left = deadline - loop.time()
             if left <= 0:
-                raise WaitTimeoutError(f"{what}: not within {timeout_s:.3g} s; {await standing()}{trouble}")
+                raise WaitTimeoutError(f"{what}: not within {timeout_s:.3g} s; {await describe()}{reason}")
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(min(left, tick_s)):
                     await changed.wait()

@@ -26,14 +26,10 @@ from barnabas.cluster.model.errors import ErrorCode
 
 T = TypeVar("T")
 
-_METADATA, _LIST_GROUPS, _CREATE_TOPICS, _DELETE_TOPICS, _DESCRIBE_ACLS, _DELETE_GROUPS = (
-    3,
-    16,
-    19,
-    20,
-    29,
-    42,
-)
+# API keys.
+_METADATA, _LIST_GROUPS, _CREATE_TOPICS, _DELETE_TOPICS = 3, 16, 19, 20
+_DESCRIBE_ACLS, _DELETE_GROUPS = 29, 42
+
 _CLIENT = "barnabas.testing"
 _NONE = -1
 _FALSE = b"\0"

@@ -90,7 +90,7 @@ def test_waits_for_a_silent_broker_end(cluster):
     broker = ForkedProcess(int((cluster.directory / "broker-1" / "broker.pid").read_text()))
     pause(broker)  # the cluster knows nothing of it
     try:
-        with pytest.raises(WaitTimeoutError, match=r"tell topics and groups: not within 0\.2 s"):
+        with pytest.raises(WaitTimeoutError, match=r"list topics and groups: not within 0\.2 s"):
             cluster.checkpoint(timeout_s=0.2)
     finally:
         broker.send_signal(signal.SIGCONT)
