@@ -151,9 +151,6 @@ def watch(
         list[str] | None, typer.Option("--name", help="A further name under which browsers reach the page.")
     ] = None,
     out: Annotated[Path, typer.Option(help="The folder for the report of the logs.")] = Path("page-report"),
-    history: Annotated[
-        Path | None, typer.Option(help="A file that keeps the history for the next start of the page.")
-    ] = None,
     secured: Annotated[
         Path | None,
         typer.Option(help="The directory of a secured cluster, as whose admin the page logs in."),
@@ -186,7 +183,6 @@ def watch(
             port=port,
             names=names or [],
             out=out,
-            kept=history,
             report_command=report_command,
         )
     )

@@ -35,9 +35,6 @@ from barnabas.local.zookeeper_security import UNSECURED
 LOG = "up.log"
 """The file in the cluster's directory with the output of a cluster in the background."""
 
-HISTORY = "page-history.jsonl"
-"""The file in the cluster's directory with the history of the page."""
-
 PAGE_PORTS = (8080, 0)
 """The ports for the live page: its usual one, or any free one if that is taken."""
 
@@ -229,8 +226,7 @@ def _page(
     # Sessions are ended by a client that does not log in.
     expires = cluster.zookeeper_connect if secured is None else None
     controls = LocalControls(supervisor, expires, switches)
-    out, kept = cluster.directory / "report", cluster.directory / HISTORY
-    with PageServer(source, controls, out=out, host=host, ports=ports, kept=kept) as page:
+    with PageServer(source, controls, out=cluster.directory / "report", host=host, ports=ports) as page:
         yield page.url
 
 

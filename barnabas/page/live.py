@@ -19,9 +19,8 @@ from barnabas.page.controls import WORDS, Action, Controls
 from barnabas.page.failover import last_failover
 from barnabas.page.groups import GroupReader
 from barnabas.page.history import Entry, History
-from barnabas.page.keep import HistoryFile
 from barnabas.page.measure import EndOffsetReader, EndOffsets, figures
-from barnabas.page.model import Change, ClusterState, Json, differences, state_of
+from barnabas.page.model import Change, ClusterState, Json, differences
 from barnabas.page.observer import Connection, Observer
 from barnabas.page.workload import Workload
 
@@ -85,18 +84,15 @@ class LiveCluster:
     Args:
         source: The cluster.
         controls: The actions on it.
-        kept: A file that keeps the history for the next start; None for no file.
     """
 
-    def __init__(self, source: Source, controls: Controls, kept: Path | None = None) -> None:
+    def __init__(self, source: Source, controls: Controls) -> None:
         self.source = source
-        self._file = None if kept is None else HistoryFile(kept)
-        self.history = History() if self._file is None else self._file.load()
+        self.history = History()
         self.workload = Workload(source.bootstrap, source.login)
         self._controls = controls
-        known = self.history.latest()
-        self._state = state_of(known)
-        self._processes = {int(broker): state for broker, state in known["processes"].items()}
+        self._state = ClusterState()
+        self._processes: dict[int, str] = {}
         self._has_zookeeper = True
         self._followers: set[asyncio.Queue[Message | None]] = set()
         self._watched = asyncio.Event()
@@ -108,19 +104,12 @@ class LiveCluster:
             self.source.zookeeper,
             self._on_state,
             self._on_connection,
-            self._state,
             self.source.zookeeper_security,
         )
-        if self.history.entries():
-            self._add(_now_ms(), [Change("start", "The page was started again", {})])
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(observer.run())
-                tasks.create_task(self._follow_processes())
-                tasks.create_task(self._follow_figures())
-        finally:
-            if self._file is not None:
-                self._file.close()
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(observer.run())
+            tasks.create_task(self._follow_processes())
+            tasks.create_task(self._follow_figures())
 
     def _on_state(self, state: ClusterState, at_ms: int) -> None:
         changes = list(differences(self._state, state))
@@ -239,8 +228,6 @@ class LiveCluster:
     def _add(self, at_ms: int, changes: list[Change]) -> None:
         if changes:
             added = self.history.add(at_ms, changes)
-            if self._file is not None:
-                self._file.append(self.history, added)
             self._send(_message(added))
 
     def end_streams(self) -> None:

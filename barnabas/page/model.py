@@ -6,9 +6,9 @@ at any time of the history.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from barnabas.cluster.model.ids import NO_LEADER, TopicPartition
 
@@ -73,8 +73,7 @@ class Change:
     """A change, in words and as data.
 
     Attributes:
-        kind: ``broker``, ``controller``, ``partition``, ``process``, ``action``, ``zookeeper``, or ``start``
-            of the page.
+        kind: ``broker``, ``controller``, ``partition``, ``process``, ``action`` or ``zookeeper``.
         text: A sentence about it.
         data: The fields that changed, as JSON; ``kind`` says how the page applies them.
         is_bad: Whether something is worse after it: a broker lost, no leader, a smaller ISR.
@@ -186,27 +185,3 @@ def partition_json(partition: PartitionView) -> list[object]:
         partition.adding,
         partition.removing,
     ]
-
-
-def state_of(snapshot: Mapping[str, Any]) -> ClusterState:
-    """Return the state of a cluster in a snapshot of the history."""
-    return ClusterState(
-        brokers={
-            int(broker): BrokerView(each["address"], each["epoch"], each["rack"])
-            for broker, each in snapshot["brokers"].items()
-        },
-        controller=snapshot["controller"],
-        controller_epoch=snapshot["epoch"],
-        partitions={
-            TopicPartition(topic, int(number)): _partition_of(each)
-            for topic, partitions in snapshot["partitions"].items()
-            for number, each in partitions.items()
-        },
-    )
-
-
-def _partition_of(fields: Sequence[Any]) -> PartitionView:
-    leader, leader_epoch, isr, replicas, controller_epoch, adding, removing = fields
-    return PartitionView(
-        tuple(replicas), leader, tuple(isr), leader_epoch, controller_epoch, tuple(adding), tuple(removing)
-    )

@@ -46,8 +46,7 @@ class Observer:
     Args:
         zookeeper: The connect string.
         on_state: Called with every new state.
-        on_connection: Called when ZooKeeper does not answer, and when it does; also with what is known.
-        state: What is known of the cluster from before.
+        on_connection: Called when ZooKeeper does not answer, and when it does.
         security: The login and TLS.
     """
 
@@ -56,14 +55,13 @@ class Observer:
         zookeeper: str,
         on_state: OnState,
         on_connection: Callable[[Connection], None],
-        state: ClusterState,
         security: ZooKeeperSecurity = UNSECURED,
     ) -> None:
         self._zookeeper = zookeeper
         self._security = security
         self._on_state = on_state
         self._on_connection = on_connection
-        self._state = state
+        self._state = ClusterState()
         self._assignments: dict[str, dict[int, Assignment]] = {}
         self._dirty: set[str] = set()
         self._woken = asyncio.Event()

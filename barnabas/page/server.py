@@ -36,7 +36,6 @@ class PageServer:
         host: The address to listen on; others than loopback let everybody press the buttons who can reach it.
         ports: The ports of which the first that is free is taken; 0 stands for any free one.
         out: The folder for the report of Spark's job.
-        kept: A file that keeps the history for the next start; None for no file.
         without_spark: What the page says instead of offering a report where Spark is not installed.
         names: Further names under which browsers reach the page, such as that of a published port's host.
 
@@ -53,13 +52,11 @@ class PageServer:
         host: str = LOOPBACK,
         ports: Sequence[int] = (0,),
         names: Sequence[str] = (),
-        kept: Path | None = None,
         without_spark: str = WITHOUT_SPARK,
     ) -> None:
         self._source = source
         self._controls = controls
         self._out = out
-        self._kept = kept
         self._without_spark = without_spark
         self._names = ["localhost", LOOPBACK, host, *names]
         self._socket = _bound(host, ports)
@@ -92,7 +89,7 @@ class PageServer:
     def _serve(self) -> None:
         # The page itself shows that ZooKeeper does not answer; the terminal belongs to `barnabas up`.
         logging.getLogger("kazoo").setLevel(logging.CRITICAL)
-        live = LiveCluster(self._source, self._controls, self._kept)
+        live = LiveCluster(self._source, self._controls)
         report = Report(list(self._source.logs.values()), self._out, self._without_spark)
         config = uvicorn.Config(
             create_app(live, report, self._names),

@@ -21,7 +21,6 @@ def run(
     port: int,
     names: Sequence[str],
     out: Path,
-    kept: Path | None,
     report_command: str | None,
 ) -> int:
     """Serve the page until SIGINT or SIGTERM arrives. Call this on the main thread.
@@ -32,7 +31,6 @@ def run(
         port: The port; 0 for any free one.
         names: Further names under which browsers reach the page.
         out: The folder for the report of Spark's job.
-        kept: A file that keeps the history for the next start; None for no file.
         report_command: The command that makes a report elsewhere, for a page without Spark; None for none.
 
     Returns:
@@ -52,7 +50,6 @@ def run(
             host=host,
             ports=(port,),
             names=names,
-            kept=kept,
             without_spark=without_spark,
         )
     except PageError as error:

@@ -291,8 +291,7 @@ def changes_at_random(count):
                 action = draw.choice(list(Action))
                 yield Change("action", "", {"id": broker, "action": str(action)})
             case 4:
-                kind = draw.choice(["zookeeper"] * 9 + ["start"])
-                yield Change(kind, "", {"connected": True} if kind == "zookeeper" else {})
+                yield Change("zookeeper", "", {"connected": True})
             case _:
                 state = draw.choice([None, *(partition_json(PartitionView((1, 2), n, (n,))) for n in (1, 2))])
                 yield Change("partition", "", {"topic": topic, "partition": number, "state": state})

@@ -258,18 +258,6 @@ def test_a_page_without_spark_says_who_makes_the_report(tmp_path, monkeypatch):
         assert post(page, "/api/report")[1]["message"] == "make report"
 
 
-def test_a_page_that_starts_again_shows_what_was_before(tmp_path, controls):
-    kept = tmp_path / "history.jsonl"
-    with PageServer(NOWHERE, controls, out=tmp_path, kept=kept) as page:
-        assert post(page, "/api/brokers/1/cut")[0] == 200
-    with PageServer(NOWHERE, controls, out=tmp_path, kept=kept) as page:
-        changes = json.loads(ask(page, "GET", "/api/history")[1])["changes"]
-    texts = [change["text"] for change in changes]
-    assert "Broker 1 is cut off from ZooKeeper and the other brokers" in texts
-    assert "The page was started again" in texts
-    assert [change["n"] for change in changes] == list(range(1, len(changes) + 1))
-
-
 def test_the_first_free_port_is_taken(page, tmp_path):
     taken = int(page.url.rsplit(":", 1)[1].strip("/"))
     with pytest.raises(PageError, match=f"cannot listen on 127.0.0.1:{taken}: "):
@@ -280,7 +268,7 @@ def test_the_first_free_port_is_taken(page, tmp_path):
 
 def test_the_page_of_a_cluster_elsewhere_is_served_until_a_signal(tmp_path):
     command = [
-        sys.executable, "-m", "barnabas", "page", "--port", "0", "--history", str(tmp_path / "history.jsonl"),
+        sys.executable, "-m", "barnabas", "page", "--port", "0",
         "--zookeeper", NOWHERE.zookeeper, "--bootstrap", NOWHERE.bootstrap,
     ]  # fmt: skip
     with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:

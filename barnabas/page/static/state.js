@@ -15,9 +15,6 @@ function applyChange(state, change) {
       if (change.action === "cut") put(state.cut, change.id, true);
       if (change.action === "heal") put(state.cut, change.id, null);
       break;
-    case "start":
-      state.cut = {};
-      break;
     case "controller":
       state.controller = change.controller;
       state.epoch = change.epoch;

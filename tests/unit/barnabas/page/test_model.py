@@ -11,7 +11,6 @@ from barnabas.page.model import (
     broker_json,
     differences,
     partition_json,
-    state_of,
 )
 
 TP = TopicPartition("orders", 0)
@@ -30,14 +29,6 @@ def snapshot_of(state):
         "epoch": state.controller_epoch,
         "partitions": partitions,
     }
-
-
-def test_a_state_comes_back_from_its_snapshot():
-    moving = PartitionView((1, 2), -1, (2,), 5, 3, adding=(2,), removing=(1,))
-    partitions = {TP: LED, TopicPartition("orders", 1): moving, TopicPartition("payments", 0): LED}
-    state = ClusterState({1: ONE, 2: ONE._replace(rack="a")}, 1, 3, partitions)
-    assert state_of(snapshot_of(state)) == state
-    assert state_of(snapshot_of(ClusterState())) == ClusterState()
 
 
 def texts(before, after):
