@@ -10,7 +10,7 @@ import json
 import sys
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,7 @@ from barnabas.tools.clients.admin_client import DEADLINE_MS, AdminClient
 from barnabas.tools.clients.command_config import for_kafka_python
 from barnabas.tools.clients.refusals import Refusal
 from barnabas.tools.clients.requests import Requests
-from barnabas.tools.command_line.entry import run_tool
-from barnabas.tools.command_line.parser import Parser, ToolError, run_with
+from barnabas.tools.command_line.parser import Parser, ToolError
 
 _EXAMPLE = '{"partitions": [{"topic": "foo", "partition": 1, "offset": 1}], "version": 1}'
 _VERSION = 1
@@ -101,7 +100,8 @@ def result_lines(results: Mapping[TopicPartition, int | Refusal]) -> list[str]:
     ]
 
 
-def work(flags: Namespace) -> int:
+@OPTIONS.main
+def main(flags: Namespace) -> int:
     """Delete the records, and return the exit code."""
     try:
         text = Path(flags.offset_json_file).read_text(encoding="utf-8")
@@ -116,15 +116,5 @@ def work(flags: Namespace) -> int:
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool, and return the exit code."""
-    return run_with(OPTIONS, arguments, work)
-
-
-def command() -> int:
-    """Run the tool as a program, and return its exit code."""
-    return run_tool(main)
-
-
 if __name__ == "__main__":
-    sys.exit(command())
+    sys.exit(main())

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -35,8 +35,7 @@ from barnabas.broker.disk.names import (
     segment_file,
 )
 from barnabas.broker.disk.segment.transaction_index import TransactionIndex
-from barnabas.tools.command_line.entry import run_tool
-from barnabas.tools.command_line.parser import Parser, ToolError, has, integer, run_with
+from barnabas.tools.command_line.parser import Parser, ToolError, has, integer
 from barnabas.tools.dump.batches import MAX_DUMPED_BYTES, Decode, OffsetCheck, RecordOptions, lines_of
 from barnabas.tools.dump.decoders import STRING_DECODER, by_classes, offsets_decoder
 from barnabas.tools.dump.indexes import (
@@ -297,7 +296,8 @@ def _print_error(line: str) -> None:
     sys.stderr.write(f"{line}\n")
 
 
-def work(flags: Namespace) -> int:
+@OPTIONS.main
+def main(flags: Namespace) -> int:
     """Print the files, and return the exit code."""
     if flags.cluster_metadata_decoder:
         raise ToolError("--cluster-metadata-decoder is not served")
@@ -318,15 +318,5 @@ def work(flags: Namespace) -> int:
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool, and return the exit code."""
-    return run_with(OPTIONS, arguments, work)
-
-
-def command() -> int:
-    """Run the tool as a program, and return its exit code."""
-    return run_tool(main)
-
-
 if __name__ == "__main__":
-    sys.exit(command())
+    sys.exit(main())

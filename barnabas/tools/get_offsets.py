@@ -16,8 +16,7 @@ from barnabas.cluster.model.ids import TopicPartition
 from barnabas.tools.clients.admin_client import DEADLINE_MS, AdminClient, TopicMetadata
 from barnabas.tools.clients.command_config import for_kafka_python
 from barnabas.tools.clients.requests import UNKNOWN_OFFSET, Requests
-from barnabas.tools.command_line.entry import run_tool
-from barnabas.tools.command_line.parser import Parser, ToolError, integer, long, run_with
+from barnabas.tools.command_line.parser import Parser, ToolError, integer, long
 
 OPTIONS = Parser("kafka-get-offsets.sh", "An interactive shell for getting topic offsets.")
 OPTIONS.add_servers("--broker-list")
@@ -88,7 +87,8 @@ def lines(offsets: Mapping[TopicPartition, int]) -> list[str]:
     ]
 
 
-def work(flags: Namespace) -> int:
+@OPTIONS.main
+def main(flags: Namespace) -> int:
     """Print the offsets, and return the exit code."""
     wanted = parse_partitions(flags.partitions)
     with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
@@ -99,15 +99,5 @@ def work(flags: Namespace) -> int:
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool, and return the exit code."""
-    return run_with(OPTIONS, arguments, work)
-
-
-def command() -> int:
-    """Run the tool as a program, and return its exit code."""
-    return run_tool(main)
-
-
 if __name__ == "__main__":
-    sys.exit(command())
+    sys.exit(main())

@@ -11,7 +11,7 @@ import json
 import sys
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
@@ -23,9 +23,8 @@ from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools.clients.admin_client import SERVER_MS, AdminClient, AdminError, NotSupported
 from barnabas.tools.clients.command_config import for_kafka_python
 from barnabas.tools.clients.refusals import Refusal
-from barnabas.tools.command_line.entry import run_tool
 from barnabas.tools.command_line.java_errors import java_class
-from barnabas.tools.command_line.parser import Parser, ToolError, UsageError, integer, run_with
+from barnabas.tools.command_line.parser import Parser, ToolError, UsageError, integer
 
 _EXAMPLE = '{"partitions": [{"topic": "foo", "partition": 1}, {"topic": "foobar", "partition": 2}]}'
 
@@ -204,7 +203,8 @@ def _failure(result: Any) -> Failure | None:
     return None if error is ErrorCode.NONE else Failure(error, result.error_message or error.meaning)
 
 
-def work(flags: Namespace) -> int:
+@OPTIONS.main
+def main(flags: Namespace) -> int:
     """Carry out the options, and return the exit code.
 
     Raises:
@@ -220,15 +220,5 @@ def work(flags: Namespace) -> int:
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool, and return the exit code."""
-    return run_with(OPTIONS, arguments, work)
-
-
-def command() -> int:
-    """Run the tool as a program, and return its exit code."""
-    return run_tool(main)
-
-
 if __name__ == "__main__":
-    sys.exit(command())
+    sys.exit(main())

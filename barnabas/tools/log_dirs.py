@@ -9,7 +9,7 @@ import json
 import re
 import sys
 from argparse import Namespace
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from kafka.protocol.admin import DescribeLogDirsRequest
@@ -17,9 +17,8 @@ from kafka.protocol.admin import DescribeLogDirsRequest
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools.clients.admin_client import AdminClient
 from barnabas.tools.clients.command_config import for_kafka_python
-from barnabas.tools.command_line.entry import run_tool
 from barnabas.tools.command_line.java_errors import java_class
-from barnabas.tools.command_line.parser import Parser, ToolError, run_with
+from barnabas.tools.command_line.parser import Parser, ToolError
 
 OPTIONS = Parser(
     "kafka-log-dirs.sh", "This tool helps to query log directory usage on the specified brokers."
@@ -76,7 +75,8 @@ def _log_dir(result: Any, topics: Collection[str]) -> dict[str, Any]:
     }
 
 
-def work(flags: Namespace) -> int:
+@OPTIONS.main
+def main(flags: Namespace) -> int:
     """Describe the log directories, and return the exit code."""
     topics = {each for each in flags.topic_list.split(",") if each}
     with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:
@@ -90,15 +90,5 @@ def work(flags: Namespace) -> int:
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool, and return the exit code."""
-    return run_with(OPTIONS, arguments, work)
-
-
-def command() -> int:
-    """Run the tool as a program, and return its exit code."""
-    return run_tool(main)
-
-
 if __name__ == "__main__":
-    sys.exit(command())
+    sys.exit(main())

@@ -21,8 +21,7 @@ import confluent_kafka
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.tools.clients.client_properties import SILENT, for_librdkafka
 from barnabas.tools.clients.command_config import properties
-from barnabas.tools.command_line.entry import run_tool
-from barnabas.tools.command_line.parser import Parser, ToolError, integer, run_with
+from barnabas.tools.command_line.parser import Parser, ToolError, integer
 from barnabas.tools.command_line.rdkafka_errors import is_record
 
 RANGE = "org.apache.kafka.clients.consumer.RangeAssignor"
@@ -225,7 +224,8 @@ def _print(event: Event) -> None:
     sys.stdout.flush()
 
 
-def work(flags: argparse.Namespace) -> int:
+@OPTIONS.main
+def main(flags: argparse.Namespace) -> int:
     """Read and print, and return the exit code."""
     try:
         settings = consumer_properties(flags, properties(flags.consumer_config, "--consumer.config"))
@@ -239,15 +239,5 @@ def work(flags: argparse.Namespace) -> int:
     return _SIGNAL_BASE + tool.signal if tool.signal else 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool, and return the exit code."""
-    return run_with(OPTIONS, arguments, work)
-
-
-def command() -> int:
-    """Run the tool as a program, and return its exit code."""
-    return run_tool(main)
-
-
 if __name__ == "__main__":
-    sys.exit(command())
+    sys.exit(main())

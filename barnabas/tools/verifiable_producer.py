@@ -16,7 +16,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import FrameType
 from typing import Any
@@ -24,8 +24,7 @@ from typing import Any
 import kafka
 from kafka import errors
 
-from barnabas.tools.command_line.entry import run_tool
-from barnabas.tools.command_line.parser import Parser, ToolError, integer, run_with
+from barnabas.tools.command_line.parser import Parser, ToolError, integer
 from barnabas.tools.command_line.servers import parse_servers, why_silent
 
 RECONNECT_BACKOFF_MAX_MS = 500
@@ -140,7 +139,8 @@ def write_messages(
         future.add_errback(lambda error, value=value: events.failure(value, flags.topic, error))
 
 
-def work(flags: argparse.Namespace) -> int:
+@OPTIONS.main
+def main(flags: argparse.Namespace) -> int:
     """Write the messages, and return the exit code."""
     servers = parse_servers(flags.bootstrap_server)
     # Errors of the client are printed as events.
@@ -189,15 +189,5 @@ def work(flags: argparse.Namespace) -> int:
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool, and return the exit code."""
-    return run_with(OPTIONS, arguments, work)
-
-
-def command() -> int:
-    """Run the tool as a program, and return its exit code."""
-    return run_tool(main)
-
-
 if __name__ == "__main__":
-    sys.exit(command())
+    sys.exit(main())

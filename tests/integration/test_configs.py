@@ -251,7 +251,7 @@ def test_zookeeper_shell(cluster):
     created = ["Created /castle", "Created /castle/k"]
     assert (code, err.splitlines()) == (
         1,
-        [*created, "Node not empty: /castle", "Node does not exist: /castle"],
+        [*created, "/castle has children", "/castle does not exist"],
     )
     said = out.partition("WatchedEvent state:SyncConnected type:None path:null\n")[2].splitlines()
     assert said[:3] == ["[1, 2, 3]", '{"version":1,"status":0,"features":{}}', "village"]

@@ -28,8 +28,7 @@ from barnabas.tools.acls.acl_lines import added, listing, question
 from barnabas.tools.acls.zookeeper_acls import ZooKeeperAcls, connect_string, demand_known
 from barnabas.tools.clients.admin_client import AdminClient
 from barnabas.tools.clients.command_config import for_kafka_python
-from barnabas.tools.command_line.entry import run_tool
-from barnabas.tools.command_line.parser import ToolError, run_with
+from barnabas.tools.command_line.parser import ToolError
 from barnabas.tools.zookeeper.zookeeper_client import read_tls_file, security_by
 
 
@@ -117,7 +116,8 @@ def client_of(flags: Namespace) -> Iterator[Client]:
     yield ZooKeeperAcls(connect, security)
 
 
-def work(flags: Namespace) -> int:
+@OPTIONS.main
+def main(flags: Namespace) -> int:
     """Check and carry out the options, and return the exit code."""
     check(flags)
     try:
@@ -128,15 +128,5 @@ def work(flags: Namespace) -> int:
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool, and return the exit code."""
-    return run_with(OPTIONS, arguments, work)
-
-
-def command() -> int:
-    """Run the tool as a program, and return its exit code."""
-    return run_tool(main)
-
-
 if __name__ == "__main__":
-    sys.exit(command())
+    sys.exit(main())

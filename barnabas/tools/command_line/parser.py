@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
 from typing import IO, NoReturn
 
+from barnabas.tools.command_line.entry import run_tool
 from barnabas.tools.command_line.servers import parse_servers
 
 KAFKA_RELEASE = "2.8.0"
@@ -97,6 +98,33 @@ class Parser(argparse.ArgumentParser):
         """Add options without a value, of which exactly one must be given."""
         _add_switches(self.add_mutually_exclusive_group(required=True), actions)
 
+    def main(self, work: Callable[[Namespace], int]) -> Callable[..., int]:
+        """Decorate the work of a tool, which gets the options and returns the exit code.
+
+        Returns:
+            The function that runs the tool: it takes the words of a command line, by default those of the
+            process, and returns the exit code, which is 1 for an error.
+        """
+
+        def run(arguments: Sequence[str] | None = None) -> int:
+            return run_tool(lambda: self._run(arguments, work))
+
+        return run
+
+    def _run(self, arguments: Sequence[str] | None, work: Callable[[Namespace], int]) -> int:
+        try:
+            flags = self.parse(arguments)
+            try:
+                return work(flags)
+            except UsageError as error:
+                self.error(str(error))
+        except ToolError as error:
+            sys.stdout.flush()
+            sys.stderr.write(f"{self.prog}: {error}\n")
+            return 1
+        except SystemExit as end:
+            return int(end.code or 0)
+
     def print_help(self, file: IO[str] | None = None) -> NoReturn:  # type: ignore[override]
         """Print the help, and end."""
         super().print_help(file or (sys.stderr if self._help_code else sys.stdout))
@@ -112,22 +140,6 @@ class Parser(argparse.ArgumentParser):
 def _add_switches(where: argparse._ActionsContainer, switches: Mapping[str, str]) -> None:
     for name, text in switches.items():
         where.add_argument(f"--{name.replace('_', '-')}", action="store_true", help=text)
-
-
-def run_with(options: Parser, arguments: Sequence[str] | None, work: Callable[[Namespace], int]) -> int:
-    """Parse the command line, run ``work`` with the options, and return the exit code; 1 for an error."""
-    try:
-        flags = options.parse(arguments)
-        try:
-            return work(flags)
-        except UsageError as error:
-            options.error(str(error))
-    except ToolError as error:
-        sys.stdout.flush()
-        sys.stderr.write(f"{options.prog}: {error}\n")
-        return 1
-    except SystemExit as end:
-        return int(end.code or 0)
 
 
 def _servers(text: str) -> str:

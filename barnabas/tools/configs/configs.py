@@ -14,8 +14,7 @@ from barnabas.cluster.model.commands.configs import ConfigAlteration, ConfigOper
 from barnabas.tools.clients.admin_client import AdminClient
 from barnabas.tools.clients.command_config import for_kafka_python
 from barnabas.tools.clients.config_client import ConfigClient, Described, warnings
-from barnabas.tools.command_line.entry import run_tool
-from barnabas.tools.command_line.parser import ToolError, run_with
+from barnabas.tools.command_line.parser import ToolError
 from barnabas.tools.configs import zookeeper_configs
 from barnabas.tools.configs.config_flags import (
     BROKERS,
@@ -151,7 +150,8 @@ def _quotas_and_credentials(admin: AdminClient, entity: Entity, flags: Namespace
     return [alter_quotas(admin, entity.named, added, deleted)]
 
 
-def work(flags: Namespace) -> int:
+@OPTIONS.main
+def main(flags: Namespace) -> int:
     """Carry out the options, and return the exit code."""
     try:
         lines = run(flags)
@@ -161,15 +161,5 @@ def work(flags: Namespace) -> int:
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool, and return the exit code."""
-    return run_with(OPTIONS, arguments, work)
-
-
-def command() -> int:
-    """Run the tool as a program, and return its exit code."""
-    return run_tool(main)
-
-
 if __name__ == "__main__":
-    sys.exit(command())
+    sys.exit(main())

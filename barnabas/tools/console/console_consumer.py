@@ -13,7 +13,7 @@ import signal
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from types import FrameType
 from typing import Any, Protocol
 
@@ -22,8 +22,7 @@ import confluent_kafka
 from barnabas.cluster.model.topic_names import INTERNAL_TOPICS
 from barnabas.tools.clients.client_properties import EXCLUDE_INTERNAL, SILENT, for_librdkafka
 from barnabas.tools.clients.command_config import properties
-from barnabas.tools.command_line.entry import run_tool
-from barnabas.tools.command_line.parser import ToolError, key_values, run_with
+from barnabas.tools.command_line.parser import ToolError, key_values
 from barnabas.tools.command_line.rdkafka_errors import is_record
 from barnabas.tools.console.console_consumer_flags import (
     EARLIEST,
@@ -257,7 +256,8 @@ def read(flags: Namespace, settings: dict[str, str], form: MessageFormatter | No
     return _SIGNAL_BASE + reader.signal if reader.signal else code
 
 
-def work(flags: Namespace) -> int:
+@OPTIONS.main
+def main(flags: Namespace) -> int:
     """Print the records, and return the exit code."""
     form = _format(flags)
     check(flags)
@@ -268,15 +268,5 @@ def work(flags: Namespace) -> int:
     return read(flags, settings, form)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool, and return the exit code."""
-    return run_with(OPTIONS, arguments, work)
-
-
-def command() -> int:
-    """Run the tool as a program, and return its exit code."""
-    return run_tool(main)
-
-
 if __name__ == "__main__":
-    sys.exit(command())
+    sys.exit(main())

@@ -10,7 +10,7 @@ import io
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import confluent_kafka
@@ -18,8 +18,7 @@ import confluent_kafka
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools.clients.client_properties import SILENT, for_librdkafka
 from barnabas.tools.clients.command_config import properties
-from barnabas.tools.command_line.entry import run_tool
-from barnabas.tools.command_line.parser import Parser, ToolError, integer, key_values, long, run_with
+from barnabas.tools.command_line.parser import Parser, ToolError, integer, key_values, long
 
 LOGGER = "org.apache.kafka.clients.producer.internals.ErrorLoggingCallback"
 
@@ -255,7 +254,8 @@ def _lines() -> Iterator[str]:
         yield line.removesuffix("\n")
 
 
-def work(flags: Namespace) -> int:
+@OPTIONS.main
+def main(flags: Namespace) -> int:
     """Write the lines, and return the exit code."""
     writer = Writer(flags.topic, producer_properties(flags))
     form = line_format(key_values(flags.property))
@@ -267,15 +267,5 @@ def work(flags: Namespace) -> int:
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool, and return the exit code."""
-    return run_with(OPTIONS, arguments, work)
-
-
-def command() -> int:
-    """Run the tool as a program, and return its exit code."""
-    return run_tool(main)
-
-
 if __name__ == "__main__":
-    sys.exit(command())
+    sys.exit(main())

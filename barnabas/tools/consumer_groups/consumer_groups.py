@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,8 +20,7 @@ from barnabas.tools.clients.command_config import for_kafka_python
 from barnabas.tools.clients.groups import Group
 from barnabas.tools.clients.refusals import Refusal
 from barnabas.tools.clients.requests import EARLIEST, LATEST, UNKNOWN_OFFSET, Requests
-from barnabas.tools.command_line.entry import run_tool
-from barnabas.tools.command_line.parser import ToolError, UsageError, has, run_with
+from barnabas.tools.command_line.parser import ToolError, UsageError, has
 from barnabas.tools.consumer_groups.consumer_group_flags import (
     ACTIONS,
     DRY_RUN_WARNING,
@@ -270,7 +269,8 @@ _RUN: Mapping[str, Callable[[Command], None]] = {
 }
 
 
-def work(flags: Namespace) -> int:
+@OPTIONS.main
+def main(flags: Namespace) -> int:
     """Run the action that the options name, and return the exit code."""
     check(flags)
     if flags.reset_offsets and not flags.dry_run and not flags.execute:
@@ -284,15 +284,5 @@ def work(flags: Namespace) -> int:
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool, and return the exit code."""
-    return run_with(OPTIONS, arguments, work)
-
-
-def command() -> int:
-    """Run the tool as a program, and return its exit code."""
-    return run_tool(main)
-
-
 if __name__ == "__main__":
-    sys.exit(command())
+    sys.exit(main())

@@ -10,7 +10,6 @@ import random
 import sys
 import time
 from argparse import Namespace
-from collections.abc import Sequence
 from typing import Any
 
 import confluent_kafka
@@ -18,8 +17,7 @@ import confluent_kafka
 from barnabas.tools.clients.client_metrics import Metrics, Statistics, table
 from barnabas.tools.clients.client_properties import SILENT, for_librdkafka
 from barnabas.tools.clients.command_config import properties
-from barnabas.tools.command_line.entry import run_tool
-from barnabas.tools.command_line.parser import Parser, ToolError, has, integer, long, run_with
+from barnabas.tools.command_line.parser import Parser, ToolError, has, integer, long
 from barnabas.tools.command_line.rdkafka_errors import is_record
 from barnabas.tools.performance.perf_stats import (
     Consumed,
@@ -169,7 +167,8 @@ def _metrics(consumer: confluent_kafka.Consumer, statistics: Statistics) -> Metr
     return statistics.metrics(consumer.poll)
 
 
-def work(flags: Namespace) -> int:
+@OPTIONS.main
+def main(flags: Namespace) -> int:
     """Read, print the figures, and return the exit code."""
     if has(flags, "threads") or has(flags, "num-fetch-threads"):
         sys.stdout.write(f"{IGNORED_WARNING}\n")
@@ -206,15 +205,5 @@ def work(flags: Namespace) -> int:
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool, and return the exit code."""
-    return run_with(OPTIONS, arguments, work)
-
-
-def command() -> int:
-    """Run the tool as a program, and return its exit code."""
-    return run_tool(main)
-
-
 if __name__ == "__main__":
-    sys.exit(command())
+    sys.exit(main())

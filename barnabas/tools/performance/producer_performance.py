@@ -20,8 +20,7 @@ import confluent_kafka
 from barnabas.tools.clients.client_metrics import Statistics, table
 from barnabas.tools.clients.client_properties import SILENT, for_librdkafka
 from barnabas.tools.clients.command_config import properties
-from barnabas.tools.command_line.entry import run_tool
-from barnabas.tools.command_line.parser import Parser, ToolError, UsageError, has, integer, long, run_with
+from barnabas.tools.command_line.parser import Parser, ToolError, UsageError, has, integer, long
 from barnabas.tools.performance.perf_stats import ProducerStats, Throttle
 
 INTERVAL_MS = 5000
@@ -147,7 +146,8 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-def work(flags: argparse.Namespace) -> int:
+@OPTIONS.main
+def main(flags: argparse.Namespace) -> int:
     """Write the records, print the figures, and return the exit code."""
     if flags.producer_props is None and flags.producer_config is None:
         raise UsageError("one of --producer-props, --producer.config is required")
@@ -177,15 +177,5 @@ def work(flags: argparse.Namespace) -> int:
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool, and return the exit code."""
-    return run_with(OPTIONS, arguments, work)
-
-
-def command() -> int:
-    """Run the tool as a program, and return its exit code."""
-    return run_tool(main)
-
-
 if __name__ == "__main__":
-    sys.exit(command())
+    sys.exit(main())

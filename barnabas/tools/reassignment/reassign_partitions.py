@@ -9,15 +9,14 @@ from __future__ import annotations
 import random
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.tools.clients.admin_client import AdminClient
 from barnabas.tools.clients.command_config import for_kafka_python
 from barnabas.tools.clients.config_client import ConfigClient
-from barnabas.tools.command_line.entry import run_tool
-from barnabas.tools.command_line.parser import Parser, ToolError, UsageError, has, long, require, run_with
+from barnabas.tools.command_line.parser import Parser, ToolError, UsageError, has, long, require
 from barnabas.tools.reassignment import throttles
 from barnabas.tools.reassignment.log_dir_moves import begin_moves, describe_move, moves_back
 from barnabas.tools.reassignment.reassignment_files import (
@@ -296,7 +295,8 @@ def _s(things: Collection[object]) -> str:
     return "" if len(things) == 1 else "s"
 
 
-def work(flags: Namespace) -> int:
+@OPTIONS.main
+def main(flags: Namespace) -> int:
     """Carry out the options, and return the exit code."""
     action = check(flags)
     if flags.zookeeper is not None:
@@ -313,15 +313,5 @@ def work(flags: Namespace) -> int:
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool, and return the exit code."""
-    return run_with(OPTIONS, arguments, work)
-
-
-def command() -> int:
-    """Run the tool as a program, and return its exit code."""
-    return run_tool(main)
-
-
 if __name__ == "__main__":
-    sys.exit(command())
+    sys.exit(main())

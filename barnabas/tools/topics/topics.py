@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from kafka.protocol.admin import CreatePartitionsRequest, CreateTopicsRequest, DeleteTopicsRequest
@@ -25,8 +25,7 @@ from barnabas.tools.clients.admin_client import (
 )
 from barnabas.tools.clients.command_config import for_kafka_python
 from barnabas.tools.clients.config_client import ConfigClient, warnings
-from barnabas.tools.command_line.entry import run_tool
-from barnabas.tools.command_line.parser import ToolError, run_with
+from barnabas.tools.command_line.parser import ToolError
 from barnabas.tools.reassignment.reassignments import Cluster as Reassignments
 from barnabas.tools.topics.topic_descriptions import (
     MIN_ISR,
@@ -190,7 +189,8 @@ _RUN: Mapping[str, Callable[[AdminClient, Namespace], list[str]]] = {
 }
 
 
-def work(flags: Namespace) -> int:
+@OPTIONS.main
+def main(flags: Namespace) -> int:
     """Run the action that the options name, and return the exit code."""
     check(flags)
     action = next(name for name in ACTIONS if getattr(flags, name))
@@ -204,15 +204,5 @@ def work(flags: Namespace) -> int:
     return 0
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool, and return the exit code."""
-    return run_with(OPTIONS, arguments, work)
-
-
-def command() -> int:
-    """Run the tool as a program, and return its exit code."""
-    return run_tool(main)
-
-
 if __name__ == "__main__":
-    sys.exit(command())
+    sys.exit(main())

@@ -35,8 +35,7 @@ from barnabas.cluster.zk.client.security import ZooKeeperSecurity
 from barnabas.cluster.zk.client.session import ZooKeeperSession
 from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.schema.znode_acls import FURTHER_ROOTS, SECURE_ROOTS, default_acl
-from barnabas.tools.command_line.entry import run_tool
-from barnabas.tools.command_line.parser import Parser, ToolError, integer, run_with
+from barnabas.tools.command_line.parser import Parser, ToolError, integer
 from barnabas.tools.zookeeper.zookeeper_client import (
     add_tls_file,
     read_tls_file,
@@ -181,7 +180,8 @@ async def migrate(flags: Namespace, security: ZooKeeperSecurity) -> int:
     return 0
 
 
-def work(flags: Namespace) -> int:
+@OPTIONS.main
+def main(flags: Namespace) -> int:
     """Run the tool with these options, and return the exit code."""
     security = _security(flags)
     # kazoo logs every attempt to connect; the tool prints one error if all of them fail.
@@ -196,15 +196,5 @@ def work(flags: Namespace) -> int:
         raise ToolError(str(error)) from error
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the tool, and return the exit code."""
-    return run_with(OPTIONS, arguments, work)
-
-
-def command() -> int:
-    """Run the tool as a program, and return its exit code."""
-    return run_tool(main)
-
-
 if __name__ == "__main__":
-    sys.exit(command())
+    sys.exit(main())

@@ -20,7 +20,6 @@ from barnabas.tools.command_line.parser import (
     long,
     refuse_together,
     require,
-    run_with,
 )
 
 ROOT = Path(__file__).parents[5]
@@ -82,7 +81,7 @@ def test_a_value_follows_a_blank_or_an_equals_sign_and_some_options_repeat() -> 
 def test_a_command_line_that_cannot_be_read_has_exit_code_1(
     line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_with(options(), line.split(), lambda _: 0) == 1
+    assert options().main(lambda _: 0)(line.split()) == 1
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("usage: kafka-tool.sh ")
@@ -102,7 +101,7 @@ def test_the_help_of_each_tool_names_its_script(script: str, capsys: pytest.Capt
 def test_the_help_is_an_error_for_the_tools_in_scala(
     arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_with(options(code), arguments, lambda _: 3) == code
+    assert options(code).main(lambda _: 3)(arguments) == code
     printed = capsys.readouterr()
     text, nothing = (printed.err, printed.out) if code else (printed.out, printed.err)
     assert "It does it." in text
@@ -110,12 +109,12 @@ def test_the_help_is_an_error_for_the_tools_in_scala(
 
 
 def test_the_version_is_that_of_kafka(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_with(options(), ["--version"], lambda _: 3) == 0
+    assert options().main(lambda _: 3)(["--version"]) == 0
     assert re.fullmatch(r"2\.8\.0 \(Commit:barnabas-\d+\.\d+\.\d+(\.dev0)?\)\n", capsys.readouterr().out)
 
 
 def test_the_exit_code_is_that_of_the_work() -> None:
-    assert run_with(options(), [*SERVER, "--list"], lambda flags: 3 if flags.list else 4) == 3
+    assert options().main(lambda flags: 3 if flags.list else 4)([*SERVER, "--list"]) == 3
 
 
 @pytest.mark.parametrize(("error", "is_usage"), [(UsageError("no"), True), (ToolError("no"), False)])
@@ -125,7 +124,7 @@ def test_an_error_of_the_work_has_exit_code_1(
     def fail(_: Namespace) -> int:
         raise error
 
-    assert run_with(options(), [*SERVER, "--list"], fail) == 1
+    assert options().main(fail)([*SERVER, "--list"]) == 1
     *usage, line = capsys.readouterr().err.splitlines()
     assert bool(usage) == is_usage
     assert line == f"kafka-tool.sh: {'error: ' if is_usage else ''}no"
