@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
+from barnabas.analysis.derived.attribution import attributed
 from barnabas.analysis.derived.catalog import DERIVED, Table
 from barnabas.analysis.derived.lives import PARTITION
 from barnabas.analysis.derived.schemas import DERIVED_ARROW
@@ -56,7 +57,7 @@ def derive(spark: SparkSession, folder: str | Path) -> AbstractContextManager[Ma
         # Read the table back, so that tables computed from it do not compute it again.
         return _stored(spark, folder, name, rows.schema)
 
-    events = _stored(spark, folder, EVENTS_TABLE, EVENTS)
+    events = attributed(_stored(spark, folder, EVENTS_TABLE, EVENTS))
     return _derived(events, [events], keep)
 
 
@@ -77,7 +78,7 @@ def derive_here(folder: Path) -> AbstractContextManager[Mapping[str, DataFrame]]
         join(asides, folder / name)
         return stored(folder / name, schema)
 
-    events = stored(folder / EVENTS_TABLE, EVENTS_ARROW)
+    events = attributed(stored(folder / EVENTS_TABLE, EVENTS_ARROW))
     return _derived(events, parts(events, PARTITION, 1 + _rows(folder / EVENTS_TABLE) // _PART), keep)
 
 

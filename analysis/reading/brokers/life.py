@@ -84,6 +84,8 @@ _NODE = (
     rule(BrokerKind.NODE_STARTING, r"Starting controller", "ControllerServer"),
     rule(BrokerKind.NODE_STARTED, r"Kafka Server started", "KafkaRaftServer"),
     rule(BrokerKind.NODE_STOPPING, r"(?i:S)hutting down", "ControllerServer"),
+    # 0.11 on, in the controller.log of every broker that stops (KafkaController.shutdown).
+    rule(BrokerKind.NODE_STOPPING, r"Shutting down", "ControllerEventManager$ControllerEventThread"),
     rule(BrokerKind.NODE_STOPPED, r"App info kafka\.server for (?P<subject>\d+) unregistered"),
 )
 

@@ -1,7 +1,8 @@
 """Lines about other brokers: lost contacts, and what controllers write about brokers and themselves.
 
 Lines that a KRaft controller writes whenever it replays its log (``Replayed …``, and before 3.6 ``Registered
-new broker …``) have no rule: a standby or a restarted controller writes them long after the change. The line
+new broker …``) say nothing of the time of the change: a standby or a restarted controller writes them long
+after it. Only a stop that others show at the same time has a rule. The line
 about another leader, at DEBUG unless it was elected uncleanly, is read all the same, because no other line
 shows that; only of the controller that was active then does it have the time of the change.
 
@@ -383,6 +384,11 @@ _KRAFT = (
     _controller_rule(
         BrokerKind.BROKER_STOP_ASKED,
         r"Unfenced broker (?P<subject>\d+) has requested and been granted a controlled shutdown\.",
+    ),
+    _controller_rule(
+        BrokerKind.BROKER_STOP_REPLAYED,
+        r"Replayed BrokerRegistrationChangeRecord modifying the registration for broker (?P<subject>\d+): "
+        r".*\binControlledShutdown=1\b.*",
     ),
     _controller_rule(
         BrokerKind.BROKER_STOP_GRANTED,

@@ -39,7 +39,7 @@ class BrokerKind(StrEnum):
     NODE_STARTED = "node-started"
     """KRaft: all roles of the process serve (``Kafka Server started``)."""
     NODE_STOPPING = "node-stopping"
-    """KRaft: the controller in the process stops."""
+    """The controller in the process stops, elected or not, which only a stop of the process does."""
     NODE_STOPPED = "node-stopped"
     """``App info kafka.server for 1 unregistered`` (2.7 on), one of the last lines of an orderly end."""
 
@@ -134,6 +134,10 @@ class BrokerKind(StrEnum):
     """0.8 to 1.0: ``subject``, which is not in sync, is to lead the partition: nobody of its ISR is alive."""
     BROKER_STOP_ASKED = "controller-broker-stop-asked"
     """``subject`` asked for a controlled shutdown (``Shutting down broker 1``)."""
+    BROKER_STOP_REPLAYED = "controller-broker-stop-replayed"
+    """KRaft: a controller replays the record by which ``subject`` asked to stop, perhaps long after.
+
+    The only witness of which process a signal ended, where lines do not say whose it is."""
     BROKER_STOP_GRANTED = "controller-broker-stop-granted"
     """KRaft: ``subject`` may exit."""
     BROKER_STOP_REFUSED = "controller-broker-stop-refused"

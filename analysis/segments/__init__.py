@@ -1,0 +1,1 @@
+"""The cut of the logs into processes, brokers and clusters, before anything is concluded from their lines."""
