@@ -22,7 +22,7 @@ from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 if not __package__:
     # Python puts a script's own folder on the path, but imports need the folder that holds the package.
@@ -32,7 +32,7 @@ from barnabas.analysis.alerting.arguments import Alerting, alerting_of
 from barnabas.analysis.alerting.store import AlertsFileError
 from barnabas.analysis.alerting.watch import AddressError, watching
 from barnabas.analysis.arguments import DEFAULT_OUT, command_line
-from barnabas.analysis.derived.store import EVENTS_TABLE, derive, derive_here, has_few
+from barnabas.analysis.derived.store import EVENTS_TABLE, derive_each, derive_each_here, derive_here, has_few
 from barnabas.analysis.follow import PAUSE_S, Follower
 from barnabas.analysis.output import LocalOutput, OccupiedError, Output, output_at
 from barnabas.analysis.questions.reading import cluster_id
@@ -233,15 +233,15 @@ def _analyze(
         sources = looked_up(spark, sources)
         tallies = out.write_events(spark, sources, reading) if early is None else early.result()
 
-    def find(troubles: Sequence[str]) -> Document:
+    def find(troubles: Sequence[str]) -> list[Document]:
         with progress(spark.sparkContext, _FINDING):
             if isinstance(out, LocalOutput):
                 with in_tasks(spark, out.folder / _ASIDE):
-                    return gather(derive_here(out.folder), troubles, str(reading.zone), reading.min_insync)
-            return gather(derive(spark, str(out.folder)), troubles, str(reading.zone), reading.min_insync)
+                    return _gathered(derive_each_here(out.folder), troubles, reading)
+            return _gathered(derive_each(spark, str(out.folder)), troubles, reading)
 
-    def write(document: Document) -> Callable[[], None]:
-        return out.write_report(spark, document, form)
+    def write(documents: Sequence[Document]) -> Callable[[], None]:
+        return out.write_report(spark, documents, form)
 
     return _report(sources, out, tallies, find, write, reading=reading)
 
@@ -254,23 +254,30 @@ def _analyze_here(sources: Sources, out: Output, form: Format, reading: Reading)
     if sum(tally["entries"] for tally in tallies) > FEW:
         return None
 
-    def find(troubles: Sequence[str]) -> Document:
+    def find(troubles: Sequence[str]) -> list[Document]:
         tell(_FINDING)
         with in_this_process():
-            return gather(derive_here(out.folder), troubles, str(reading.zone), reading.min_insync)
+            return _gathered(derive_each_here(out.folder), troubles, reading)
 
-    def write(document: Document) -> Callable[[], None]:
-        return out.save_report(document, form)
+    def write(documents: Sequence[Document]) -> Callable[[], None]:
+        return out.save_report(documents, form)
 
     return _report(sources, out, tallies, find, write, reading=reading)
+
+
+def _gathered(
+    each: Sequence[AbstractContextManager[Mapping[str, DataFrame]]], troubles: Sequence[str], reading: Reading
+) -> list[Document]:
+    """Return the report of each cluster."""
+    return [gather(tables, troubles, str(reading.zone), reading.min_insync) for tables in each]
 
 
 def _report(
     sources: Sources,
     out: Output,
     tallies: Sequence[Mapping[str, Any]],
-    find: Callable[[Sequence[str]], Document],
-    write: Callable[[Document], Callable[[], None]],
+    find: Callable[[Sequence[str]], list[Document]],
+    write: Callable[[Sequence[Document]], Callable[[], None]],
     *,
     reading: Reading,
 ) -> int:
@@ -280,8 +287,8 @@ def _report(
         sources: The logs.
         out: The output.
         tallies: The rows of the table ``files``.
-        find: Computes the tables and the report from sentences about what could not be read.
-        write: Writes the report, and returns a function that prints it.
+        find: Computes the tables and the report of each cluster from sentences about what could not be read.
+        write: Writes the reports, and returns a function that prints it.
         reading: The settings for reading the logs.
     """
     troubles = [*sources.closed, *_troubles(tallies)]

@@ -19,12 +19,12 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from barnabas.analysis.derived.catalog import DERIVED
-from barnabas.analysis.derived.store import EVENTS_TABLE
+from barnabas.analysis.derived.store import CLUSTER_FOLDERS, EVENTS_TABLE
 from barnabas.analysis.reading.events.tables import FILES
 from barnabas.analysis.reading.files.parts import write_files
 from barnabas.analysis.report.detail import FOLDER as DETAIL_FOLDER
 from barnabas.analysis.report.document import Document
-from barnabas.analysis.report.files import REPORTS, Format, print_report, save_report
+from barnabas.analysis.report.files import Format, print_reports, save_reports
 from barnabas.analysis.scan import Reading, save_events, write_events, write_few_events
 from barnabas.analysis.sources import Sources, is_uri
 
@@ -56,7 +56,9 @@ class Output(ABC):
         """Read the logs into the tables ``events`` and ``files``, and return the rows of ``files``."""
 
     @abstractmethod
-    def write_report(self, spark: SparkSession, document: Document, form: Format) -> Callable[[], None]:
+    def write_report(
+        self, spark: SparkSession, documents: Sequence[Document], form: Format
+    ) -> Callable[[], None]:
         """Write the report in all forms, and return a function that prints one of them."""
 
     @abstractmethod
@@ -116,19 +118,21 @@ class LocalOutput(Output):
     def write_report(
         self,
         spark: SparkSession,  # noqa: ARG002
-        document: Document,
+        documents: Sequence[Document],
         form: Format,
     ) -> Callable[[], None]:
         """Write the report in all forms, and return a function that prints one of them."""
-        return self.save_report(document, form)
+        return self.save_report(documents, form)
 
-    def save_report(self, document: Document, form: Format) -> Callable[[], None]:
+    def save_report(self, documents: Sequence[Document], form: Format) -> Callable[[], None]:
         """Write the report as ``write_report`` does, which needs no Spark."""
-        save_report(document, self.folder)
-        return lambda: print_report(document, form, str(self._folder))
+        save_reports(documents, self.folder)
+        return lambda: print_reports(documents, form, str(self._folder))
 
     def finish(self) -> None:
         """Move what this run has written into the place of an earlier run's output."""
+        for former in self._folder.glob(CLUSTER_FOLDERS):
+            shutil.rmtree(former)
         for part in sorted(self._unfinished.iterdir()):
             former = self._folder / part.name
             if part.name == DETAIL_FOLDER and former.is_dir():
@@ -166,12 +170,14 @@ class RemoteOutput(Output):
         files.write.mode("overwrite").parquet(f"{self._uri}/{FILES_TABLE}")
         return tallies
 
-    def write_report(self, spark: SparkSession, document: Document, form: Format) -> Callable[[], None]:
+    def write_report(
+        self, spark: SparkSession, documents: Sequence[Document], form: Format
+    ) -> Callable[[], None]:
         """Write the files to a temporary local folder and copy them."""
         with tempfile.TemporaryDirectory(prefix="barnabas-report-") as scratch:
-            save_report(document, Path(scratch))
-            _copy(spark, [Path(scratch) / name for name in (*REPORTS, DETAIL_FOLDER)], self._uri)
-        return lambda: print_report(document, form, self._uri)
+            save_reports(documents, Path(scratch))
+            _copy(spark, [*Path(scratch).iterdir()], self._uri)
+        return lambda: print_reports(documents, form, self._uri)
 
     def finish(self) -> None:
         """Do nothing: each table has replaced the former one when Spark committed it."""

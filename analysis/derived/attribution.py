@@ -50,7 +50,9 @@ def attributed(events: DataFrame) -> DataFrame:
         writers[row["source"]] |= {row["broker"]}
     owners = owners_of({source: writers[source] for source in {*sources, *writers}})
     mine = {source: owners[source] for source in sources if source in owners}
-    shared = [source for source in sources if source not in owners and writers.keys() & _beside(source, writers)]
+    shared = [
+        source for source in sources if source not in owners and writers.keys() & _beside(source, writers)
+    ]
     found = _in_shared(events, nameless, named, shared) if shared else {}
     return _filled(events, mine, found)
 

@@ -16,6 +16,7 @@ from pyspark.sql.types import StructType
 
 from barnabas.analysis.derived.attribution import attributed
 from barnabas.analysis.derived.catalog import DERIVED, Table
+from barnabas.analysis.derived.clusters import clusters, of_cluster
 from barnabas.analysis.derived.lives import PARTITION
 from barnabas.analysis.derived.schemas import DERIVED_ARROW
 from barnabas.analysis.reading.events.tables import EVENTS, EVENTS_ARROW
@@ -25,6 +26,9 @@ from barnabas.analysis.runtime.threads import threads
 
 EVENTS_TABLE = "events"
 
+CLUSTER_FOLDERS = "cluster-*"
+"""The names of ``cluster_folder``."""
+
 _AT_ONCE = 3
 """The number of tables that are computed at the same time; one alone leaves most of a machine idle."""
 
@@ -33,6 +37,40 @@ _PART = 6_000_000
 
 _Keep = Callable[[str, Sequence[DataFrame]], DataFrame]
 """A function that writes a table of this name in parts, and returns it as it is read back."""
+
+
+def derive_each(spark: SparkSession, folder: str) -> list[AbstractContextManager[Mapping[str, DataFrame]]]:
+    """Return what ``derive`` does for each cluster whose lines are in the table ``events``.
+
+    The tables of each of several clusters are in a folder of its own (``cluster_folder``).
+    """
+
+    def keep(rows: DataFrame, own: str) -> AbstractContextManager[Mapping[str, DataFrame]]:
+        rows.write.mode("overwrite").parquet(_path(own, EVENTS_TABLE))
+        return derive(spark, own)
+
+    events = attributed(_stored(spark, folder, EVENTS_TABLE, EVENTS))
+    each = [
+        keep(of_cluster(events, spans), _path(folder, cluster_folder(number)))
+        for number, spans in enumerate(clusters(events), 1)
+    ]
+    return each or [derive(spark, folder)]
+
+
+def derive_each_here(folder: Path) -> list[AbstractContextManager[Mapping[str, DataFrame]]]:
+    """Return what ``derive_here`` does for each cluster, as ``derive_each``."""
+
+    def keep(rows: DataFrame, own: Path) -> AbstractContextManager[Mapping[str, DataFrame]]:
+        own.mkdir(exist_ok=True)
+        kept(rows, own / EVENTS_TABLE, EVENTS_ARROW)
+        return derive_here(own)
+
+    events = attributed(stored(folder / EVENTS_TABLE, EVENTS_ARROW))
+    each = [
+        keep(of_cluster(events, spans), folder / cluster_folder(number))
+        for number, spans in enumerate(clusters(events), 1)
+    ]
+    return each or [derive_here(folder)]
 
 
 def derive(spark: SparkSession, folder: str | Path) -> AbstractContextManager[Mapping[str, DataFrame]]:
@@ -80,6 +118,11 @@ def derive_here(folder: Path) -> AbstractContextManager[Mapping[str, DataFrame]]
 
     events = attributed(stored(folder / EVENTS_TABLE, EVENTS_ARROW))
     return _derived(events, parts(events, PARTITION, 1 + _rows(folder / EVENTS_TABLE) // _PART), keep)
+
+
+def cluster_folder(number: int) -> str:
+    """Return the folder of a cluster's tables and report, where the logs are of several; the first is 1."""
+    return f"cluster-{number}"
 
 
 def has_few(folder: Path, most: int) -> bool:

@@ -63,13 +63,11 @@ class FirstLines(NamedTuple):
     """The first lines of a report by what they are about.
 
     Attributes:
-        mixed: That the logs are of several clusters; empty unless lines prove it.
         happened: The incidents, the worst first.
         read: The logs that were read, and how far they can be relied on.
         audit: The findings of the safety audit.
     """
 
-    mixed: Sequence[str]
     happened: Sequence[str]
     read: Sequence[str]
     audit: Sequence[str]
@@ -86,7 +84,6 @@ def first_lines(document: Document, listed: int | None, sentences: int) -> First
     The arguments are those of ``analysis.report.first_sentences.happened``.
     """
     return FirstLines(
-        list(_several_clusters(document.clusters)),
         list(happened(document, listed, sentences)),
         list(_read(document)),
         list(_audit(document)),
@@ -95,8 +92,7 @@ def first_lines(document: Document, listed: int | None, sentences: int) -> First
 
 def _read(document: Document) -> Iterator[str]:
     """Generate the lines about what was read."""
-    if not document.clusters:
-        yield from _skew(document.answers["clock_skew"], is_doubled=bool(_twice(document)))
+    yield from _skew(document.answers["clock_skew"], is_doubled=bool(_twice(document)))
     share = "" if document.start is None or document.end is None else _from_to(document)
     yield f"Read {count(document.lines, 'line')} {_brokers(document)}{share}."
     yield from _logs(document.logs)
@@ -119,16 +115,6 @@ def _brokers(document: Document) -> str:
         if document.registered and not own
         else f"of {count(own, 'broker')}"
     )
-
-
-def _several_clusters(found: Sequence[Row]) -> Iterator[str]:
-    if found:
-        named = ", ".join(f"{row['cluster']} ({_file(row['source'])})" for row in found[:_NAMED])
-        when = " at once" if all(row["at_once"] for row in found) else ""
-        yield (
-            f"These logs are of {len(found)} clusters{when}, {named}: what follows takes their brokers "
-            "with the same id for one; analyze the logs of each cluster alone."
-        )
 
 
 def _file(source: str) -> str:

@@ -8,7 +8,6 @@ from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from functools import partial
-from itertools import combinations
 from typing import Any
 
 import pyarrow as pa
@@ -65,9 +64,6 @@ _PARTITION = pa.schema([("topic", pa.string()), ("partition", pa.int32())])
 _AFTER = timedelta(milliseconds=1)
 """The time that is added after the last line, so that what begins with that line is in the strips."""
 
-_CLOCKS = timedelta(minutes=1)
-"""The least time for which two files overlap that are of processes at the same time: clocks may differ."""
-
 _AT_ONCE = 4
 """The number of questions that run at the same time; one alone leaves most of a machine idle."""
 
@@ -111,9 +107,6 @@ class Document:
             earliest of these) and the number of ``partitions``. ``strips`` counts only their begin.
         stretches: The times that ``strips`` counts, each with ``what``, ``topic``, ``since`` and ``until``;
             empty if there are more than ``STRETCHES``, and the cells are all that is known.
-        clusters: The ids of several clusters (``cluster``), each with a file that names it (``source``) and
-            whether it ran at the same time as another (``at_once``); empty if no lines prove that there are
-            several.
         nameless: The files (``source``) that do not say which broker wrote some of their lines, with the
             number of these (``lines``).
         in_seconds: The files whose times are whole seconds, so that all of them may be up to 1 s later.
@@ -143,7 +136,6 @@ class Document:
     strips: Mapping[str, Mapping[str, Sequence[int]]] = field(default_factory=dict)
     unended: Sequence[Row] = ()
     stretches: Sequence[Row] = ()
-    clusters: Sequence[Row] = ()
     nameless: Sequence[Row] = ()
     in_seconds: Sequence[str] = ()
     registered: int = 0
@@ -241,7 +233,6 @@ def _of_files(files: Sequence[Row]) -> dict[str, Any]:
     """Return the attributes of ``Document`` that come from the rows of ``read_logs`` alone."""
     return {
         "logs": _logs(files),
-        "clusters": clusters_of(files),
         "nameless": [{"source": row["source"], "lines": row["nameless"]} for row in files if row["nameless"]],
         "registered": max((row["registered"] for row in files), default=0),
     }
@@ -283,47 +274,6 @@ def _span(kinds: Iterable[Mapping[str, Any] | SparkRow]) -> tuple[datetime, date
 def _day(start: datetime | None, end: datetime | None) -> date | None:
     """Return the day of all lines; None if they are of several days."""
     return start.date() if start is not None and end is not None and start.date() == end.date() else None
-
-
-def clusters_of(files: Iterable[Row]) -> list[Row]:
-    """Return the clusters if the logs are of several, each with its first file (``Document.clusters``).
-
-    A cluster that was made on the hosts of another has its logs after those of the other, in the same
-    folders. That is not several clusters: the incidents tell where the second begins.
-
-    Args:
-        files: The rows of ``read_logs``.
-    """
-    dated = sorted((row for row in files if row["cluster"] and row["first"]), key=lambda row: row["first"])
-    first: dict[str, Row] = {}
-    places: dict[str, set[str]] = {}
-    for row in dated:
-        first.setdefault(row["cluster"], row)
-        places.setdefault(row["cluster"], set()).add(row["source"].rpartition("/")[0])
-    at_once = _at_once(dated)
-    apart = {
-        name
-        for pair in combinations(first, 2)
-        if places[pair[0]].isdisjoint(places[pair[1]])
-        for name in pair
-    }
-    return [
-        {"cluster": name, "source": row["source"], "at_once": name in at_once}
-        for name, row in first.items()
-        if name in at_once | apart
-    ]
-
-
-def _at_once(dated: Sequence[Row]) -> set[str]:
-    """Return the clusters whose files overlap in time; the files are in the order of their first lines."""
-    found: set[str] = set()
-    for number, early in enumerate(dated):
-        for late in dated[number + 1 :]:
-            if late["first"] + _CLOCKS >= early["last"]:
-                break
-            if late["cluster"] != early["cluster"] and late["first"] + _CLOCKS < late["last"]:
-                found.update((early["cluster"], late["cluster"]))
-    return found
 
 
 _NAMES = ("state-change.log", "stage-change.log", "controller.log", "server.log")

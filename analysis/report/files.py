@@ -5,11 +5,13 @@ from __future__ import annotations
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
+from html import escape
 from itertools import islice
 from pathlib import Path
 
+from barnabas.analysis.derived.store import cluster_folder
 from barnabas.analysis.report.as_html import page as page_of
 from barnabas.analysis.report.as_json import write_json
 from barnabas.analysis.report.as_markdown import markdown
@@ -48,31 +50,39 @@ class NotPrintedError(Exception):
 
 
 def write_report(document: Document, folder: Path, form: Format = Format.HTML) -> None:
-    """Write the report's files into ``folder``, and print one of the forms."""
-    save_report(document, folder)
-    print_report(document, form, str(folder.absolute()))
+    """Write the report of one cluster into ``folder``, and print one of the forms."""
+    save_reports([document], folder)
+    print_reports([document], form, str(folder.absolute()))
 
 
-def save_report(document: Document, folder: Path) -> None:
+def save_reports(documents: Sequence[Document], folder: Path) -> None:
     """Write ``report.html``, ``report.json`` and ``report.txt``, replacing those of an earlier run.
 
-    Beside ``report.html`` is the folder of the files that it loads.
+    Beside ``report.html`` is the folder of the files that it loads. Each of several clusters has a report in
+    a folder of its own; the files above have the reports of all, or the way to them.
     """
     page, data, words = (folder / name for name in REPORTS)
-    _write_page(document, page)
+    if len(documents) == 1:
+        _write_page(documents[0], page)
+    else:
+        for number, document in enumerate(documents, 1):
+            own = folder / cluster_folder(number)
+            own.mkdir(exist_ok=True)
+            save_reports([document], own)
+        page.write_text(_ways(documents), encoding="utf-8")
     with data.open("w", encoding="utf-8") as target:
-        write_json(target, document)
-    words.write_text("".join(f"{line}\n" for line in text(document)), encoding="utf-8")
+        write_json(target, documents)
+    words.write_text("".join(f"{line}\n" for line in _all(documents, text)), encoding="utf-8")
 
 
-def print_report(document: Document, form: Format, place: str) -> None:
-    """Print a form of the report.
+def print_reports(documents: Sequence[Document], form: Format, place: str) -> None:
+    """Print a form of the reports, one for each cluster.
 
     Args:
-        document: The report.
+        documents: The reports.
         form: The form to print. ``HTML`` prints the summary and the file's path, the others the report
             itself.
-        place: The folder of the report's files, as it is called for the reader.
+        place: The folder of the reports' files, as it is called for the reader.
 
     Raises:
         BrokenPipeError: Standard output is a pipe that its reader has closed.
@@ -82,19 +92,43 @@ def print_report(document: Document, form: Format, place: str) -> None:
     try:
         match form:
             case Format.HTML:
-                _print([*summary(document), f"Open {place}/{page} in a browser."])
+                _print([*_all(documents, summary), f"Open {place}/{page} in a browser."])
             case Format.TEXT:
-                _print(_cut(text(document), f"{place}/{words}"))
+                _print(_cut(_all(documents, text), f"{place}/{words}"))
             case Format.JSON:
-                write_json(sys.stdout, document)
+                write_json(sys.stdout, documents)
             case Format.MARKDOWN:
-                _print(markdown(document).splitlines(), is_folded=False)
+                _print(_all(documents, lambda each: markdown(each).splitlines()), is_folded=False)
         sys.stdout.flush()
     except BrokenPipeError:
         raise
     except OSError as error:
         reason = f"cannot print the report: {error.strerror}; all of it is in {place!r}"
         raise NotPrintedError(reason) from error
+
+
+def _all(documents: Sequence[Document], lines: Callable[[Document], Iterable[str]]) -> Iterator[str]:
+    """Generate the lines of each report, below its title where there are several."""
+    for number, document in enumerate(documents, 1):
+        if len(documents) > 1:
+            yield from ([""] if number > 1 else [])
+            yield f"{_title(number, documents)}:"
+        yield from lines(document)
+
+
+def _title(number: int, documents: Sequence[Document]) -> str:
+    return f"Cluster {number} of {len(documents)} whose logs are mixed here"
+
+
+def _ways(documents: Sequence[Document]) -> str:
+    """Return the page with the ways to the reports of several clusters, and their first sentences."""
+    parts = [
+        f'<p><a href="{cluster_folder(number)}/{REPORTS[0]}">{escape(_title(number, documents))}</a>: '
+        f"{escape(next(iter(summary(document)), ''))}</p>"
+        for number, document in enumerate(documents, 1)
+    ]
+    head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Several clusters</title>'
+    return "\n".join([head, *parts, ""])
 
 
 def _write_page(document: Document, target: Path) -> None:

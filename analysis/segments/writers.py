@@ -74,7 +74,9 @@ def owners_of(writers: Mapping[str, frozenset[int]]) -> dict[str, int]:
     in_folder: dict[str, set[int]] = defaultdict(set)
     for source, brokers in writers.items():
         in_folder[folder_of(source)] |= brokers
-    return {source: next(iter(found)) for source in writers if len(found := in_folder[folder_of(source)]) == 1}
+    return {
+        source: next(iter(found)) for source in writers if len(found := in_folder[folder_of(source)]) == 1
+    }
 
 
 def writers_of(
@@ -87,8 +89,8 @@ def writers_of(
     and after it, or alone in its file.
     """
     around: dict[str, list[Named]] = defaultdict(list)
-    for each in named:
-        around[each.place.source].append(each)
+    for line in named:
+        around[line.place.source].append(line)
     for lines in around.values():
         lines.sort()
     found = _signalled(nameless, stops)
@@ -104,7 +106,7 @@ def writers_of(
 
 
 def _signalled(nameless: Iterable[Nameless], stops: Iterable[Stop]) -> dict[Place, int]:
-    """Return the brokers that signals at the same time stopped, in the order in which they are seen to stop."""
+    """Return the brokers that signals at the same time stopped, by the order of their stops."""
     signals = (each for each in nameless if each.kind == BrokerKind.STOP_SIGNALLED)
     groups: list[list[Nameless]] = []
     for each in sorted(signals, key=lambda each: (each.time, each.place)):

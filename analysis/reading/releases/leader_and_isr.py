@@ -145,9 +145,10 @@ _TRANSITION = (
         + LAST_UPDATE + OFFLINE,
     ),
     row(
+        # The epoch is that of the partition's state, which a former controller may have written.
         Kind.NEW_LEADER_UNAVAILABLE, _B, "ERROR", "0.8 to 0.11",
-        f"Received LeaderAndIsrRequest with correlation id <correlation_id> from {BY} for partition <tp>"
-        + UNAVAILABLE,
+        "Received LeaderAndIsrRequest with correlation id <correlation_id> from controller <controller> "
+        "epoch <state_controller_epoch> for partition <tp>" + UNAVAILABLE,
     ),
 )  # fmt: skip
 

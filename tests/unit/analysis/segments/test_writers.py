@@ -64,12 +64,17 @@ def test_signals_minutes_apart_are_looked_at_apart() -> None:
 
 def test_a_file_that_names_one_broker_is_that_broker_s() -> None:
     lines = [named(3, 1.0, 3), named(7, 9.0, 3)]
-    assert lines_of(writers_of([nameless(9, 10.0, CLUSTER), nameless(1, 0.0, SIGNAL)], lines, [])) == {9: 3, 1: 3}
+    assert lines_of(writers_of([nameless(9, 10.0, CLUSTER), nameless(1, 0.0, SIGNAL)], lines, [])) == {
+        9: 3,
+        1: 3,
+    }
 
 
 def test_a_line_between_lines_of_one_broker_is_that_broker_s() -> None:
     lines = [named(1, 0.0, 1), named(3, 1.0, 1), named(5, 2.0, 2), named(7, 3.0, 1)]
-    found = writers_of([nameless(2, 0.5, CLUSTER), nameless(4, 1.5, CLUSTER), nameless(8, 4, CLUSTER)], lines, [])
+    found = writers_of(
+        [nameless(2, 0.5, CLUSTER), nameless(4, 1.5, CLUSTER), nameless(8, 4, CLUSTER)], lines, []
+    )
     assert lines_of(found) == {2: 1}
 
 

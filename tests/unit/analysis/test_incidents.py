@@ -1,0 +1,46 @@
+"""Small logs of real clusters, as people post them: what a report must and must not say of each.
+
+The truth was found by reading the lines, and for some of them from the issue that they were attached to.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from barnabas.analysis.job import run
+from barnabas.analysis.report.files import Format
+
+INCIDENTS = Path(__file__).parents[2] / "data" / "incidents"
+
+
+def report_of(name: str, out: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """The whole report as text, on one line."""
+    assert run([INCIDENTS / name], out, form=Format.TEXT) == 0
+    return " ".join(capsys.readouterr().out.split())
+
+
+SAID = {
+    "kraft-stop-of-all-3.9": (
+        [r"Brokers 1, 2 and 3 left", r"stopped|shut down as planned"],
+        [r"do not say which broker wrote"],
+    ),
+    "shut-out-after-expiry-1.1": ([r"Broker 1 "], [r"was back", r"do not say which broker wrote"]),
+    "orderly-stop-1.0": ([r"Broker 3 was stopped", r"broker 1 \(epoch 1\)"], [r"was elected controller"]),
+    "stop-without-zookeeper-1.0": ([r"Broker 3 was stopped"], [r"was lost", r"was back"]),
+    "two-clusters-in-one-folder-0.10": (
+        [r"Cluster 1 of 2", r"Cluster 2 of 2", r"acknowledged records may be lost"],
+        [r"SAFETY AUDIT", r"2017-07-03 01:06:59\.386 \(no line shows why\)"],
+    ),
+}
+"""What a report must say, and what it must not say, as regular expressions."""
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_a_report_says_what_is_true(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    must, must_not = SAID[name]
+    text = report_of(name, tmp_path / "out", capsys)
+    assert [each for each in must if not re.search(each, text)] == [], text
+    assert [each for each in must_not if re.search(each, text)] == [], text
