@@ -35,8 +35,8 @@ from barnabas.broker.core.group.results import (
 )
 from barnabas.broker.core.group.sync import sync_group
 from barnabas.broker.core.purgatory import Timer
+from barnabas.broker.replicas.append import Appender
 from barnabas.broker.replicas.hosted import HostedPartitions
-from barnabas.broker.replicas.interface import Appends
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
@@ -74,7 +74,7 @@ class GroupCoordinator:
         topic: OffsetsTopic,
         hosted: HostedPartitions,
         *,
-        appends: Appends,
+        appends: Appender,
         timer: Timer,
         supervisor: Supervisor,
         metrics: Metrics,

@@ -13,8 +13,9 @@ from barnabas.broker.coordinator.settings import GroupSettings
 from barnabas.broker.core.group.coordinator_partition import OFFSETS_TOPIC
 from barnabas.broker.core.records.batch_builder import BatchBuilder
 from barnabas.broker.core.records.record_batch import Codec
+from barnabas.broker.replicas.append import Appender
 from barnabas.broker.replicas.hosted import HostedPartitions
-from barnabas.broker.replicas.interface import UNKNOWN_OFFSET, Appended, AppendResults, Appends
+from barnabas.broker.replicas.interface import UNKNOWN_OFFSET, Appended, AppendResults
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
@@ -49,7 +50,7 @@ class GroupLog:
         settings: ``offsets.commit.*`` and the codec.
     """
 
-    def __init__(self, appends: Appends, hosted: HostedPartitions, settings: GroupSettings) -> None:
+    def __init__(self, appends: Appender, hosted: HostedPartitions, settings: GroupSettings) -> None:
         self._appends = appends
         self._hosted = hosted
         self._settings = settings

@@ -19,11 +19,11 @@ from barnabas.broker.coordinator.settings import GroupSettings
 from barnabas.broker.core.quotas.replication_quota import ReplicationQuota
 from barnabas.broker.lifecycle.descriptors import most_peer_connections
 from barnabas.broker.lifecycle.process import BrokerProcess
-from barnabas.broker.membership.leader_store import LeaderStore
 from barnabas.broker.membership.log_dir_events import LogDirEvents
 from barnabas.broker.node.open import Storage
 from barnabas.broker.node.peer_tls import PeerTls, open_peer_tls, peer_access, warn_of_open_port
 from barnabas.broker.replicas.hosted import monotonic_ms
+from barnabas.broker.replicas.leader_store import LeaderStore
 from barnabas.broker.replicas.producer_ids import ProducerIdBlocks
 from barnabas.broker.replicas.purgatory_metrics import show_purgatory
 from barnabas.broker.replicas.service import ReplicaService
@@ -167,7 +167,6 @@ def _open_replicas(
         on_metadata=purgatories.changed,
         prepare=read_topic_configs,
         on_directory_failed=events.failed,
-        topics=lambda: LeaderStore(membership.store),
     )
     throttles = replicas.hosted.throttles = storage.config_handler.throttles
     metrics.watch(metrics.leader_replication_rate, lambda: _rate(throttles.leader))

@@ -103,7 +103,7 @@ class DelayedProduce(DelayedPartitions[Appended]):
 
 
 class Appender:
-    """The appender of clients' batches (implements ``interface.Appends``)."""
+    """The appender of clients' batches."""
 
     def __init__(self, hosted: HostedPartitions, on_expired: OnExpired = lambda _: None) -> None:
         self._hosted = hosted
@@ -111,7 +111,12 @@ class Appender:
         self._recompressing = asyncio.Semaphore(MAX_RECOMPRESSIONS)
 
     def prepare(self, batches: Mapping[TopicPartition, Bytes | None]) -> Prepares | None:
-        """Recompress long batches; see ``interface.Appends.prepare``."""
+        """Begin long work, such as recompression, that must precede ``append``.
+
+        Returns:
+            A coroutine that runs in turns with other long work and returns the argument for ``append``; None
+            if ``batches`` can be appended at once.
+        """
         work: dict[TopicPartition, Recompression] = {}
         for topic_partition, records in batches.items():
             partition = self._hosted.led(topic_partition, UNKNOWN_LEADER_EPOCH)
@@ -140,7 +145,20 @@ class Appender:
         allow_zstd: bool = True,
         allow_internal_topics: bool = False,
     ) -> asyncio.Future[AppendResults]:
-        """Append to the local leaders; see ``interface.Appends.append``."""
+        """Append to the local leaders, in their order; the future is done when the answer is due.
+
+        The appends are complete when this returns, so a caller that calls in the order of its requests keeps
+        their order without waiting for the answers. With acks -1 the future waits in the purgatory until the
+        high watermark passes what was appended, or for ``timeout_ms`` (``REQUEST_TIMED_OUT``; the records may
+        still be committed). It never raises for one partition: each has its error.
+
+        Args:
+            batches: The record field of each partition; None stands for a null field and is refused.
+            acks: -1, 0 or 1; anything else answers ``INVALID_REQUIRED_ACKS`` for every partition.
+            timeout_ms: The request's own timeout.
+            allow_zstd: False for Produce below 7, which may not carry zstd.
+            allow_internal_topics: True for writers of ``__consumer_offsets`` and ``__transaction_state``.
+        """
         answer: asyncio.Future[AppendResults] = asyncio.get_running_loop().create_future()
         results: AppendResults = {}
         pending: dict[TopicPartition, Offset] = {}

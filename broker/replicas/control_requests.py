@@ -175,7 +175,7 @@ class ControlRequests:
             await self._make_leaders(leaders, handling)
         if followers:
             await self._make_followers(followers, handling)
-        self._hosted.checkpoint_removals()
+        self._hosted.logs.checkpoint_removals()
         self._followed.end_idle()
         return handling.errors
 
@@ -265,22 +265,43 @@ class ControlRequests:
         await self._write_each(map(lines.starting_leader_transition, tps))
         self._followed.stop(tps)
         self._write(lines.stopped_fetchers_of_leaders(len(partitions)))
+
+        def offline(partition: LeaderAndIsrPartition, cause: str) -> StateChange:
+            last = partition.state.controller_epoch
+            return lines.leader_offline(partition.topic_partition, last, cause)
+
+        await self._make_each(partitions, handling, self._make_leader, offline)
+        await self._write_each(map(lines.completed_leader_transition, tps))
+
+    async def _make_each(
+        self,
+        partitions: list[LeaderAndIsrPartition],
+        handling: _Handling,
+        make: Callable[[LeaderAndIsrPartition, _Handling], None],
+        offline: Callable[[LeaderAndIsrPartition, str], StateChange],
+    ) -> None:
+        """Make this broker leader, or follower, of each partition; an error of one stops no other.
+
+        Args:
+            partitions: The partitions.
+            handling: The request.
+            make: Does it for one.
+            offline: Returns the line about a partition whose disk refuses, and why.
+        """
         for partition in partitions:
             try:
-                self._make_leader(partition, lines)
+                make(partition, handling)
             except NoDescriptorError as error:
                 self._failed(partition.topic_partition, error, handling)
             except KafkaStorageError as error:
                 self._hosted.disk_failed(error)
-                last = partition.state.controller_epoch
-                self._write(lines.leader_offline(partition.topic_partition, last, str(error)))
+                self._write(offline(partition, str(error)))
                 handling.errors[partition.topic_partition] = ErrorCode.KAFKA_STORAGE_ERROR
-            except Exception as error:  # noqa: BLE001  (one partition keeps no other from its leader)
+            except Exception as error:  # noqa: BLE001  (an unforeseen error, too)
                 self._failed(partition.topic_partition, error, handling)
             await handling.turn.yield_if_long()
-        await self._write_each(map(lines.completed_leader_transition, tps))
 
-    def _make_leader(self, partition: LeaderAndIsrPartition, lines: RequestLines) -> None:
+    def _make_leader(self, partition: LeaderAndIsrPartition, handling: _Handling) -> None:
         hosted = self._host(partition)
         replica, log = hosted.replica, hosted.log
         previous = replica.leader_epoch
@@ -300,7 +321,7 @@ class ControlRequests:
         )
         if not is_new_leader:
             last = partition.state.controller_epoch
-            self._write(lines.already_leader(partition.topic_partition, last))
+            self._write(handling.lines.already_leader(partition.topic_partition, last))
         self._hosted.leadership_changed(hosted)
 
     async def _make_followers(self, partitions: list[LeaderAndIsrPartition], handling: _Handling) -> None:
@@ -309,19 +330,12 @@ class ControlRequests:
         await self._write_each(starmap(lines.starting_follower_transition, followed))
         self._followed.stop(each.topic_partition for each in partitions)
         self._write(lines.stopped_fetchers_of_followers(len(partitions)))
-        for partition in partitions:
-            try:
-                self._make_follower(partition, handling)
-            except NoDescriptorError as error:
-                self._failed(partition.topic_partition, error, handling)
-            except KafkaStorageError as error:
-                self._hosted.disk_failed(error)
-                leader, last = partition.state.leader_and_isr.leader, partition.state.controller_epoch
-                self._write(lines.follower_offline(partition.topic_partition, last, leader, str(error)))
-                handling.errors[partition.topic_partition] = ErrorCode.KAFKA_STORAGE_ERROR
-            except Exception as error:  # noqa: BLE001  (one partition keeps no other from its leader)
-                self._failed(partition.topic_partition, error, handling)
-            await handling.turn.yield_if_long()
+
+        def offline(partition: LeaderAndIsrPartition, cause: str) -> StateChange:
+            leader, last = partition.state.leader_and_isr.leader, partition.state.controller_epoch
+            return lines.follower_offline(partition.topic_partition, last, leader, cause)
+
+        await self._make_each(partitions, handling, self._make_follower, offline)
         await self._write_each(starmap(lines.completed_follower_transition, followed))
 
     def _make_follower(self, partition: LeaderAndIsrPartition, handling: _Handling) -> None:
@@ -404,7 +418,7 @@ class ControlRequests:
             errors: dict[TopicPartition, ErrorCode] = {}
             async for partition in paced(request.partitions):
                 errors[partition.topic_partition] = self._try_to_stop(partition, lines)
-            self._hosted.checkpoint_removals()
+            self._hosted.logs.checkpoint_removals()
             self._followed.end_idle()
             return StopReplicaResponse(ErrorCode.NONE, errors)
 

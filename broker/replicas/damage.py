@@ -228,7 +228,8 @@ class DamagedReplicas:
         async def dirty_from(offset: Offset) -> None:
             if offset < first_dirty:
                 self._hosted.logs.checkpoint_cleaner_offset(topic_partition, offset)
-                await asyncio.wrap_future(log.on_disk_thread(_nothing))  # after the write
+                # The directory's thread works in order, so the checkpoint is written when this is done.
+                await asyncio.wrap_future(log.on_disk_thread(lambda: None))
 
         timeout_ms = self._hosted.settings.session_timeout_ms
         failures, damaged_too = [], self._damaged_too.setdefault(topic_partition, set())
@@ -275,10 +276,6 @@ def _sealed(partition: HostedPartition, span: SegmentSpan) -> SegmentSpan:
     if [span] == partition.log.spans()[-1:]:
         partition.log.seal_active()
     return next((each for each in partition.log.spans() if each.path == span.path), span)
-
-
-def _nothing() -> None:
-    """Do nothing: what was submitted to a thread before is done then."""
 
 
 def _prefix(partition: HostedPartition) -> str:

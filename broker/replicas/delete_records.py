@@ -62,7 +62,12 @@ class RecordDeleter:
     def delete(
         self, offsets: Mapping[TopicPartition, Offset], timeout_ms: int
     ) -> asyncio.Future[DeleteResults]:
-        """Raise the log starts to ``offsets``; see ``interface.Deletes.delete``."""
+        """Raise the log starts of local leaders to ``offsets``; -1 stands for the high watermark.
+
+        The future waits in the purgatory until no live replica's log starts earlier, or for ``timeout_ms``
+        (``REQUEST_TIMED_OUT``; the leader's log starts there anyway). It never raises for one partition: each
+        has its error.
+        """
         answer: asyncio.Future[DeleteResults] = asyncio.get_running_loop().create_future()
         results: DeleteResults = {}
         pending: dict[TopicPartition, Offset] = {}

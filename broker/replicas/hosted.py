@@ -7,8 +7,7 @@ once, so nothing ever has to be polled.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Hashable, Mapping
-from concurrent.futures import Future
+from collections.abc import Callable, Collection, Hashable
 from pathlib import Path
 from typing import Protocol
 
@@ -20,7 +19,7 @@ from barnabas.broker.core.quotas.replication_quota import ReplicationThrottles
 from barnabas.broker.core.replication.log_expectation import LogExpectation, LogOwner, owner_of_log
 from barnabas.broker.core.replication.replica import Replica
 from barnabas.broker.core.replication.replica_selection import RACK_AWARE, rack_aware
-from barnabas.broker.disk.directory.future_logs import FutureLogs
+from barnabas.broker.disk.directory.log_dirs import LogDirs
 from barnabas.broker.disk.errors import (
     ClosedFileError,
     ClosedLogError,
@@ -69,84 +68,6 @@ class Feed(Protocol):
 
     def leadership_changed(self, topic_partition: TopicPartition) -> None:
         """Note that the role, the leader epoch or the host of the partition has changed."""
-        ...
-
-
-class Logs(Protocol):
-    """The part of the broker's log directories that the replicas need (``broker.disk.log_dirs.LogDirs``)."""
-
-    @property
-    def logs(self) -> Mapping[TopicPartition, Log]:
-        """All open logs."""
-        ...
-
-    @property
-    def live(self) -> tuple[Path, ...]:
-        """The directories in use."""
-        ...
-
-    @property
-    def offline(self) -> Mapping[Path, KafkaStorageError]:
-        """The directories that failed, with their errors."""
-        ...
-
-    @property
-    def futures(self) -> FutureLogs:
-        """The logs that are copied to another directory."""
-        ...
-
-    def replace_with_future(self, topic_partition: TopicPartition) -> Log:
-        """Replace the partition's log by its future log, which is returned."""
-        ...
-
-    def prefer(self, topic_partition: TopicPartition, directory: Path) -> None:
-        """Remember the directory in which the partition's log is to be created."""
-        ...
-
-    def get(self, topic_partition: TopicPartition) -> Log | None:
-        """Return the partition's log, or None if this broker has none."""
-        ...
-
-    def get_or_create(
-        self, topic_partition: TopicPartition, *, is_new: bool = True, may_begin_empty: bool = True
-    ) -> Log:
-        """Return the partition's log; create it if there is none and none can lie in an offline directory."""
-        ...
-
-    def put_aside(self, topic_partition: TopicPartition, because: str) -> None:
-        """Close a stray log, if there is one, and rename its directory."""
-        ...
-
-    def delete(self, topic_partition: TopicPartition) -> None:
-        """Close the log and rename its directory, which is removed later."""
-        ...
-
-    def checkpoint_removals(self) -> None:
-        """Submit writes of the checkpoints, if logs were deleted or put aside since the last call."""
-        ...
-
-    def begin_sync_of_names(self) -> list[Future[None]]:
-        """Submit a flush of the log directories in which logs were created since the last one."""
-        ...
-
-    def high_watermark(self, topic_partition: TopicPartition) -> Offset:
-        """Return the checkpointed high watermark, limited to the log's range."""
-        ...
-
-    def checkpoint_high_watermarks(self, high_watermarks: Mapping[TopicPartition, Offset]) -> None:
-        """Submit a write of the high watermarks."""
-        ...
-
-    def cleaner_offset(self, topic_partition: TopicPartition) -> Offset | None:
-        """Return where the dirty section of the log begins, or None where no checkpoint has it."""
-        ...
-
-    def checkpoint_cleaner_offset(self, topic_partition: TopicPartition, offset: Offset) -> None:
-        """Begin to write where the dirty section of the log begins."""
-        ...
-
-    def fail(self, directory: Path, cause: str) -> tuple[TopicPartition, ...]:
-        """Take a directory offline; return the partitions whose logs go offline with it."""
         ...
 
 
@@ -205,7 +126,7 @@ class HostedPartitions:
     def __init__(
         self,
         broker_id: BrokerId,
-        logs: Logs,
+        logs: LogDirs,
         metadata: MetadataCache,
         settings: ReplicaSettings,
         traffic: Traffic | None = None,
@@ -384,14 +305,6 @@ class HostedPartitions:
             self.logs.delete(topic_partition)
         if partition is not None:
             self.leadership_changed(partition)
-
-    def checkpoint_removals(self) -> None:
-        """Submit writes of the checkpoints without the logs that a request deleted or put aside."""
-        self.logs.checkpoint_removals()
-
-    def begin_sync_of_names(self) -> list[Future[None]]:
-        """Submit a flush of the log directories in which logs were created since the last one."""
-        return self.logs.begin_sync_of_names()
 
     def put_aside(self, topic_partition: TopicPartition, because: str) -> None:
         """Stop hosting the partition, and put its log aside as a stray ``because``.

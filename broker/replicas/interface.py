@@ -1,16 +1,10 @@
-"""The interface of this broker's replicas for request handlers, as data and protocols.
-
-``append.Appender`` and ``read.Reader`` implement it. All of it runs on the broker's event loop.
-"""
+"""The requests and results of this broker's replicas, as request handlers see them."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
-from barnabas.broker.core.records.producer_state import ProducerSnapshot
 from barnabas.broker.core.records.record_batch import RecordBatch
 from barnabas.broker.core.records.refusals import RecordFault, Refusal
 from barnabas.broker.core.records.transactions import AbortedTransaction
@@ -80,44 +74,6 @@ AppendResults = dict[TopicPartition, Appended]
 
 Prepares = Coroutine[None, None, Mapping[TopicPartition, Prepared]]
 """The preparation of a produce request's batches."""
-
-
-class Appends(Protocol):
-    """The produce path."""
-
-    def prepare(self, batches: Mapping[TopicPartition, Bytes | None]) -> Prepares | None:
-        """Begin long work, such as recompression, that must precede ``append``.
-
-        Returns:
-            A coroutine that runs in turns with other long work and returns the argument for ``append``; None
-            if ``batches`` can be appended at once.
-        """
-        ...
-
-    def append(
-        self,
-        batches: Mapping[TopicPartition, Prepared],
-        *,
-        acks: int,
-        timeout_ms: int,
-        allow_zstd: bool = True,
-        allow_internal_topics: bool = False,
-    ) -> asyncio.Future[AppendResults]:
-        """Append to the local leaders, in their order; the future is done when the answer is due.
-
-        The appends are complete when this returns, so a caller that calls in the order of its requests keeps
-        their order without waiting for the answers. With acks -1 the future waits in the purgatory until the
-        high watermark passes what was appended, or for ``timeout_ms`` (``REQUEST_TIMED_OUT``; the records may
-        still be committed). It never raises for one partition: each has its error.
-
-        Args:
-            batches: The record field of each partition; None stands for a null field and is refused.
-            acks: -1, 0 or 1; anything else answers ``INVALID_REQUIRED_ACKS`` for every partition.
-            timeout_ms: The request's own timeout.
-            allow_zstd: False for Produce below 7, which may not carry zstd.
-            allow_internal_topics: True for writers of ``__consumer_offsets`` and ``__transaction_state``.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,21 +155,6 @@ DeleteResults = dict[TopicPartition, Deleted]
 """The results of a deletion, in the order of its partitions."""
 
 
-class Deletes(Protocol):
-    """The path of DeleteRecords."""
-
-    def delete(
-        self, offsets: Mapping[TopicPartition, Offset], timeout_ms: int
-    ) -> asyncio.Future[DeleteResults]:
-        """Raise the log starts of local leaders to ``offsets``; -1 stands for the high watermark.
-
-        The future waits in the purgatory until no live replica's log starts earlier, or for ``timeout_ms``
-        (``REQUEST_TIMED_OUT``; the leader's log starts there anyway). It never raises for one partition: each
-        has its error.
-        """
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class ListedOffset:
     """The answer to one partition of ListOffsets.
@@ -238,94 +179,6 @@ class EpochEnd:
     error: ErrorCode
     leader_epoch: LeaderEpoch = UNKNOWN_LEADER_EPOCH
     end_offset: Offset = UNKNOWN_OFFSET
-
-
-class Reads(Protocol):
-    """The read paths for consumers, which see nothing at or above the high watermark."""
-
-    def fetch(
-        self,
-        partitions: Mapping[TopicPartition, FetchPartition],
-        *,
-        max_wait_ms: int,
-        min_bytes: int,
-        max_bytes: int,
-    ) -> asyncio.Future[FetchResults]:
-        """Read committed records.
-
-        The future waits in the purgatory until there is enough, or for ``max_wait_ms``. Partitions are read
-        in the order of ``partitions``, which a fair caller rotates. The first batch of the first partition
-        with one is returned even if it is larger than ``max_bytes``.
-
-        Args:
-            partitions: The fetch of each partition.
-            max_wait_ms: The longest time to hold the answer; 0 answers at once.
-            min_bytes: The bytes, over all partitions, that complete the answer before ``max_wait_ms``.
-            max_bytes: The most bytes of the answer, over all partitions.
-        """
-        ...
-
-    async def wait(
-        self, partitions: Mapping[TopicPartition, FetchPartition], *, max_wait_ms: int, min_bytes: int
-    ) -> None:
-        """Wait as ``fetch`` does, without reading: the caller reads many partitions in portions."""
-        ...
-
-    def read(
-        self,
-        partitions: Mapping[TopicPartition, FetchPartition],
-        max_bytes: int,
-        *,
-        at_least_one: bool = True,
-    ) -> FetchResults:
-        """Read committed records at once.
-
-        Args:
-            partitions: The fetch of each partition.
-            max_bytes: The most bytes, over all partitions.
-            at_least_one: Whether the first batch of the first partition with one is returned even if it is
-                larger than ``max_bytes``.
-        """
-        ...
-
-    async def list_offset(
-        self,
-        topic_partition: TopicPartition,
-        timestamp: int,
-        current_leader_epoch: LeaderEpoch = UNKNOWN_LEADER_EPOCH,
-        *,
-        read_committed: bool = False,
-        replica_id: int = CONSUMER,
-    ) -> ListedOffset:
-        """Return the first offset at or after ``timestamp``, or the latest or earliest offset.
-
-        With ``read_committed`` nothing at or above the last stable offset counts. A replica id other than
-        that of consumers lists up to the log end offset; for ``DEBUGGING_CONSUMER`` a follower answers, too.
-        ``MAX_TIMESTAMP`` lists the first record with the largest timestamp, if it is below that end.
-
-        The answer is ``OFFSET_NOT_AVAILABLE`` while a new leader does not know its high watermark yet (for
-        versions below 5 the handler makes it ``LEADER_NOT_AVAILABLE``).
-        """
-        ...
-
-    def offsets_before(
-        self, topic_partition: TopicPartition, timestamp: int, most: int, replica_id: int
-    ) -> Sequence[Offset] | ErrorCode:
-        """Return at most ``most`` offsets that existed at ``timestamp``, the latest first (ListOffsets 0)."""
-        ...
-
-    def end_offset_for(
-        self,
-        topic_partition: TopicPartition,
-        leader_epoch: LeaderEpoch,
-        current_leader_epoch: LeaderEpoch = UNKNOWN_LEADER_EPOCH,
-    ) -> EpochEnd:
-        """Return the end of ``leader_epoch`` in this leader's log (OffsetForLeaderEpoch, KIP-320)."""
-        ...
-
-    def producers(self, topic_partition: TopicPartition) -> ProducerSnapshot | ErrorCode:
-        """Return the idempotent producers that a replica's log knows, leader or not (DescribeProducers)."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,21 +212,3 @@ class DescribedLogDir:
     path: str
     error: ErrorCode
     logs: Sequence[DescribedLog] = ()
-
-
-class LogDirAdmin(Protocol):
-    """The log directories, for DescribeLogDirs and AlterReplicaLogDirs."""
-
-    def describe(self) -> Sequence[DescribedLogDir]:
-        """Return every configured directory and the logs in it."""
-        ...
-
-    def alter(self, topic_partition: TopicPartition, path: str) -> ErrorCode:
-        """Begin to move a replica to the log directory with the absolute path ``path``, or cancel its move.
-
-        Returns:
-            ``NONE`` if it moves or is there; ``REPLICA_NOT_AVAILABLE`` if this broker has no replica, which
-            will then be created there; ``LOG_DIR_NOT_FOUND``, ``KAFKA_STORAGE_ERROR`` or
-            ``INVALID_TOPIC_EXCEPTION`` if it cannot move there.
-        """
-        ...

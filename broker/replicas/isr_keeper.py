@@ -8,16 +8,15 @@ Source: Kafka's ``Partition.maybeShrinkIsr``/``maybeExpandIsr``, ``ReplicationUt
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Protocol
+from collections.abc import Callable
 
 import structlog
 
 from barnabas.broker.core.replication.isr_changes import CHECK_INTERVAL_MS, IsrChanges
 from barnabas.broker.core.replication.replica import Conflict, IsrProposal
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
-from barnabas.cluster.model.epochs import PartitionVersion
-from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.broker.replicas.leader_store import LeaderStore
+from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.model.partition import PartitionState
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.supervisor import Supervisor
@@ -28,30 +27,6 @@ RETRY_MS = 500
 """The pause in milliseconds before a write is tried again."""
 
 _log = structlog.get_logger(__name__)
-
-
-class IsrStore(Protocol):
-    """The part of ZooKeeper that the keeper needs (``cluster.zk.store``)."""
-
-    async def write_partition_state(
-        self, topic_partition: TopicPartition, state: PartitionState
-    ) -> PartitionVersion:
-        """Write ``state`` if the version in ZooKeeper is still its version; return the new version.
-
-        Raises:
-            BadVersion: ZooKeeper has another version.
-            NoNode: The partition has no state.
-            ZooKeeperError: The write may or may not have happened.
-        """
-        ...
-
-    async def read_partition_state(self, topic_partition: TopicPartition) -> PartitionState | None:
-        """Return the current state, or None if there is none that can be read."""
-        ...
-
-    async def announce_isr_changes(self, topic_partitions: Sequence[TopicPartition]) -> None:
-        """Create an ``isr_change_notification`` for the controller."""
-        ...
 
 
 class IsrKeeper:
@@ -67,7 +42,7 @@ class IsrKeeper:
     def __init__(
         self,
         hosted: HostedPartitions,
-        store: Callable[[], IsrStore],
+        store: Callable[[], LeaderStore],
         supervisor: Supervisor,
         metrics: Metrics,
     ) -> None:

@@ -18,6 +18,7 @@ import structlog
 
 from barnabas.broker.core.records.log_config import UNLIMITED
 from barnabas.broker.core.records.refusals import Refusal
+from barnabas.broker.core.replication.follower_fetch import StartOver, Truncate
 from barnabas.broker.core.replication.leader_epochs import UNDEFINED_EPOCH_END
 from barnabas.broker.core.replication.log_dir_moves import (
     CaughtUp,
@@ -25,14 +26,13 @@ from barnabas.broker.core.replication.log_dir_moves import (
     LogRange,
     MoveStep,
     RaiseStart,
-    StartOver,
-    Truncate,
     next_step,
 )
+from barnabas.broker.disk.directory.log_dirs import LogDirs
 from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
 from barnabas.broker.disk.log.log import Log
 from barnabas.broker.disk.log.results import OffsetOutOfRange
-from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, Logs, monotonic_ms
+from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions, monotonic_ms
 from barnabas.cluster.model.ids import Offset, TopicPartition
 from barnabas.cluster.runtime.supervisor import Supervisor
 from barnabas.cluster.runtime.turn import Turn
@@ -78,7 +78,7 @@ class LogDirMover:
         threads: How many replicas are moved at a time.
     """
 
-    def __init__(self, hosted: HostedPartitions, logs: Logs, threads: int) -> None:
+    def __init__(self, hosted: HostedPartitions, logs: LogDirs, threads: int) -> None:
         self._hosted = hosted
         self._logs = logs
         self._threads = threads

@@ -24,7 +24,7 @@ async def flush_names(hosted: HostedPartitions, errors: dict[TopicPartition, Err
         errors: The answer to the request, by partition; corrected where a flush has failed.
     """
     failure = None
-    for flush in hosted.begin_sync_of_names():
+    for flush in hosted.logs.begin_sync_of_names():
         try:
             await asyncio.wrap_future(flush)
         except KafkaStorageError as error:

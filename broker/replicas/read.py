@@ -45,75 +45,73 @@ MAX_LOOKUPS = 2
 """The number of lookups by time that open batches at a time: each holds an unpacked batch."""
 
 
-class DelayedFetch(DelayedOperation):
+class DelayedRead(DelayedOperation):
     """A long poll that waits for enough committed data, or for a reason to answer without.
 
-    Attributes:
-        awaited: The partitions that complete it, which are those that were known when it began.
+    The caller reads afterwards, very many partitions in portions.
+
+    Args:
+        reader: Says whether there is enough.
+        awaited: The partitions that complete the poll: those that were known when it began.
+        min_bytes: The bytes that are enough.
+        ended: Done when the poll ends; cancelled if its client has gone.
     """
 
-    __slots__ = ("_answer", "_max_bytes", "_min_bytes", "_partitions", "_reader", "awaited")
+    __slots__ = ("_awaited", "_ended", "_min_bytes", "_reader")
 
     def __init__(
         self,
         reader: Reader,
-        partitions: Mapping[TopicPartition, FetchPartition],
+        awaited: Mapping[TopicPartition, FetchPartition],
         min_bytes: int,
-        max_bytes: int,
-        answer: asyncio.Future[FetchResults],
+        ended: asyncio.Future[Any],
     ) -> None:
         super().__init__()
         self._reader = reader
-        self._partitions = partitions
-        self.awaited = reader.known(partitions)
+        self._awaited = awaited
         self._min_bytes = min_bytes
-        self._max_bytes = max_bytes
-        self._answer = answer
+        self._ended = ended
 
     def is_satisfied(self) -> bool:
         """Return whether there is enough to read, or a partition has an error."""
-        return self._answer.done() or self._reader.has_enough(self.awaited, self._min_bytes)
+        return self._ended.done() or self._reader.has_enough(self._awaited, self._min_bytes)
 
     def on_complete(self) -> None:
-        """Read again and answer."""
-        if not self._answer.done():
-            self._answer.set_result(self._reader.read(self._partitions, self._max_bytes))
+        """End the poll."""
+        if not self._ended.done():
+            self._ended.set_result(self.result())
+
+    def result(self) -> FetchResults | None:
+        """Return the result of ``ended``."""
+        return None
 
     def on_expiration(self) -> None:
         """Count a fetch that timed out before there was enough."""
         self._reader.on_expired()
 
 
-class DelayedRead(DelayedOperation):
-    """A long poll of very many partitions, which the caller reads in portions afterwards."""
+class DelayedFetch(DelayedRead):
+    """A long poll whose result are the records of all ``partitions``, at most ``max_bytes``."""
 
-    __slots__ = ("_enough", "_min_bytes", "_partitions", "_reader")
+    __slots__ = ("_max_bytes", "_partitions")
 
     def __init__(
         self,
         reader: Reader,
         partitions: Mapping[TopicPartition, FetchPartition],
+        awaited: Mapping[TopicPartition, FetchPartition],
         min_bytes: int,
-        enough: asyncio.Future[None],
+        answer: asyncio.Future[FetchResults],
+        *,
+        max_bytes: int,
     ) -> None:
-        super().__init__()
-        self._reader = reader
+        super().__init__(reader, awaited, min_bytes, answer)
         self._partitions = partitions
-        self._min_bytes = min_bytes
-        self._enough = enough
+        self._max_bytes = max_bytes
 
-    def is_satisfied(self) -> bool:
-        """Return whether there is enough to read, as ``DelayedFetch`` does."""
-        return self._enough.done() or self._reader.has_enough(self._partitions, self._min_bytes)
-
-    def on_complete(self) -> None:
-        """Let the caller read."""
-        if not self._enough.done():
-            self._enough.set_result(None)
-
-    def on_expiration(self) -> None:
-        """Count a fetch that timed out before there was enough."""
-        self._reader.on_expired()
+    def result(self) -> FetchResults:
+        """Read the records."""
+        return self._reader.read(self._partitions, self._max_bytes)
 
 
 def _complete_with(answer: asyncio.Future[Any], operation: DelayedOperation) -> None:
@@ -125,7 +123,7 @@ def _complete_with(answer: asyncio.Future[Any], operation: DelayedOperation) -> 
 
 
 class Reader:
-    """The reader for consumers (implements ``interface.Reads``).
+    """The reader for consumers, who see nothing at or above the high watermark.
 
     Attributes:
         on_expired: Called for each fetch that timed out before there was enough.
@@ -144,19 +142,33 @@ class Reader:
         min_bytes: int,
         max_bytes: int,
     ) -> asyncio.Future[FetchResults]:
-        """Read committed records; see ``interface.Reads.fetch``."""
+        """Read committed records.
+
+        The future waits in the purgatory until there is enough, or for ``max_wait_ms``. Partitions are read
+        in the order of ``partitions``, which a fair caller rotates. The first batch of the first partition
+        with one is returned even if it is larger than ``max_bytes``.
+
+        Args:
+            partitions: The fetch of each partition.
+            max_wait_ms: The longest time to hold the answer; 0 answers at once.
+            min_bytes: The bytes, over all partitions, that complete the answer before ``max_wait_ms``.
+            max_bytes: The most bytes of the answer, over all partitions.
+        """
         answer: asyncio.Future[FetchResults] = asyncio.get_running_loop().create_future()
-        fetch = DelayedFetch(self, partitions, min(min_bytes, max_bytes), max_bytes, answer)
-        if max_wait_ms <= 0 or not fetch.awaited:
+        awaited = self.known(partitions)
+        fetch = DelayedFetch(
+            self, partitions, awaited, min(min_bytes, max_bytes), answer, max_bytes=max_bytes
+        )
+        if max_wait_ms <= 0 or not awaited:
             fetch.force_complete()
-        elif not self._hosted.fetches.try_complete_else_watch(fetch, fetch.awaited, max_wait_ms):
+        elif not self._hosted.fetches.try_complete_else_watch(fetch, awaited, max_wait_ms):
             _complete_with(answer, fetch)
         return answer
 
     async def wait(
         self, partitions: Mapping[TopicPartition, FetchPartition], *, max_wait_ms: int, min_bytes: int
     ) -> None:
-        """Wait until there is enough; see ``interface.Reads.wait``."""
+        """Wait as ``fetch`` does, without reading: the caller reads many partitions in portions."""
         if max_wait_ms <= 0:
             return
         awaited = {tp: each async for tp, each in paced(partitions.items()) if not self._is_unknown(tp)}
@@ -213,7 +225,14 @@ class Reader:
         *,
         at_least_one: bool = True,
     ) -> FetchResults:
-        """Read at once; see ``interface.Reads.read``."""
+        """Read committed records at once.
+
+        Args:
+            partitions: The fetch of each partition.
+            max_bytes: The most bytes, over all partitions.
+            at_least_one: Whether the first batch of the first partition with one is returned even if it is
+                larger than ``max_bytes``.
+        """
         results: FetchResults = {}
         remaining = max_bytes
         nothing_yet = at_least_one
@@ -288,7 +307,15 @@ class Reader:
         read_committed: bool = False,
         replica_id: int = CONSUMER,
     ) -> ListedOffset:
-        """Return the offset of a timestamp; see ``interface.Reads.list_offset``."""
+        """Return the first offset at or after ``timestamp``, or the latest or earliest offset.
+
+        With ``read_committed`` nothing at or above the last stable offset counts. A replica id other than
+        that of consumers lists up to the log end offset; for ``DEBUGGING_CONSUMER`` a follower answers, too.
+        ``MAX_TIMESTAMP`` lists the first record with the largest timestamp, if it is below that end.
+
+        The answer is ``OFFSET_NOT_AVAILABLE`` while a new leader does not know its high watermark yet (for
+        versions below 5 the handler makes it ``LEADER_NOT_AVAILABLE``).
+        """
         partition = self._listed_by(topic_partition, current_leader_epoch, replica_id)
         if isinstance(partition, ErrorCode):
             return ListedOffset(partition)
@@ -350,7 +377,7 @@ class Reader:
     def offsets_before(
         self, topic_partition: TopicPartition, timestamp: int, most: int, replica_id: int
     ) -> Sequence[Offset] | ErrorCode:
-        """Return the offsets for ListOffsets 0; see ``interface.Reads.offsets_before``."""
+        """Return at most ``most`` offsets that existed at ``timestamp``, the latest first (ListOffsets 0)."""
         partition = self._listed_by(topic_partition, UNKNOWN_LEADER_EPOCH, replica_id)
         if isinstance(partition, ErrorCode):
             return partition
@@ -370,7 +397,7 @@ class Reader:
         leader_epoch: LeaderEpoch,
         current_leader_epoch: LeaderEpoch = UNKNOWN_LEADER_EPOCH,
     ) -> EpochEnd:
-        """Return the end of a leader epoch; see ``interface.Reads.end_offset_for``."""
+        """Return the end of ``leader_epoch`` in this leader's log (OffsetForLeaderEpoch, KIP-320)."""
         partition = self._hosted.led(topic_partition, current_leader_epoch)
         if isinstance(partition, ErrorCode):
             return EpochEnd(partition)
@@ -378,7 +405,7 @@ class Reader:
         return EpochEnd(ErrorCode.NONE, epoch, Offset(end_offset))
 
     def producers(self, topic_partition: TopicPartition) -> ProducerSnapshot | ErrorCode:
-        """Return the producers that a log knows; see ``interface.Reads.producers``."""
+        """Return the idempotent producers that a replica's log knows, leader or not (DescribeProducers)."""
         partition = self._hosted.get(topic_partition)
         if partition is None:
             return self._hosted.absence(topic_partition)

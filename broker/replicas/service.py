@@ -7,14 +7,16 @@ from collections.abc import Awaitable, Callable, Collection
 
 from barnabas.broker.core.metadata_cache import MetadataCache, MetadataChange
 from barnabas.broker.core.replication.control_gate import ControlGate
+from barnabas.broker.disk.directory.log_dirs import LogDirs
 from barnabas.broker.replicas.append import Appender
 from barnabas.broker.replicas.control_requests import ControlRequests, Write
 from barnabas.broker.replicas.damage import DamagedReplicas
 from barnabas.broker.replicas.delete_records import RecordDeleter
 from barnabas.broker.replicas.fetch_sessions import FetchSessions
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
-from barnabas.broker.replicas.isr_keeper import IsrKeeper, IsrStore
-from barnabas.broker.replicas.log_dir_admin import DirectoryContents, LogDirectories
+from barnabas.broker.replicas.isr_keeper import IsrKeeper
+from barnabas.broker.replicas.leader_store import LeaderStore
+from barnabas.broker.replicas.log_dir_admin import LogDirectories
 from barnabas.broker.replicas.log_dir_mover import LogDirMover
 from barnabas.broker.replicas.purgatory_metrics import show_purgatory
 from barnabas.broker.replicas.ranges import RangeReader
@@ -22,7 +24,7 @@ from barnabas.broker.replicas.read import Reader
 from barnabas.broker.replicas.replica_fetchers import ReplicaFetchers
 from barnabas.broker.replicas.retention import LogRetention
 from barnabas.broker.replicas.settings import ReplicaSettings
-from barnabas.broker.replicas.strays import Strays, TopicReader
+from barnabas.broker.replicas.strays import Strays
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.cluster.model.requests import LeaderAndIsrRequest
 from barnabas.cluster.runtime.log_metrics import LogMetrics, LogSize
@@ -44,7 +46,7 @@ class ReplicaService:
         sessions: The fetch sessions of the followers.
         ranges: Serves replicas that fetch a damaged range again.
         damaged: Finds damaged replicas and repairs them.
-        leadership: Handles the controller's requests.
+        control_requests: Handles the controller's requests.
         keeper: Writes ISR changes.
 
     Args:
@@ -58,23 +60,21 @@ class ReplicaService:
         on_metadata: Called with each change of ``metadata``.
         prepare: Awaited before an admitted LeaderAndIsr is handled, see `ControlRequests`.
         on_directory_failed: Called once for each log directory that fails.
-        topics: Returns the reader of topics in ZooKeeper; without it no log is taken for a stray.
     """
 
     def __init__(
         self,
         broker_id: BrokerId,
-        logs: DirectoryContents,
+        logs: LogDirs,
         settings: ReplicaSettings,
         *,
-        store: Callable[[], IsrStore],
+        store: Callable[[], LeaderStore],
         supervisor: Supervisor,
         metrics: Metrics,
         write: Write,
         on_metadata: Callable[[MetadataChange], None],
         prepare: Callable[[LeaderAndIsrRequest], Awaitable[str | None]] | None = None,
         on_directory_failed: Callable[[], None] = lambda: None,
-        topics: Callable[[], TopicReader] | None = None,
     ) -> None:
         self._settings = settings
         self._supervisor = supervisor
@@ -85,7 +85,9 @@ class ReplicaService:
         self.appends = Appender(self.hosted, lambda tp: metrics.produce_expirations.labels(*tp).inc())
         self.deletes = RecordDeleter(self.hosted)
         self.reads = Reader(self.hosted, expired(fetcherType="consumer").inc)
-        self._mover, self.log_dirs = _movable(self.hosted, logs, settings)
+        self._mover = LogDirMover(self.hosted, logs, settings.log_dir_threads or len(logs.configured))
+        self.hosted.on_hosted = self._mover.wake
+        self.log_dirs = LogDirectories(self.hosted, logs, self._mover.wake)
         self.keeper = IsrKeeper(self.hosted, store, supervisor, metrics)
         self.sessions = FetchSessions(
             self.hosted,
@@ -109,11 +111,10 @@ class ReplicaService:
         self._retention = LogRetention(self.hosted)
         self._scrubbing: asyncio.Task[None] | None = None
         self._looking_for_strays: asyncio.Task[None] | None = None
-        if topics is not None:
-            self._strays = Strays(
-                self.hosted, lambda: logs.logs, topics, self.control_requests.orders, self._fetchers.stop
-            )
-            self.control_requests.on_full = self._look_for_strays
+        self._strays = Strays(
+            self.hosted, lambda: logs.logs, store, self.control_requests.orders, self._fetchers.stop
+        )
+        self.control_requests.on_full = self._look_for_strays
         self._on_directory_failed = on_directory_failed
         self.hosted.on_directory_failed = self._directory_failed
         self._show(metrics)
@@ -174,14 +175,6 @@ class ReplicaService:
         await self.damaged.close()
         await self._fetchers.close()
         self.hosted.checkpoint_high_watermarks()
-
-
-def _movable(
-    hosted: HostedPartitions, logs: DirectoryContents, settings: ReplicaSettings
-) -> tuple[LogDirMover, LogDirectories]:
-    mover = LogDirMover(hosted, logs, settings.log_dir_threads or len(logs.configured))
-    hosted.on_hosted = mover.wake
-    return mover, LogDirectories(hosted, logs, mover.wake)
 
 
 def _size_of(partition: HostedPartition) -> LogSize:

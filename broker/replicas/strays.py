@@ -17,13 +17,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import structlog
 
 from barnabas.broker.disk.errors import KafkaStorageError
 from barnabas.broker.disk.log.log import Log
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
+from barnabas.broker.replicas.leader_store import LeaderStore
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.model.partition import Assignment
@@ -33,26 +33,6 @@ _log = structlog.get_logger("kafka.server.ReplicaManager")
 
 PAUSE_S = 5.0
 """The pause in seconds between two reads of a ZooKeeper that does not answer or has no topic."""
-
-
-class TopicReader(Protocol):
-    """The part of ZooKeeper that is read (``broker.membership.leader_store.LeaderStore``)."""
-
-    async def topic_names(self) -> Collection[str]:
-        """Return the names of all topics.
-
-        Raises:
-            ZooKeeperError: They cannot be read.
-        """
-        ...
-
-    async def assignments_of(self, topic: str) -> Mapping[int, Assignment] | None:
-        """Return the replicas of a topic's partitions, or None if it has none that can be read.
-
-        Raises:
-            ZooKeeperError: They cannot be read now.
-        """
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +56,7 @@ class Strays:
     Args:
         hosted: This broker's partitions.
         logs: Returns the open logs.
-        topics: Returns the reader of the current ZooKeeper session.
+        store: Returns the store of the current ZooKeeper session.
         orders: Held while a request of the controller is handled.
         stop_fetching: Stops the fetching of partitions.
     """
@@ -85,13 +65,13 @@ class Strays:
         self,
         hosted: HostedPartitions,
         logs: Callable[[], Mapping[TopicPartition, Log]],
-        topics: Callable[[], TopicReader],
+        store: Callable[[], LeaderStore],
         orders: asyncio.Lock,
         stop_fetching: Callable[[Collection[TopicPartition]], None],
     ) -> None:
         self._hosted = hosted
         self._logs = logs
-        self._topics = topics
+        self._store = store
         self._orders = orders
         self._stop_fetching = stop_fetching
 
@@ -131,7 +111,7 @@ class Strays:
                     self._stop_hosting(suspects)
                 return "ZooKeeper knows no topic"
             for topic in sorted({tp.topic for tp in suspects}):
-                known = await self._topics().assignments_of(topic) if topic in names else {}
+                known = await self._store().assignments_of(topic) if topic in names else {}
                 if known is None:
                     continue
                 strays = [tp for tp in suspects if tp.topic == topic and not self._is_assigned(tp, known)]
@@ -145,7 +125,7 @@ class Strays:
     async def _names(self) -> Collection[str]:
         """Return the topics in ZooKeeper; none if even their parent was deleted."""
         try:
-            return await self._topics().topic_names()
+            return await self._store().topic_names()
         except NoNode:
             return ()
 

@@ -12,7 +12,11 @@ from barnabas.broker.authorizer.authorizer import AclAuthorizer
 from barnabas.broker.coordinator.coordinator import GroupCoordinator
 from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.core.replication.fetch_sessions import LARGEST_ID, FetchSessionCache
-from barnabas.broker.replicas.interface import Appends, Deletes, FetchPartition, LogDirAdmin, Reads
+from barnabas.broker.replicas.append import Appender
+from barnabas.broker.replicas.delete_records import RecordDeleter
+from barnabas.broker.replicas.interface import FetchPartition
+from barnabas.broker.replicas.log_dir_admin import LogDirectories
+from barnabas.broker.replicas.read import Reader
 from barnabas.broker.server.memory import MAX_STARTED_BYTES, AnswerMemory, ArrivingMemory, RequestMemory
 from barnabas.broker.server.metadata_purgatories import MetadataPurgatories
 from barnabas.broker.server.quotas import ClientQuotas
@@ -159,10 +163,10 @@ class ServerContext:
     settings: ServerSettings
     metadata: MetadataCache
     purgatories: MetadataPurgatories
-    appends: Appends
-    deletes: Deletes
-    reads: Reads
-    log_dirs: LogDirAdmin
+    appends: Appender
+    deletes: RecordDeleter
+    reads: Reader
+    log_dirs: LogDirectories
     controller: ControllerPort
     any_controller: ControllerPort
     producer_ids: ProducerIds

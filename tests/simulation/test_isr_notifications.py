@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.core.replication.isr_changes import CHECK_INTERVAL_MS, MAX_DELAY_MS, IsrChanges
-from barnabas.broker.membership.leader_store import LeaderStore
+from barnabas.broker.replicas.leader_store import LeaderStore
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
 from barnabas.controller.core.context.controller_context import ControllerContext, Facts
 from barnabas.controller.core.partitions.effects import ReadPartitionStates

@@ -56,14 +56,14 @@ def cut_on_divergence(
 
 @dataclass(frozen=True, slots=True)
 class Truncate:
-    """Truncate to ``offset`` and fetch from there: the leader's log is shorter (an unclean election)."""
+    """Truncate to ``offset`` and go on from there: the log that is followed was truncated."""
 
     offset: Offset
 
 
 @dataclass(frozen=True, slots=True)
 class StartOver:
-    """Drop the whole log and start at ``offset``: the leader has deleted the records that follow ours."""
+    """Drop the whole log and start at ``offset``: the log that is followed has nothing that continues it."""
 
     offset: Offset
 

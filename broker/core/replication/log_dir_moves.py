@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from barnabas.broker.core.replication.follower_fetch import cut_on_divergence
+from barnabas.broker.core.replication.follower_fetch import StartOver, Truncate, cut_on_divergence
 from barnabas.broker.core.replication.leader_epochs import UNDEFINED_EPOCH_END, EpochEndOffset
 from barnabas.cluster.model.epochs import LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
@@ -107,20 +107,6 @@ class LogRange:
 
     start: Offset
     end: Offset
-
-
-@dataclass(frozen=True, slots=True)
-class StartOver:
-    """Drop the future log's records and start at ``offset``, because no leader epoch can be compared."""
-
-    offset: Offset
-
-
-@dataclass(frozen=True, slots=True)
-class Truncate:
-    """Truncate the future log to ``offset``: the current log was truncated."""
-
-    offset: Offset
 
 
 @dataclass(frozen=True, slots=True)

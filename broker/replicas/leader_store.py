@@ -1,4 +1,4 @@
-"""The ZooKeeper writes of a leader: ISR changes of its partitions, and their announcement to the controller.
+"""What replicas read and write in ZooKeeper: the ISRs of partitions led here, and the assignments of topics.
 
 Source: ``ZkIsrManager`` and ``ReplicationUtils.updateLeaderAndIsr`` of release 2.8.
 """
@@ -22,7 +22,7 @@ _log = structlog.get_logger(__name__)
 
 
 class LeaderStore:
-    """Partition states and ISR notifications in one session; a ``broker.replicas.isr_keeper.IsrStore``."""
+    """Partition states, ISR notifications and assignments in one ZooKeeper session."""
 
     def __init__(self, store: ZooKeeperStore) -> None:
         self._store = store
@@ -30,7 +30,13 @@ class LeaderStore:
     async def write_partition_state(
         self, topic_partition: TopicPartition, state: PartitionState
     ) -> PartitionVersion:
-        """Write ``state`` if its version is the current one, and return the new version."""
+        """Write ``state`` if its version is the current one, and return the new version.
+
+        Raises:
+            BadVersion: ZooKeeper has another version.
+            NoNode: The partition has no state.
+            ZooKeeperError: The write may or may not have happened.
+        """
         written = await self._store.partitions.update_as_leader(
             topic_partition, state.leader_and_isr, state.controller_epoch
         )

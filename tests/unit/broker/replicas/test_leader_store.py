@@ -1,6 +1,6 @@
 from types import SimpleNamespace
 
-from barnabas.broker.membership.leader_store import PARTITIONS_PER_NOTIFICATION, LeaderStore
+from barnabas.broker.replicas.leader_store import PARTITIONS_PER_NOTIFICATION, LeaderStore
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
 from barnabas.cluster.zk.client.operations import MAXIMUM_REQUEST_BYTES, Create, request_bytes
