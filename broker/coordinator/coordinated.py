@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from barnabas.broker.coordinator.offsets_topic import OffsetsTopic
 from barnabas.broker.core.group.effects import TimerKey
-from barnabas.broker.core.group.groups import PartitionGroups
+from barnabas.broker.core.group.group import PartitionGroups
 from barnabas.broker.core.group.offsets import GroupOffsets
 from barnabas.broker.core.timing_wheel import TimerTask
 from barnabas.cluster.model.errors import ErrorCode

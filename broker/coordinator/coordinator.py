@@ -13,18 +13,17 @@ from itertools import islice
 from barnabas.broker.coordinator.coordinated import CoordinatedPartitions
 from barnabas.broker.coordinator.effects import GroupAnswer, GroupEffects
 from barnabas.broker.coordinator.group_log import GroupLog
-from barnabas.broker.coordinator.loading import PartitionLoader, as_option
+from barnabas.broker.coordinator.loading import PartitionLoader
 from barnabas.broker.coordinator.offsets import CoordinatedOffsets
 from barnabas.broker.coordinator.offsets_topic import OffsetsTopic
-from barnabas.broker.coordinator.settings import GroupSettings
 from barnabas.broker.core.group.coordinator_partition import OFFSETS_TOPIC
 from barnabas.broker.core.group.deletion import delete_group
 from barnabas.broker.core.group.describe import describe_group, list_groups
 from barnabas.broker.core.group.effects import Level, Source
-from barnabas.broker.core.group.groups import PartitionGroups
-from barnabas.broker.core.group.heartbeat import heartbeat
+from barnabas.broker.core.group.group import PartitionGroups
 from barnabas.broker.core.group.join import join_group
 from barnabas.broker.core.group.leave import leave_group
+from barnabas.broker.core.group.member_calls import heartbeat
 from barnabas.broker.core.group.requests import JoinGroup, LeavingMember, MemberCall, SyncGroup
 from barnabas.broker.core.group.results import (
     GroupOverview,
@@ -33,6 +32,8 @@ from barnabas.broker.core.group.results import (
     LeftMember,
     SyncGroupResult,
 )
+from barnabas.broker.core.group.rounds import scala_option
+from barnabas.broker.core.group.settings import GroupSettings
 from barnabas.broker.core.group.sync import sync_group
 from barnabas.broker.core.purgatory import Timer
 from barnabas.broker.replicas.append import Appender
@@ -127,7 +128,7 @@ class GroupCoordinator:
             number: The partition.
             epoch: The leader epoch in which another broker leads; None if the partition is no longer here.
         """
-        text = f"Resigned as the group coordinator for partition {number} in epoch {as_option(epoch)}"
+        text = f"Resigned as the group coordinator for partition {number} in epoch {scala_option(epoch)}"
         self._effects.log(Level.INFO, text, Source.COORDINATOR)
         partition, load = self.partitions.end(number), self._loads.pop(number)
         load.cancel()
@@ -164,7 +165,7 @@ class GroupCoordinator:
             return JoinGroupResult(request.member_id, partition)
         token, answer = self._effects.park()
         now_ms = wall_ms()
-        effects = join_group(self._settings.of_groups, partition.groups, request, token, now_ms)
+        effects = join_group(self._settings, partition.groups, request, token, now_ms)
         self._effects.perform(partition, effects)
         result = await _answered(answer)
         assert isinstance(result, JoinGroupResult)

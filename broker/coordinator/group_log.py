@@ -9,8 +9,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from barnabas.broker.coordinator.settings import GroupSettings
 from barnabas.broker.core.group.coordinator_partition import OFFSETS_TOPIC
+from barnabas.broker.core.group.settings import GroupSettings
 from barnabas.broker.core.records.batch_builder import BatchBuilder
 from barnabas.broker.core.records.record_batch import Codec
 from barnabas.broker.replicas.append import Appender

@@ -14,15 +14,15 @@ import structlog
 
 from barnabas.broker.coordinator.coordinated import CoordinatedPartition
 from barnabas.broker.coordinator.effects import GroupEffects
-from barnabas.broker.coordinator.settings import GroupSettings
 from barnabas.broker.core.group.coordinator_partition import OFFSETS_TOPIC
 from barnabas.broker.core.group.effects import Level, Source
 from barnabas.broker.core.group.effects import Log as GroupLine
-from barnabas.broker.core.group.groups import PartitionGroups
+from barnabas.broker.core.group.group import PartitionGroups
 from barnabas.broker.core.group.load_times import LoadTimes
-from barnabas.broker.core.group.loading import load_group
+from barnabas.broker.core.group.loading import load_group, unload_groups
 from barnabas.broker.core.group.log_reading import BrokenFrameError, GroupLoad
-from barnabas.broker.core.group.unloading import unload_groups
+from barnabas.broker.core.group.rounds import scala_option
+from barnabas.broker.core.group.settings import GroupSettings
 from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
 from barnabas.broker.disk.log.log import Log
 from barnabas.broker.disk.log.results import OffsetOutOfRange
@@ -119,7 +119,7 @@ class PartitionLoader:
             if loaded.offsets.has_any:
                 partition.offsets[group_id] = loaded.offsets
             now_ms = wall_ms()
-            loading = load_group(self._settings.of_groups, partition.groups, group_id, loaded.stored, now_ms)
+            loading = load_group(self._settings, partition.groups, group_id, loaded.stored, now_ms)
             lines = [each for each in loading if isinstance(each, GroupLine)]
             self._effects.perform(partition, [each for each in loading if not isinstance(each, GroupLine)])
             async for line in paced(lines):  # each member has one
@@ -210,8 +210,8 @@ class PartitionLoader:
                 self._effects.perform(partition, unload_groups(alone, wall_ms()))
         await freed_in_turns(partition.offsets)
         self._log_info(
-            f"Finished unloading {name} for coordinator epoch {as_option(epoch)}. Removed {offsets} cached "
-            f"offsets and {groups} cached groups."
+            f"Finished unloading {name} for coordinator epoch {scala_option(epoch)}. "
+            f"Removed {offsets} cached offsets and {groups} cached groups."
         )
 
     def _log_info(self, text: str) -> None:
@@ -221,11 +221,6 @@ class PartitionLoader:
 def _corrupt(log: Log, broken: BrokenFrameError) -> CorruptLogError:
     span = next(each for each in reversed(log.spans()) if each.base_offset <= broken.offset)
     return CorruptLogError(span.path, 0, broken.offset, str(broken))
-
-
-def as_option(epoch: LeaderEpoch | None) -> str:
-    """Return an epoch as Kafka's log lines print an ``Option``."""
-    return "None" if epoch is None else f"Some({epoch})"
 
 
 def _ms(start_s: float, end_s: float) -> int:

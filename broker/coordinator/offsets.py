@@ -13,13 +13,13 @@ from typing import NamedTuple
 from barnabas.broker.coordinator.coordinated import CoordinatedPartition, CoordinatedPartitions
 from barnabas.broker.coordinator.effects import GroupEffects
 from barnabas.broker.coordinator.group_log import COMMIT_ERRORS, GroupLog
-from barnabas.broker.coordinator.settings import GroupSettings
-from barnabas.broker.core.group.commits import check_offset_commit
 from barnabas.broker.core.group.deletion import check_offset_delete, remove_empty_group
 from barnabas.broker.core.group.effects import Level, Source
+from barnabas.broker.core.group.member_calls import check_offset_commit
 from barnabas.broker.core.group.offsets import GroupOffsets, expiration
 from barnabas.broker.core.group.records import OffsetAndMetadata, encode_offset_key, encode_offset_value
 from barnabas.broker.core.group.requests import MemberCall
+from barnabas.broker.core.group.settings import GroupSettings
 from barnabas.broker.core.group.states import GroupState
 from barnabas.broker.core.records.batch_builder import BatchBuilder
 from barnabas.cluster.model.errors import ErrorCode

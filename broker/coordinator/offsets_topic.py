@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import structlog
 
-from barnabas.broker.coordinator.settings import GroupSettings
 from barnabas.broker.core.group.coordinator_partition import OFFSETS_TOPIC, partition_of
+from barnabas.broker.core.group.settings import GroupSettings
 from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.cluster.model.commands.command import ControllerPort, Refused
 from barnabas.cluster.model.commands.topics import CreateTopics, NewTopic

@@ -7,7 +7,7 @@ import contextlib
 from barnabas.broker.coordinator.coordinator import GroupCoordinator
 from barnabas.broker.coordinator.metrics import show_groups
 from barnabas.broker.coordinator.offsets_topic import OffsetsTopic
-from barnabas.broker.coordinator.settings import GroupSettings
+from barnabas.broker.core.group.settings import GroupSettings
 from barnabas.broker.lifecycle.process import BrokerProcess
 from barnabas.broker.replicas.service import ReplicaService
 from barnabas.broker.replicas.system_timer import SystemTimer

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from barnabas.broker.core.group.effects import Effects, GroupRemoved, Level, Log, Source
-from barnabas.broker.core.group.group import CONSUMER, Group
-from barnabas.broker.core.group.groups import PartitionGroups
+from barnabas.broker.core.group.group import Group, PartitionGroups
+from barnabas.broker.core.group.requests import CONSUMER
+from barnabas.broker.core.group.rounds import stop_timers
 from barnabas.broker.core.group.states import GroupState
-from barnabas.broker.core.group.unloading import stop_timers
 from barnabas.cluster.model.errors import ErrorCode
 
 

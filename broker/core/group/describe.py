@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from barnabas.broker.core.group.groups import PartitionGroups
+from barnabas.broker.core.group.group import PartitionGroups
 from barnabas.broker.core.group.member import Member
 from barnabas.broker.core.group.results import GroupOverview, GroupSummary, MemberSummary
 from barnabas.broker.core.group.states import GroupState

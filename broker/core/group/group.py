@@ -8,17 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from barnabas.broker.core.group.member import Member
-from barnabas.broker.core.group.requests import GroupProtocol, Token
+from barnabas.broker.core.group.requests import CONSUMER, GroupProtocol, Token
 from barnabas.broker.core.group.states import GROUP_TRANSITIONS, GroupState
 from barnabas.broker.core.group.stored import StoredGroup
 from barnabas.broker.core.group.subscription import subscribed_topics
 from barnabas.cluster.model.steps import Steps
-
-CONSUMER = "consumer"
-"""The protocol type of consumers (``ConsumerProtocol.PROTOCOL_TYPE``)."""
 
 
 @dataclass(slots=True)
@@ -234,3 +231,23 @@ class Group:
                 for member_id, member in self.members.items()
             ),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionGroups:
+    """The groups of a partition that this broker leads and has loaded.
+
+    Attributes:
+        partition: The partition of ``__consumer_offsets``.
+        by_id: Its groups, none of them dead.
+    """
+
+    partition: int
+    by_id: dict[str, Group] = field(default_factory=dict)
+
+    def get_or_create(self, group_id: str, now_ms: int) -> Group:
+        """Return the group ``group_id``; an unknown one is created empty."""
+        group = self.by_id.get(group_id)
+        if group is None:
+            group = self.by_id[group_id] = Group(group_id, self.partition, now_ms)
+        return group

@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from barnabas.broker.core.group.checks import is_fenced
 from barnabas.broker.core.group.effects import Answer, ClearTimer, Effects, Level, Log, SetTimer
-from barnabas.broker.core.group.group import Group
-from barnabas.broker.core.group.groups import PartitionGroups
+from barnabas.broker.core.group.group import Group, PartitionGroups
 from barnabas.broker.core.group.member import Member
 from barnabas.broker.core.group.replacement import replace_static_member
 from barnabas.broker.core.group.requests import NO_MEMBER_ID, JoinGroup, Token
@@ -26,7 +25,7 @@ from barnabas.broker.core.group.rounds import (
     restart_session,
     scala_option,
 )
-from barnabas.broker.core.group.settings import GroupConfig
+from barnabas.broker.core.group.settings import GroupSettings
 from barnabas.broker.core.group.states import GroupState
 from barnabas.cluster.model.errors import ErrorCode
 
@@ -34,14 +33,14 @@ from barnabas.cluster.model.errors import ErrorCode
 class _Join(NamedTuple):
     """A JoinGroup with what it takes to decide about it."""
 
-    config: GroupConfig
+    config: GroupSettings
     request: JoinGroup
     token: Token
     now_ms: int
 
 
 def join_group(
-    config: GroupConfig, groups: PartitionGroups, request: JoinGroup, token: Token, now_ms: int
+    config: GroupSettings, groups: PartitionGroups, request: JoinGroup, token: Token, now_ms: int
 ) -> Effects:
     """Let a client join its group: its request is answered at once or parked until the round ends.
 
@@ -75,7 +74,7 @@ def join_group(
     return out
 
 
-def _has_room(config: GroupConfig, group: Group, member: Member | None) -> bool:
+def _has_room(config: GroupSettings, group: Group, member: Member | None) -> bool:
     """Return whether the group takes the client (``acceptJoiningMember``).
 
     In a join round those count who have joined it, so that a group that is too large loses its last ones.
@@ -90,9 +89,7 @@ def _has_room(config: GroupConfig, group: Group, member: Member | None) -> bool:
 
 def _join_without_id(join: _Join, group: Group, out: Effects) -> None:
     request = join.request
-    member_id = (
-        f"{request.client_id if request.instance_id is None else request.instance_id}-{request.fresh_uuid}"
-    )
+    member_id = request.new_member_id
     replaced = group.static_member(request.instance_id)
     if replaced is not None:
         replace_static_member(group, request, join.token, join.now_ms, out)

@@ -9,8 +9,7 @@ from collections.abc import Iterable
 
 from barnabas.broker.core.group.checks import is_fenced
 from barnabas.broker.core.group.effects import ClearTimer, Effects, Level, Log
-from barnabas.broker.core.group.group import Group
-from barnabas.broker.core.group.groups import PartitionGroups
+from barnabas.broker.core.group.group import Group, PartitionGroups
 from barnabas.broker.core.group.requests import NO_MEMBER_ID, LeavingMember
 from barnabas.broker.core.group.results import LeftMember
 from barnabas.broker.core.group.rounds import (

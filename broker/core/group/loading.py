@@ -1,19 +1,30 @@
-"""Loading a group from its record (``loadGroup`` of ``GroupMetadata.scala``, ``onGroupLoaded`` of 2.8)."""
+"""Loading a group from its record, and unloading the groups of a partition that another broker leads now.
+
+Source: ``loadGroup`` of ``GroupMetadata.scala``, ``onGroupLoaded`` and ``onGroupUnloaded`` of Kafka 2.8.
+"""
 
 from __future__ import annotations
 
 from barnabas.broker.core.group.effects import Effects, Level, Log, Source
-from barnabas.broker.core.group.groups import PartitionGroups
+from barnabas.broker.core.group.group import PartitionGroups
 from barnabas.broker.core.group.member import Member
 from barnabas.broker.core.group.requests import GroupProtocol
-from barnabas.broker.core.group.rounds import prepare_rebalance, restart_session
-from barnabas.broker.core.group.settings import GroupConfig
+from barnabas.broker.core.group.results import JoinGroupResult, SyncGroupResult
+from barnabas.broker.core.group.rounds import (
+    answer_join,
+    answer_sync,
+    prepare_rebalance,
+    restart_session,
+    stop_timers,
+)
+from barnabas.broker.core.group.settings import GroupSettings
 from barnabas.broker.core.group.states import GroupState
 from barnabas.broker.core.group.stored import StoredGroup
+from barnabas.cluster.model.errors import ErrorCode
 
 
 def load_group(
-    config: GroupConfig, groups: PartitionGroups, group_id: str, stored: StoredGroup | None, now_ms: int
+    config: GroupSettings, groups: PartitionGroups, group_id: str, stored: StoredGroup | None, now_ms: int
 ) -> Effects:
     """Add a group that is in the log: stable if its record has members, else empty.
 
@@ -59,4 +70,20 @@ def load_group(
         prepare_rebalance(group, reason, now_ms, out)
     for member in group.members.values():
         restart_session(group, member, out)
+    return out
+
+
+def unload_groups(groups: PartitionGroups, now_ms: int) -> Effects:
+    """Make all groups of a partition Dead here; parked requests are answered NOT_COORDINATOR."""
+    out: Effects = []
+    for group in groups.by_id.values():
+        text = f"Unloading group metadata for {group.group_id} with generation {group.generation}"
+        out.append(Log(Level.INFO, text))
+        for member in group.members.values():
+            join = JoinGroupResult(member.member_id, ErrorCode.NOT_COORDINATOR)
+            answer_join(group, member, join, out)
+            answer_sync(member, SyncGroupResult(ErrorCode.NOT_COORDINATOR), out)
+        stop_timers(group, out)
+        group.transition_to(GroupState.DEAD, now_ms)
+    groups.by_id.clear()
     return out

@@ -10,11 +10,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from barnabas.broker.core.group.records import OffsetAndMetadata
+from barnabas.broker.core.group.requests import CONSUMER
 from barnabas.cluster.model.ids import Offset, ProducerId, TopicPartition
-
-CONSUMER_PROTOCOL = "consumer"
-"""The protocol type of consumers, the only one whose subscriptions the coordinator reads."""
-
 
 CommittedOffset: TypeAlias = tuple[Offset, int, str, int, int | None, Offset]
 """The fields of an `OffsetAndMetadata`, then the offset of the batch in ``__consumer_offsets`` that holds it.
@@ -58,7 +55,7 @@ def expiration(
         return Expiration()
     if is_empty:
         return Expiration(since_ms=state_timestamp_ms)
-    if protocol_type == CONSUMER_PROTOCOL and is_stable and subscribed_topics is not None:
+    if protocol_type == CONSUMER and is_stable and subscribed_topics is not None:
         return Expiration(kept_topics=subscribed_topics)
     return None
 

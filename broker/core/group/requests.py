@@ -13,6 +13,9 @@ from typing import NamedTuple, NewType
 Token = NewType("Token", int)
 """A parked request. The caller chooses it, unique among its requests; exactly one `Answer` names it."""
 
+CONSUMER = "consumer"
+"""The protocol type of consumers, the only one whose subscriptions the coordinator reads."""
+
 NO_MEMBER_ID = ""
 """The member id of a client that has none yet (``JoinGroupRequest.UNKNOWN_MEMBER_ID``)."""
 

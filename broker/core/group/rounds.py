@@ -38,7 +38,7 @@ def scala_set(ids: Iterable[str]) -> str:
     return f"Set({', '.join(ids)})"
 
 
-def scala_option(value: str | None) -> str:
+def scala_option(value: object) -> str:
     """An optional value as Kafka's log lines show it."""
     return "None" if value is None else f"Some({value})"
 
@@ -61,6 +61,14 @@ def join_timer(group: Group) -> TimerKey:
 def sync_timer(group: Group) -> TimerKey:
     """Return the timer of the syncs of a generation."""
     return TimerKey(TimerKind.SYNC, group.group_id)
+
+
+def stop_timers(group: Group, out: Effects) -> None:
+    """Stop all timers of a group that dies."""
+    out.extend(ClearTimer(session_timer(group, member_id)) for member_id in group.members)
+    out.extend(ClearTimer(pending_timer(group, member_id)) for member_id in sorted(group.pending_members))
+    out.append(ClearTimer(join_timer(group)))
+    out.append(ClearTimer(sync_timer(group)))
 
 
 def restart_session(group: Group, member: Member, out: Effects) -> None:

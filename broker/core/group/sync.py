@@ -15,8 +15,7 @@ from barnabas.broker.core.group.effects import (
     Log,
     PersistGroup,
 )
-from barnabas.broker.core.group.group import Group
-from barnabas.broker.core.group.groups import PartitionGroups
+from barnabas.broker.core.group.group import Group, PartitionGroups
 from barnabas.broker.core.group.member import Member
 from barnabas.broker.core.group.requests import SyncGroup, Token
 from barnabas.broker.core.group.results import SyncGroupResult

@@ -6,8 +6,7 @@ Source: ``onExpireHeartbeat`` and ``onExpirePendingSync`` of ``GroupCoordinator.
 from __future__ import annotations
 
 from barnabas.broker.core.group.effects import Effects, Level, Log, TimerKey, TimerKind
-from barnabas.broker.core.group.group import Group
-from barnabas.broker.core.group.groups import PartitionGroups
+from barnabas.broker.core.group.group import Group, PartitionGroups
 from barnabas.broker.core.group.leave import forget_pending
 from barnabas.broker.core.group.rounds import (
     drop_member,

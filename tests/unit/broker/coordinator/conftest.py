@@ -9,10 +9,10 @@ import pytest
 
 from barnabas.broker.coordinator.coordinator import GroupCoordinator
 from barnabas.broker.coordinator.offsets_topic import OffsetsTopic
-from barnabas.broker.coordinator.settings import GroupSettings
 from barnabas.broker.core.group.coordinator_partition import OFFSETS_TOPIC
 from barnabas.broker.core.group.records import OffsetAndMetadata
 from barnabas.broker.core.group.requests import GroupProtocol, JoinGroup, MemberCall, SyncGroup
+from barnabas.broker.core.group.settings import GroupSettings
 from barnabas.broker.core.records.records import decompress, key_values
 from barnabas.broker.core.timing_wheel import TimingWheel
 from barnabas.broker.replicas.append import Appender

@@ -13,11 +13,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from barnabas.broker.coordinator import effects, loading
-from barnabas.broker.coordinator.loading import as_option
 from barnabas.broker.coordinator.metrics import show_groups
 from barnabas.broker.core.group.coordinator_partition import OFFSETS_TOPIC
 from barnabas.broker.core.group.records import encode_group_key, encode_offset_key
 from barnabas.broker.core.group.requests import LeavingMember, MemberCall
+from barnabas.broker.core.group.rounds import scala_option
 from barnabas.broker.core.group.states import GroupState
 from barnabas.broker.disk.segment.file_records import FileRecords
 from barnabas.broker.disk.segment.replacement import SegmentReplacement
@@ -163,7 +163,7 @@ async def test_lines_of_a_resignation_name_the_epoch_that_caused_it(scene):
     lines, number = [each["event"] for each in said], scene.tp().partition
     assert any(line.endswith(f"coordinator for partition {number} in epoch Some(3)") for line in lines)
     assert any(f"Finished unloading {scene.tp()} for coordinator epoch Some(3). " in line for line in lines)
-    assert as_option(None) == "None"
+    assert scala_option(None) == "None"
 
 
 async def test_a_partition_that_is_led_again_at_once_keeps_its_own_timers(scene):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from barnabas.broker.coordinator.offsets_topic import OffsetsTopic
-from barnabas.broker.coordinator.settings import GroupSettings
+from barnabas.broker.core.group.settings import GroupSettings
 from barnabas.broker.core.metadata_cache import MetadataCache
 from barnabas.broker.core.quotas.connection_quotas import ConnectionLimits
 from barnabas.broker.core.sasl.authentication import Mechanism

@@ -7,21 +7,20 @@ from dataclasses import replace
 from itertools import count
 
 from barnabas.broker.core.group import effects as fx
-from barnabas.broker.core.group.commits import check_offset_commit
-from barnabas.broker.core.group.groups import PartitionGroups
-from barnabas.broker.core.group.heartbeat import heartbeat
+from barnabas.broker.core.group.group import PartitionGroups
 from barnabas.broker.core.group.join import join_group
 from barnabas.broker.core.group.leave import leave_group
+from barnabas.broker.core.group.loading import unload_groups
+from barnabas.broker.core.group.member_calls import check_offset_commit, heartbeat
 from barnabas.broker.core.group.requests import GroupProtocol, JoinGroup, LeavingMember, MemberCall, SyncGroup
-from barnabas.broker.core.group.settings import GroupConfig
+from barnabas.broker.core.group.settings import GroupSettings
 from barnabas.broker.core.group.states import GroupState
 from barnabas.broker.core.group.sync import sync_group
 from barnabas.broker.core.group.timeouts import timer_expired
-from barnabas.broker.core.group.unloading import unload_groups
 from barnabas.broker.core.group.writes import group_written
 from barnabas.cluster.model.errors import ErrorCode
 
-CONFIG = GroupConfig(6000, 1_800_000, 2**31 - 1, 3000)
+CONFIG = GroupSettings(6000, 1_800_000, 2**31 - 1, 3000)
 NO_DELAY = replace(CONFIG, initial_rebalance_delay_ms=0)
 G = "g"
 PARTITION = 12
@@ -39,7 +38,7 @@ JOIN, SYNC, SESSION, PENDING = (
 class Coordinator:
     """Performs the effects of decisions; time moves by `advance` alone, writes end by `written` alone."""
 
-    def __init__(self, config: GroupConfig = CONFIG) -> None:
+    def __init__(self, config: GroupSettings = CONFIG) -> None:
         self.config = config
         self.groups = PartitionGroups(PARTITION)
         self.now_ms = 1_000_000

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from barnabas.broker.core.group.effects import AssignmentWrite, EmptyGroupWrite, StaticMemberWrite, TimerKey
 from barnabas.broker.core.group.requests import GroupProtocol
 from barnabas.broker.core.group.results import JoinGroupResult
-from barnabas.broker.core.group.settings import GroupConfig
+from barnabas.broker.core.group.settings import GroupSettings
 from barnabas.broker.core.group.states import GroupState
 from barnabas.cluster.model.errors import ErrorCode
 from tests.unit.broker.core.group.parts import JOIN, PENDING, SESSION, SYNC, Coordinator, G
@@ -29,7 +29,7 @@ class GroupAndTwin(RuleBasedStateMachine):
 
     @initialize(max_size=st.sampled_from([2, 3, 99]), delay=st.sampled_from([0, 3000, 20_000]))
     def begin(self, max_size, delay):
-        self.coordinator = Coordinator(GroupConfig(6000, 1_800_000, max_size, delay))
+        self.coordinator = Coordinator(GroupSettings(6000, 1_800_000, max_size, delay))
         self.coordinator.groups.get_or_create(G, self.coordinator.now_ms)
         self.twin = Twin(max_size, delay, self.coordinator.now_ms)
         self.ids = [""]
