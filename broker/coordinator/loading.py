@@ -31,6 +31,7 @@ from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
 from barnabas.cluster.runtime.collector import exempt_survivors, many_at_once
+from barnabas.cluster.runtime.line_limit import LINES
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.turn import carried_out, freed_in_turns, paced
 from barnabas.cluster.runtime.wall_clock import wall_ms
@@ -42,6 +43,9 @@ RETRY_S = 1.0
 
 Kafka serves what it has loaded until the error. A group would read older commits then, or none.
 """
+
+LINES_PER_MINUTE = 2
+"""The most lines of a partition that say why it is not loaded yet, some with a traceback."""
 
 MOST_DAMAGED_LINES = 100
 """The most damaged records of one partition that are logged one by one."""
@@ -110,10 +114,12 @@ class PartitionLoader:
             self._hosted.disk_failed(error)
             return False
         except CorruptLogError as error:
-            _log.warning(f"Loading {name} waits for its log to be checked or repaired: {error}")
+            if LINES.allow(f"loading {name} waits", LINES_PER_MINUTE):
+                _log.warning(f"Loading {name} waits for its log to be checked or repaired: {error}")
             return False
         except Exception:  # noqa: BLE001  (an error of one partition must not end the broker)
-            _log.exception(f"Error loading offsets from {name}")
+            if LINES.allow(f"error loading {name}", LINES_PER_MINUTE):
+                _log.exception(f"Error loading offsets from {name}")
             return False
         async for group_id, loaded in paced(await carried_out(found.groups())):
             if loaded.offsets.has_any:

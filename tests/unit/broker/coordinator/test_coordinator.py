@@ -27,6 +27,7 @@ from barnabas.broker.replicas.repair import RangeUnavailableError
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import Offset, TopicPartition
 from barnabas.cluster.runtime import turn
+from barnabas.cluster.runtime.line_limit import LimitedLines
 from tests.unit.broker.coordinator.conftest import PARTITIONS
 from tests.unit.broker.server.turns import Turns
 
@@ -324,14 +325,17 @@ async def test_a_load_that_fails_is_repeated(scene, monkeypatch):
 
     def add(load, data, offset):
         calls.append(len(data))
-        if len(calls) == 1:
+        if len(calls) < 20:
             raise RuntimeError("an error that nobody foresaw")
         return real(load, data, offset)
 
     monkeypatch.setattr(loading.GroupLoad, "add", add)
     monkeypatch.setattr(loading, "RETRY_S", 0)
-    await scene.lead(epoch=2)
-    assert (await scene.fetch(), len(calls)) == (1, 2)
+    monkeypatch.setattr(loading, "LINES", LimitedLines())
+    with capture_logs() as said:
+        await scene.lead(epoch=2)
+    assert (await scene.fetch(), len(calls)) == (1, 20)
+    assert sum("exc_info" in each for each in said) == loading.LINES_PER_MINUTE
 
 
 async def test_a_segment_that_is_replaced_while_it_is_loaded_fails_no_disk(scene, monkeypatch):
