@@ -18,10 +18,7 @@ from barnabas.cluster.model.commands.shutdown import ControlledShutdown
 from barnabas.cluster.model.commands.topics import CreateTopics
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.rpc import control_pb2 as pb
-from barnabas.cluster.rpc import translate_configs as configs
-from barnabas.cluster.rpc import translate_elections as elections
-from barnabas.cluster.rpc import translate_shutdown as shutdown
-from barnabas.cluster.rpc import translate_topics as topics
+from barnabas.cluster.rpc import translate_commands as translate
 
 SERVICE = "barnabas.control.Controller"
 """The name of the service in ``proto/control.proto``."""
@@ -88,46 +85,46 @@ METHODS: Mapping[type[Command[Any]], Method] = MappingProxyType(
             "CreateTopics",
             pb.CreateTopicsRequest,
             pb.CreateTopicsResponse,
-            topics.create_topics_to_message,
-            topics.create_topics_from_message,
-            topics.create_topics_result_to_message,
-            topics.create_topics_result_from_message,
+            translate.create_topics_to_message,
+            translate.create_topics_from_message,
+            translate.create_topics_result_to_message,
+            translate.create_topics_result_from_message,
         ),
         ControlledShutdown: Method(
             "ControlledShutdown",
             pb.ControlledShutdownRequest,
             pb.ControlledShutdownResponse,
-            shutdown.controlled_shutdown_to_message,
-            shutdown.controlled_shutdown_from_message,
-            shutdown.controlled_shutdown_result_to_message,
-            shutdown.controlled_shutdown_result_from_message,
+            translate.controlled_shutdown_to_message,
+            translate.controlled_shutdown_from_message,
+            translate.controlled_shutdown_result_to_message,
+            translate.controlled_shutdown_result_from_message,
         ),
         AlterConfigs: Method(
             "AlterConfigs",
             pb.AlterConfigsRequest,
             pb.AlterConfigsResponse,
-            configs.alter_configs_to_message,
-            configs.alter_configs_from_message,
-            configs.alter_configs_result_to_message,
-            configs.alter_configs_result_from_message,
+            translate.alter_configs_to_message,
+            translate.alter_configs_from_message,
+            translate.alter_configs_result_to_message,
+            translate.alter_configs_result_from_message,
         ),
         IncrementalAlterConfigs: Method(
             "IncrementalAlterConfigs",
             pb.IncrementalAlterConfigsRequest,
             pb.AlterConfigsResponse,
-            configs.incremental_alter_configs_to_message,
-            configs.incremental_alter_configs_from_message,
-            configs.alter_configs_result_to_message,
-            configs.alter_configs_result_from_message,
+            translate.incremental_alter_configs_to_message,
+            translate.incremental_alter_configs_from_message,
+            translate.alter_configs_result_to_message,
+            translate.alter_configs_result_from_message,
         ),
         ElectLeaders: Method(
             "ElectLeaders",
             pb.ElectLeadersRequest,
             pb.ElectLeadersResponse,
-            elections.elect_leaders_to_message,
-            elections.elect_leaders_from_message,
-            elections.elect_leaders_result_to_message,
-            elections.elect_leaders_result_from_message,
+            translate.elect_leaders_to_message,
+            translate.elect_leaders_from_message,
+            translate.elect_leaders_result_to_message,
+            translate.elect_leaders_result_from_message,
         ),
     }
 )

@@ -70,17 +70,7 @@ class ConfigStore:
         """Read the settings of resources."""
         wanted = list(resources)
         nodes = await self._session.get_many([_path(each) for each in wanted], expected_bytes=512)
-        found: dict[ConfigResource, ResourceConfigs] = {}
-        for resource, node in zip(wanted, nodes, strict=True):
-            if node is None:
-                found[resource] = ResourceConfigs({}, None)
-                continue
-            try:
-                own = settings.decode_config(_path(resource), node.data)
-                found[resource] = ResourceConfigs(own, node.stat.version)
-            except ZnodeDecodeError as error:
-                found[resource] = ResourceConfigs(None, node.stat.version, error)
-        return found
+        return {each: configs_of(_path(each), node) for each, node in zip(wanted, nodes, strict=True)}
 
     async def write(
         self, resource: ConfigResource, own: Mapping[str, str], version: int | None, fence: Fence | None
@@ -123,6 +113,16 @@ class ConfigStore:
     async def delete_change(self, name: str) -> None:
         """Delete a notification with its children, if it exists."""
         await delete_whole(self._session, [f"{paths.CONFIG_CHANGES}/{name}"], None)
+
+
+def configs_of(path: str, node: Node | None) -> ResourceConfigs:
+    """Decode the settings in a node; there are none without it."""
+    if node is None:
+        return ResourceConfigs({}, None)
+    try:
+        return ResourceConfigs(settings.decode_config(path, node.data), node.stat.version)
+    except ZnodeDecodeError as error:
+        return ResourceConfigs(None, node.stat.version, error)
 
 
 def _path(resource: ConfigResource) -> str:

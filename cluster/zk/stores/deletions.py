@@ -9,7 +9,7 @@ from barnabas.cluster.zk.client.operations import Create, Delete, Operation
 from barnabas.cluster.zk.client.session import ZooKeeperSession
 from barnabas.cluster.zk.schema import paths
 from barnabas.cluster.zk.stores.fence import Fence, write_many
-from barnabas.cluster.zk.stores.trees import delete_whole
+from barnabas.cluster.zk.stores.trees import children_of, delete_whole
 
 
 class DeletionStore:
@@ -48,7 +48,7 @@ class DeletionStore:
         """
         states = [
             [Delete(f"{node}/state"), Delete(node)]
-            for name in await self._children(paths.topic_partitions(topic))
+            for name in await children_of(self._session, paths.topic_partitions(topic))
             for node in (f"{paths.topic_partitions(topic)}/{name}",)
         ]
         # Nearly all partitions have these two nodes; the rest is deleted node by node.
@@ -56,12 +56,6 @@ class DeletionStore:
         await delete_whole(self._session, [paths.topic(topic)], fence)
         await delete_whole(self._session, [paths.config("topics", topic)], fence)
         await self.unmark([topic], fence)
-
-    async def _children(self, path: str) -> list[str]:
-        try:
-            return sorted(await self._session.get_children(path))
-        except NoNode:
-            return []
 
     async def _each(
         self, transactions: Sequence[Sequence[Operation]], fence: Fence | None, *harmless: type[RequestFailed]

@@ -9,14 +9,12 @@ from collections.abc import Iterable, Mapping
 from itertools import islice
 
 from barnabas.cluster.model.client_quotas import QuotaEntity
-from barnabas.cluster.zk.client.errors import NoNode
 from barnabas.cluster.zk.client.operations import Create, Set
 from barnabas.cluster.zk.client.session import ZooKeeperSession
 from barnabas.cluster.zk.schema import paths, settings
-from barnabas.cluster.zk.schema.body import ZnodeDecodeError
 from barnabas.cluster.zk.schema.quotas import entity_at, entity_path
-from barnabas.cluster.zk.stores.configs import ResourceConfigs
-from barnabas.cluster.zk.stores.trees import create_missing
+from barnabas.cluster.zk.stores.configs import ResourceConfigs, configs_of
+from barnabas.cluster.zk.stores.trees import children_of, create_missing
 
 _READ_AT_ONCE = 500
 """The most entities whose settings are read, and so decoded, in one go."""
@@ -32,9 +30,10 @@ class QuotaStore:
         """Read the settings of every entity."""
         found: list[str] = []
         for kind in ("users", "clients", "ips"):
-            found += [f"{kind}/{name}" for name in await self._children(f"/config/{kind}")]
+            found += [f"{kind}/{name}" for name in await children_of(self._session, f"/config/{kind}")]
         for user in [each for each in found if each.startswith("users/")]:
-            found += [f"{user}/clients/{name}" for name in await self._children(f"/config/{user}/clients")]
+            names = await children_of(self._session, f"/config/{user}/clients")
+            found += [f"{user}/clients/{name}" for name in names]
         return await self.read(entity for each in found if (entity := entity_at(each)) is not None)
 
     async def read(self, entities: Iterable[QuotaEntity]) -> dict[QuotaEntity, ResourceConfigs]:
@@ -42,22 +41,8 @@ class QuotaStore:
         found: dict[QuotaEntity, ResourceConfigs] = {}
         rest = iter(entities)
         while wanted := list(islice(rest, _READ_AT_ONCE)):
-            found |= await self._read(wanted)
-        return found
-
-    async def _read(self, wanted: list[QuotaEntity]) -> dict[QuotaEntity, ResourceConfigs]:
-        whole = [_path(each) for each in wanted]
-        nodes = await self._session.get_many(whole, expected_bytes=256)
-        found: dict[QuotaEntity, ResourceConfigs] = {}
-        for entity, path, node in zip(wanted, whole, nodes, strict=True):
-            if node is None:
-                found[entity] = ResourceConfigs({}, None)
-                continue
-            try:
-                own = settings.decode_config(path, node.data)
-                found[entity] = ResourceConfigs(own, node.stat.version)
-            except ZnodeDecodeError as error:
-                found[entity] = ResourceConfigs(None, node.stat.version, error)
+            nodes = await self._session.get_many([_path(each) for each in wanted], expected_bytes=256)
+            found |= {each: configs_of(_path(each), node) for each, node in zip(wanted, nodes, strict=True)}
         return found
 
     async def write(self, entity: QuotaEntity, own: Mapping[str, str], version: int | None) -> None:
@@ -80,12 +65,6 @@ class QuotaStore:
         node = Create(path, body) if version is None else Set(path, body, version)
         note = settings.encode_config_change(entity_path(entity))
         await self._session.multi(node, Create(paths.CONFIG_CHANGE_PREFIX, note, sequential=True))
-
-    async def _children(self, path: str) -> list[str]:
-        try:
-            return sorted(await self._session.get_children(path))
-        except NoNode:
-            return []
 
 
 def _path(entity: QuotaEntity) -> str:

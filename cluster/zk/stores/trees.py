@@ -44,8 +44,13 @@ async def delete_below(session: ZooKeeperSession, path: str, fence: Fence | None
     Raises:
         ControllerMoved: The fence refused; some nodes may be gone.
     """
-    try:
-        names = await session.get_children(path)
-    except NoNode:
-        return
+    names = await children_of(session, path)
     await delete_whole(session, [f"{path}/{name}" for name in names], fence)
+
+
+async def children_of(session: ZooKeeperSession, path: str) -> list[str]:
+    """Return the names of a node's children in order; none if the node is missing."""
+    try:
+        return sorted(await session.get_children(path))
+    except NoNode:
+        return []
