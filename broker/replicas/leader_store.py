@@ -1,4 +1,4 @@
-"""What replicas read and write in ZooKeeper: the ISRs of partitions led here, and the assignments of topics.
+"""The part of ZooKeeper that replicas need: the ISRs of partitions led here, the assignments of topics.
 
 Source: ``ZkIsrManager`` and ``ReplicationUtils.updateLeaderAndIsr`` of release 2.8.
 """
