@@ -172,8 +172,7 @@ class Appender:
                 written = self._unless_unknown(topic_partition, objection)
             traffic = self._hosted.traffic
             if isinstance(written, Appended):
-                # As in Kafka, unknown partitions are not counted: clients could fill the memory with
-                # invented names.
+                # As in Kafka: clients could fill the memory with counts of invented names.
                 if written.error is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
                     traffic.refused(topic_partition.topic, failed=written.error not in _EXPECTED)
                 results[topic_partition] = written
