@@ -86,7 +86,7 @@ class TopicConfigs:
                     _log.warning(f"The settings of {len(topics)} topics cannot be read yet: {error}")
                     is_logged = True
                 await asyncio.sleep(RETRY_S)
-        _tell_unreadable(found)
+        _log_unreadable(found)
         for topic in topics:
             self._take(topic, found.settings.get(topic, {}))
 
@@ -103,7 +103,7 @@ class TopicConfigs:
             ZooKeeperError: ZooKeeper cannot be read now.
         """
         found = await self._store().configs(topics)
-        _tell_unreadable(found)
+        _log_unreadable(found)
         return found.settings
 
     def changed(self, topic: str, own: Mapping[str, str]) -> bool:
@@ -135,6 +135,6 @@ class TopicConfigs:
             return self._config().topic_defaults
 
 
-def _tell_unreadable(found: FoundConfigs) -> None:
+def _log_unreadable(found: FoundConfigs) -> None:
     for topic, error in found.unreadable.items():
         _log.error(f"The settings of topic {topic} in ZooKeeper are not used: {error}")

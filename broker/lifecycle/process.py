@@ -33,7 +33,7 @@ _logs_log = structlog.get_logger("kafka.log.LogManager")
 STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 """The signals that stop a broker cleanly (``LoggingSignalHandler`` of Kafka); SIGHUP unless it is ignored."""
 
-SUPPRESSED_LINES_TOLD_S = 10.0
+SUPPRESSED_LINES_INTERVAL_S = 10.0
 """Interval between two reports of suppressed log lines, seconds."""
 
 
@@ -94,7 +94,7 @@ class BrokerProcess:
                 "standard error"
             )
 
-        self._tell_suppressed_lines(stack)
+        self._log_suppressed_lines(stack)
         watchdog = Watchdog(self.config.session_timeout_ms / 1000, stuck, self._measure_turns())
         # One loop reads sockets and handles requests, so that it is both of Kafka's pools of threads.
         for gauge in (self.metrics.request_handler_idle, self.metrics.network_processor_idle):
@@ -102,23 +102,23 @@ class BrokerProcess:
         watchdog.start()
         stack.callback(watchdog.stop)
 
-    def _tell_suppressed_lines(self, stack: ExitStack) -> None:
+    def _log_suppressed_lines(self, stack: ExitStack) -> None:
         """Log periodically, and at the end, how many lines were suppressed."""
         loop = asyncio.get_running_loop()
         timer: asyncio.TimerHandle | None = None
 
-        def tell() -> None:
+        def log_ended() -> None:
             nonlocal timer
-            LINES.tell_suppressed()
-            timer = loop.call_later(SUPPRESSED_LINES_TOLD_S, tell)
+            LINES.log_suppressed()
+            timer = loop.call_later(SUPPRESSED_LINES_INTERVAL_S, log_ended)
 
-        def tell_all() -> None:
+        def log_all() -> None:
             if timer is not None:
                 timer.cancel()
-            LINES.tell_suppressed(at_the_end=True)
+            LINES.log_suppressed(at_the_end=True)
 
-        tell()
-        stack.callback(tell_all)
+        log_ended()
+        stack.callback(log_all)
 
     def _measure_turns(self) -> Callable[[float, float], None]:
         """Export the loop's longest turns; return the callback for each heartbeat's lag and CPU time."""

@@ -73,8 +73,8 @@ class LineLimit:
         `MOST_KINDS` of them are distinguished at a time, so that names cannot fill the memory.
         """
         own = f"{kind} of {printable(shortened(subject))}"
-        is_told_apart = own in self._windows or len(self._windows) < MOST_KINDS
-        return own if is_told_apart else f"{kind} of others"
+        has_its_own = own in self._windows or len(self._windows) < MOST_KINDS
+        return own if has_its_own else f"{kind} of others"
 
     def ended(self, now_s: float) -> dict[str, int]:
         """Return once for each ended window how many lines of its kind were suppressed."""
@@ -120,7 +120,7 @@ class LimitedLines:
         with self._lock:
             return self._limit.admit(self._limit.kind_of(kind, subject), self._clock(), lines)
 
-    def tell_suppressed(self, *, at_the_end: bool = False) -> None:
+    def log_suppressed(self, *, at_the_end: bool = False) -> None:
         """Log how many lines were suppressed in the ended windows, or with ``at_the_end`` in all windows."""
         with self._lock:
             ended = self._limit.ended(float("inf") if at_the_end else self._clock())

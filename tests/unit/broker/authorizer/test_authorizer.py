@@ -328,20 +328,20 @@ async def test_of_many_denials_a_principal_gets_so_many_lines_and_others_theirs(
     other = requester_of(KafkaPrincipal("User", "other"), "10.0.0.1")
     authorizer.is_authorized(other, READ, "Fetch")
     assert caplog.records[-1].getMessage().startswith("Principal = User:other is Denied")
-    with capture_logs() as told:
-        line_limit.LINES.tell_suppressed(at_the_end=True)
-    assert [line["event"] for line in told] == [
+    with capture_logs() as notified:
+        line_limit.LINES.log_suppressed(at_the_end=True)
+    assert [line["event"] for line in notified] == [
         "Suppressed 100 more lines of the kind: denials in kafka-authorizer.log of User:ANONYMOUS"
     ]
 
 
 async def test_many_changes_of_acls_are_not_all_logged(nodes):
     authorizer = authorizer_on(nodes)
-    with capture_logs() as told:
+    with capture_logs() as notified:
         for number in range(50):
             await authorizer.create(ResourcePattern(TOPIC, "t" * 1_000 + str(number)), MAY_READ)
-    assert len(told) == line_limit.LINES_PER_WINDOW
-    assert max(len(line["event"]) for line in told) < 400
+    assert len(notified) == line_limit.LINES_PER_WINDOW
+    assert max(len(line["event"]) for line in notified) < 400
 
 
 async def test_a_decision_by_type_is_audited_without_a_name(nodes, caplog):

@@ -22,7 +22,7 @@ steps = st.lists(st.tuples(st.sampled_from("ab"), st.floats(0, 50), st.booleans(
 @given(steps)
 def test_every_line_is_written_or_counted_once_and_no_window_exceeds_its_limit(taken):
     limit, now = LineLimit(2, 100), 0.0
-    asked, written, told = {"a": 0, "b": 0}, {"a": [], "b": []}, {"a": 0, "b": 0}
+    asked, written, notified = {"a": 0, "b": 0}, {"a": [], "b": []}, {"a": 0, "b": 0}
     for kind, pause, is_told in taken:
         now += pause
         asked[kind] += 1
@@ -30,11 +30,11 @@ def test_every_line_is_written_or_counted_once_and_no_window_exceeds_its_limit(t
             written[kind].append(now)
         if is_told:
             for one, count in limit.ended(now).items():
-                told[one] += count
+                notified[one] += count
     for kind, count in limit.ended(float("inf")).items():
-        told[kind] += count
+        notified[kind] += count
     for kind in "ab":
-        assert len(written[kind]) + told[kind] == asked[kind]
+        assert len(written[kind]) + notified[kind] == asked[kind]
         # Two windows may follow each other at once.
         assert all(
             later - first >= 100 for first, later in zip(written[kind], written[kind][4:], strict=False)
@@ -58,9 +58,9 @@ def test_each_subject_has_a_limit_of_its_own():
         False,
         False,
     ]
-    with capture_logs() as told:
-        lines.tell_suppressed(at_the_end=True)
-    assert [line["event"] for line in told] == [
+    with capture_logs() as notified:
+        lines.log_suppressed(at_the_end=True)
+    assert [line["event"] for line in notified] == [
         "Suppressed 1 more lines of the kind: denials of a",
         "Suppressed 1 more lines of the kind: denials of b\\n",
     ]
@@ -83,12 +83,12 @@ def test_the_number_of_suppressed_lines_is_logged():
     lines = LimitedLines(lambda: now[0])
     for _ in range(68_000):
         lines.allow("junk")
-    with capture_logs() as told:
-        lines.tell_suppressed()
-        assert told == []
+    with capture_logs() as notified:
+        lines.log_suppressed()
+        assert notified == []
         now[0] = WINDOW_S
-        lines.tell_suppressed()
-        assert [line["event"] for line in told] == ["Suppressed 67990 more lines of the kind: junk"]
+        lines.log_suppressed()
+        assert [line["event"] for line in notified] == ["Suppressed 67990 more lines of the kind: junk"]
         assert lines.allow("junk")
 
 
@@ -96,9 +96,9 @@ def test_at_the_end_all_suppressed_lines_are_counted():
     lines = LimitedLines(lambda: 0.0)
     for _ in range(LINES_PER_WINDOW + 1):
         lines.allow("junk")
-    with capture_logs() as told:
-        lines.tell_suppressed(at_the_end=True)
-    assert [line["event"] for line in told] == ["Suppressed 1 more lines of the kind: junk"]
+    with capture_logs() as notified:
+        lines.log_suppressed(at_the_end=True)
+    assert [line["event"] for line in notified] == ["Suppressed 1 more lines of the kind: junk"]
 
 
 def test_the_lines_of_libraries_are_limited_once_for_all_handlers():

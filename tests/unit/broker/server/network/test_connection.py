@@ -205,7 +205,7 @@ async def test_junk_without_end_is_a_few_lines_and_a_count(connect):
             client.send(b"\0\0\0\1x")
             assert await client.is_closed()
         assert len(lines) == LINES_PER_WINDOW
-        line_limit.LINES.tell_suppressed(at_the_end=True)
+        line_limit.LINES.log_suppressed(at_the_end=True)
     assert lines[-1]["event"] == (
         "Suppressed 20 more lines of the kind: closing a client connection: a frame that is no Kafka request"
     )
