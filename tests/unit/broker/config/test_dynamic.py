@@ -40,13 +40,13 @@ def test_each_layer_of_a_setting_can_be_read():
     config = live(min_insync_replicas="2")
     config.set_default({"message.max.bytes": "5000"})
     config.set_own({"min.insync.replicas": "4"})
-    told = config.settings
-    assert told.given["min.insync.replicas"] == "2"
-    assert (told.dynamic, told.dynamic_default) == (
+    notified = config.settings
+    assert notified.given["min.insync.replicas"] == "2"
+    assert (notified.dynamic, notified.dynamic_default) == (
         {"min.insync.replicas": "4"},
         {"message.max.bytes": "5000"},
     )
-    assert told.values["message.max.bytes"] == 5000
+    assert notified.values["message.max.bytes"] == 5000
 
 
 @pytest.mark.parametrize(

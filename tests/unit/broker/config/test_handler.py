@@ -17,13 +17,13 @@ from barnabas.cluster.zk.stores.topics import EntityConfigs
 
 class Elections:
     def __init__(self):
-        self.heard = []
+        self.notified = []
 
     def enable_unclean_leader_election(self, topic):
-        self.heard.append(topic)
+        self.notified.append(topic)
 
     def set_unclean_leader_election(self, *, enabled):
-        self.heard.append(enabled)
+        self.notified.append(enabled)
 
 
 class Store:
@@ -72,7 +72,7 @@ async def test_the_controller_is_notified_of_topics_that_allow_unclean_elections
     room.applier.topic_changed("elsewhere", {"unclean.leader.election.enable": "true"})
     room.applier.topic_changed("a", {"unclean.leader.election.enable": "false"})
     room.applier.topic_changed("a", {"unclean.leader.election.enable": "perhaps"})
-    assert room.elections.heard == ["a", "elsewhere"]
+    assert room.elections.notified == ["a", "elsewhere"]
 
 
 async def test_the_controller_is_notified_of_changed_broker_settings(room):
@@ -81,7 +81,7 @@ async def test_the_controller_is_notified_of_changed_broker_settings(room):
     room.applier.own_changed(unclean)
     room.applier.brokers_default_changed({})
     room.applier.own_changed({"min.insync.replicas": "2"})
-    assert room.elections.heard == [True, False]
+    assert room.elections.notified == [True, False]
 
 
 async def test_before_the_logs_are_open_only_the_settings_change():

@@ -92,10 +92,10 @@ async def test_a_topic_whose_settings_cannot_be_read_keeps_no_other():
         await known.read(["a", "bad"])
     assert known.config_for("a").min_insync_replicas == 3
     assert known.config_for("bad").min_insync_replicas == 2
-    (told,) = logs
-    assert told["log_level"] == "error"
-    assert "topic bad in ZooKeeper" in told["event"]
-    assert "expected a JSON object" in told["event"]
+    (notified,) = logs
+    assert notified["log_level"] == "error"
+    assert "topic bad in ZooKeeper" in notified["event"]
+    assert "expected a JSON object" in notified["event"]
     assert await known.overrides(["a", "bad"]) == {"a": {"min.insync.replicas": "3"}}
 
 

@@ -36,7 +36,7 @@ async def room(monkeypatch):
     task.cancel()
 
 
-async def heard(notes):
+async def notified(notes):
     async with asyncio.timeout(60):
         await notes.came.wait()
     notes.came.clear()
@@ -46,7 +46,7 @@ async def test_each_failure_is_noted(room):
     events, notes = room
     for _ in range(2):
         events.failed()
-        await heard(notes)
+        await notified(notes)
     assert notes.left == [LogDirEvent(BrokerId(3))] * 2
 
 
@@ -55,6 +55,6 @@ async def test_failures_while_zookeeper_is_away_are_one_note(room):
     notes.failures = 3
     events.failed()
     events.failed()
-    await heard(notes)
+    await notified(notes)
     assert notes.left == [LogDirEvent(BrokerId(3))]
     assert notes.failures == 0

@@ -107,19 +107,19 @@ def world(monkeypatch):
 
 class Ears:
     def __init__(self):
-        self.heard = []
+        self.notified = []
         self.joined_again = asyncio.Event()
 
     @property
     def listeners(self):
-        return SessionListeners(self.heard.append, self.left, self.joined)
+        return SessionListeners(self.notified.append, self.left, self.joined)
 
     async def left(self):
-        self.heard.append("left")
+        self.notified.append("left")
 
     async def joined(self, _store, epoch):
-        self.heard.append(epoch)
-        if len([each for each in self.heard if isinstance(each, int)]) == 2:
+        self.notified.append(epoch)
+        if len([each for each in self.notified if isinstance(each, int)]) == 2:
             self.joined_again.set()
 
 
@@ -156,7 +156,7 @@ async def test_joining_tells_the_epoch(world):
     ears, place = Ears(), Membership(ADDRESS)
     assert await place.open() is place.store
     assert await place.join(REGISTRATION, ears.listeners) == 7
-    assert ears.heard == [7]
+    assert ears.notified == [7]
 
 
 async def test_a_taken_id_keeps_the_broker_from_starting(world):
@@ -175,7 +175,7 @@ async def test_a_session_that_expires_before_the_first_registration_is_replaced(
     await member.open()
     sessions[0].on_event(SessionEvent.EXPIRED)
     assert await member.join(REGISTRATION, ears.listeners) == 12
-    assert ears.heard == [12]
+    assert ears.notified == [12]
     assert set(sessions[0].ended) == {"closed"}
     assert sessions[1].done == ["made parents", ("register", None)]
     # The event of the session before leads to a look at the registration, which stands.
@@ -205,7 +205,7 @@ async def test_watches_are_handed_on(world):
     world[1][0].on_event(event)
     world[1][0].on_event(SessionEvent.DISCONNECTED)
     world[1][0].on_event(SessionEvent.RECONNECTED)
-    assert ears.heard == [7, event]
+    assert ears.notified == [7, event]
 
 
 async def test_after_an_expiry_it_resigns_then_opens_a_new_session_and_registers_again(world):
@@ -218,7 +218,7 @@ async def test_after_an_expiry_it_resigns_then_opens_a_new_session_and_registers
     async with asyncio.timeout(60):
         await ears.joined_again.wait()
     staying.cancel()
-    assert ears.heard == [7, "left", 9]
+    assert ears.notified == [7, "left", 9]
     assert [set(session.ended) for session in world[1]] == [{"closed"}, {"closed"}, set()]
     assert place.store is world[1][-1]
 
@@ -236,7 +236,7 @@ async def test_a_registration_that_vanished_is_made_again_in_the_same_session(wo
     async with asyncio.timeout(60):
         await ears.joined_again.wait()
     staying.cancel()
-    assert ears.heard == [7, GONE, "left", 9]
+    assert ears.notified == [7, GONE, "left", 9]
     again = ["gave /controller up", "made parents", ("register", 1)]
     assert session.done == [("register", None), *again, *again]
     assert session.ended == []
@@ -257,7 +257,7 @@ async def test_parents_that_vanished_are_made_again(world):
     async with asyncio.timeout(60):
         await ears.joined_again.wait()
     staying.cancel()
-    assert ears.heard == [7, gone, "left", 7]
+    assert ears.notified == [7, gone, "left", 7]
     assert session.done[1:] == ["gave /controller up", "made parents", ("register", 1)]
 
 
@@ -271,7 +271,7 @@ async def test_a_registration_that_stands_is_left_alone(world):
     for _ in range(10):
         await asyncio.sleep(0)
     staying.cancel()
-    assert [each for each in ears.heard if not isinstance(each, WatchEvent)] == [7]
+    assert [each for each in ears.notified if not isinstance(each, WatchEvent)] == [7]
 
 
 async def test_a_registration_that_vanished_at_once_is_noticed(world):
@@ -294,7 +294,7 @@ async def test_a_registration_that_vanished_at_once_is_noticed(world):
     async with asyncio.timeout(60):
         await ears.joined_again.wait()
     staying.cancel()
-    assert ears.heard == [7, "left", 9]
+    assert ears.notified == [7, "left", 9]
 
 
 async def test_a_zookeeper_of_another_cluster_ends_it(world):

@@ -199,17 +199,17 @@ class Scene:
     def kinds(self):
         return [line.kind for line in self.lines]
 
-    async def order(self, *partitions, reign=1, broker_epoch=50, live=BROKERS):
-        request = LeaderAndIsrRequest(9, reign, broker_epoch, partitions, live)
+    async def order(self, *partitions, controller_epoch=1, broker_epoch=50, live=BROKERS):
+        request = LeaderAndIsrRequest(9, controller_epoch, broker_epoch, partitions, live)
         return await self.control_requests.leader_and_isr(request, 7)
 
-    async def update(self, *partitions, reign=1, broker_epoch=50, live=BROKERS):
-        request = UpdateMetadataRequest(9, reign, broker_epoch, partitions, live)
+    async def update(self, *partitions, controller_epoch=1, broker_epoch=50, live=BROKERS):
+        request = UpdateMetadataRequest(9, controller_epoch, broker_epoch, partitions, live)
         return await self.control_requests.update_metadata(request, 7)
 
-    async def stop(self, *partitions, reign=1, broker_epoch=50):
+    async def stop(self, *partitions, controller_epoch=1, broker_epoch=50):
         request = StopReplicaRequest(
-            9, reign, broker_epoch, tuple(StopReplicaPartition(*p) for p in partitions)
+            9, controller_epoch, broker_epoch, tuple(StopReplicaPartition(*p) for p in partitions)
         )
         return await self.control_requests.stop_replica(request, 7)
 

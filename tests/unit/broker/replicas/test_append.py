@@ -136,13 +136,6 @@ async def test_acks_all_needs_no_more_than_all_replicas(room, append, adding):
     assert (room.hosted.under_min_isr_count, room.hosted.at_min_isr_count) == (0, 1)
 
 
-async def test_time_is_up(room, append):
-    room.lead()
-    answer = append(room.batch(b"a"), timeout_ms=1)
-    assert (await answer)[TP].error is ErrorCode.REQUEST_TIMED_OUT
-    assert room.hosted.get(TP).log.log_end_offset == 1
-
-
 async def test_leadership_lost_ends_the_wait(room, append):
     room.know(TP)
     room.lead()

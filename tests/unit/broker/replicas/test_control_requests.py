@@ -84,16 +84,16 @@ async def test_old_leader_epochs_are_ignored(room, scene, epoch, kind):
 
 
 async def test_an_old_controller_and_a_previous_incarnation_change_nothing(room, scene):
-    await scene.update(reign=5)
+    await scene.update(controller_epoch=5)
     written = len(scene.lines)
     assert (await scene.order(room.order(1, 9), broker_epoch=49)).error is ErrorCode.STALE_BROKER_EPOCH
     assert (await scene.update(broker_epoch=49)).error is ErrorCode.STALE_BROKER_EPOCH
     assert (await scene.stop((TP, -2, True), broker_epoch=49)).error is ErrorCode.STALE_BROKER_EPOCH
     assert len(scene.lines) == written
     for answer, kind in (
-        (await scene.order(room.order(1, 9), reign=4), Kind.LEADER_AND_ISR_STALE_CONTROLLER),
-        (await scene.update(reign=4), Kind.UPDATE_METADATA_STALE_CONTROLLER),
-        (await scene.stop((TP, -2, True), reign=4), Kind.STOP_REPLICA_STALE_CONTROLLER),
+        (await scene.order(room.order(1, 9), controller_epoch=4), Kind.LEADER_AND_ISR_STALE_CONTROLLER),
+        (await scene.update(controller_epoch=4), Kind.UPDATE_METADATA_STALE_CONTROLLER),
+        (await scene.stop((TP, -2, True), controller_epoch=4), Kind.STOP_REPLICA_STALE_CONTROLLER),
     ):
         assert answer.error is ErrorCode.STALE_CONTROLLER_EPOCH
         assert kind in scene.kinds
@@ -280,27 +280,29 @@ async def test_a_topic_that_is_created_again_behind_a_hosted_one_replaces_it(
 ):
     await host_and_leave_unnamed(room, scene)
     again = room.order(leader, epoch)
-    assert (await scene.order(again, reign=2)).partition_errors == {TP: ErrorCode.NONE}
+    assert (await scene.order(again, controller_epoch=2)).partition_errors == {TP: ErrorCode.NONE}
     hosted = room.hosted.get(TP)
     assert (hosted.replica.leader_epoch, hosted.log.log_end_offset) == (epoch, 0)
     assert [path.name.split(".")[0] for path in tmp_path.glob("*-stray")] == ["t-0"]
     # The same request again, as after a lost answer, finds the replica of this topic.
     hosted.log.append_as_leader(room.batch(b"new"), epoch)
-    assert (await scene.order(again, reign=2)).partition_errors == {TP: ErrorCode.STALE_CONTROLLER_EPOCH}
+    assert (await scene.order(again, controller_epoch=2)).partition_errors == {
+        TP: ErrorCode.STALE_CONTROLLER_EPOCH
+    }
     assert room.hosted.get(TP).log.log_end_offset == 1
 
 
 async def test_a_hosted_partition_that_the_controller_names_keeps_its_log(room, scene):
     """Its state in ZooKeeper was lost, say, and written again; its topic is there."""
     await host_and_leave_unnamed(room, scene, named=(room.order(1, 0),))
-    await scene.order(room.order(1, 0), reign=2)
+    await scene.order(room.order(1, 0), controller_epoch=2)
     assert room.hosted.get(TP).log.log_end_offset == 1
 
 
 async def test_a_partition_that_is_not_new_keeps_its_log_though_it_was_not_named(room, scene):
     await host_and_leave_unnamed(room, scene)
-    await scene.order(room.order(1, 4, is_new=False), reign=2)
-    await scene.order(room.order(1, 0), reign=2)
+    await scene.order(room.order(1, 4, is_new=False), controller_epoch=2)
+    await scene.order(room.order(1, 0), controller_epoch=2)
     assert room.hosted.get(TP).log.log_end_offset == 1
 
 

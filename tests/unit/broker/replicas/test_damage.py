@@ -1,4 +1,4 @@
-"""A damaged replica is told, handed over and repaired, whoever meets the damage."""
+"""The repair of a damaged replica: another leads, and the damaged range is fetched again."""
 
 from __future__ import annotations
 

@@ -119,11 +119,11 @@ async def test_a_disk_failure_is_reported(room, partition, delete, monkeypatch, 
 
 
 async def test_consumers_and_followers_get_the_new_start(room, partition, delete):
-    told = []
-    room.hosted.log_start_rose = told.append
+    notified = []
+    room.hosted.log_start_rose = notified.append
     delete(3)
     delete(3)
-    assert told == [partition]
+    assert notified == [partition]
 
 
 async def test_an_answer_nobody_waits_for_any_more(room, partition, delete):

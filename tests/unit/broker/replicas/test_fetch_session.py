@@ -274,19 +274,6 @@ async def test_a_removed_partition_is_reported(room, follower):
     assert follower.answer()[TP].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-async def test_a_disk_failure_is_reported(room, follower, monkeypatch, tmp_path):
-    partition = room.lead()
-    room.write(partition, b"a")
-    follower.ask(named(0))
-
-    def fail(*_, **__):
-        raise KafkaStorageError(tmp_path, "test")
-
-    monkeypatch.setattr(partition.log, "read", fail)
-    assert follower.answer()[TP].error_code == ErrorCode.KAFKA_STORAGE_ERROR
-    assert list(room.hosted.offline) == [TP]
-
-
 async def test_a_disk_failure_during_the_count_of_bytes_is_reported(room, follower, monkeypatch, tmp_path):
     partition = room.lead()
     room.write(partition, b"a")

@@ -283,12 +283,12 @@ async def test_a_leader_of_an_older_release_does_not_say_so_and_the_policy_decid
 
 
 async def test_consumers_here_hear_of_a_high_watermark_that_rises(room, followed, partition):
-    told = []
-    room.hosted.fetches.check_and_complete = told.append
+    notified = []
+    room.hosted.fetches.check_and_complete = notified.append
     followed.take(data(high_watermark=5))
-    assert told == []
+    assert notified == []
     followed.take(data(high_watermark=6))
-    assert told == [TP]
+    assert notified == [TP]
     assert partition.replica.high_watermark == 6
 
 

@@ -18,8 +18,8 @@ async def test_logs_are_described_with_their_lag(room, tmp_path):
     room.logs.get_or_create(OTHER)
     (described,) = LogDirectories(room.hosted, room.logs, lambda: None).describe()
     assert (described.path, described.error) == (str(tmp_path), ErrorCode.NONE)
-    told = [(each.topic_partition, each.size, each.offset_lag) for each in described.logs]
-    assert told == [(partition.topic_partition, partition.log.size, 3), (OTHER, 0, -1)]
+    notified = [(each.topic_partition, each.size, each.offset_lag) for each in described.logs]
+    assert notified == [(partition.topic_partition, partition.log.size, 3), (OTHER, 0, -1)]
     partition.replica.high_watermark = 0
     assert LogDirectories(room.hosted, room.logs, lambda: None).describe()[0].logs[0].offset_lag == 0
 

@@ -32,15 +32,15 @@ def fill(room, partition, batches=4):
 async def test_a_leader_deletes_what_is_committed(room, retention):
     partition = room.lead(isr=(1, 2))
     fill(room, partition)
-    heard = []
-    partition.feeds[2] = type("Feed", (), {"log_start_rose": heard.append})
+    notified = []
+    partition.feeds[2] = type("Feed", (), {"log_start_rose": notified.append})
     await retention.delete_old_segments()
     assert partition.log.log_start_offset == 0
-    assert heard == []
+    assert notified == []
     partition.replica.high_watermark = 3
     await retention.delete_old_segments()
     assert partition.log.log_start_offset == 3
-    assert heard == [TP]
+    assert notified == [TP]
 
 
 async def test_a_follower_deletes_what_it_knows_to_be_committed(room, retention):

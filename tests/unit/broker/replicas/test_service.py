@@ -119,7 +119,7 @@ async def test_what_waits_and_what_runs_out_of_time_is_counted(room):
 
 
 async def test_a_failed_directory_is_reported_and_nothing_is_fetched_for_it(room, tmp_path, monkeypatch):
-    stopped, told = [], []
+    stopped, notified = [], []
     monkeypatch.setattr(ReplicaFetchers, "stop", lambda _self, gone: stopped.append(tuple(gone)))
     service = ReplicaService(
         1,
@@ -130,8 +130,8 @@ async def test_a_failed_directory_is_reported_and_nothing_is_fetched_for_it(room
         metrics=Metrics(),
         write=lambda _line: None,
         on_metadata=lambda _: None,
-        on_directory_failed=lambda: told.append(True),
+        on_directory_failed=lambda: notified.append(True),
     )
     service.hosted.host(TP)
     service.hosted.disk_failed(KafkaStorageError(tmp_path, "test"))
-    assert (stopped, told) == ([(TP,)], [True])
+    assert (stopped, notified) == ([(TP,)], [True])

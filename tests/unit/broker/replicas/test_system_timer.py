@@ -76,12 +76,12 @@ async def test_without_delay_it_rings_soon_but_not_within_the_call(delay):
 
 
 async def test_one_that_fails_does_not_take_the_others_with_it():
-    told = []
-    asyncio.get_running_loop().set_exception_handler(lambda _, context: told.append(context["exception"]))
+    notified = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: notified.append(context["exception"]))
     timer, error = SystemTimer(), ValueError("no")
     failing, last = Alarm(error=error), Alarm()
     timer.add(failing, 1)
     timer.add(last, 1)
     await last.rang.wait()
     assert failing.rang.is_set()
-    assert told == [error]
+    assert notified == [error]

@@ -90,6 +90,6 @@ def test_a_full_disk_is_reported_once_and_blocks_nothing(tmp_path, capsys):
     set_up(tmp_path, "INFO")
     for number in range(3):
         structlog.get_logger("broker.node").info("registered", epoch=number)
-    told = capsys.readouterr().err
-    assert told.count("No space left on device") == 1
-    assert [f"epoch={number} " in told for number in range(3)] == [True] * 3
+    notified = capsys.readouterr().err
+    assert notified.count("No space left on device") == 1
+    assert [f"epoch={number} " in notified for number in range(3)] == [True] * 3

@@ -67,12 +67,12 @@ async def test_a_full_disk_costs_lines_and_stops_nobody(tmp_path):
     path = tmp_path / "state-change.log"
     path.symlink_to("/dev/full")
     log = StateChangeLog(path, Level.TRACE, clock=lambda: MOMENT)
-    with capture_logs() as told:
+    with capture_logs() as logged:
         for _ in range(2000):  # more than any buffer takes
             log.write(INFO)
         log.flush()
         log.close()
-    assert [(entry["log_level"], "No space left" in entry["event"]) for entry in told] == [("error", True)]
+    assert [(entry["log_level"], "No space left" in entry["event"]) for entry in logged] == [("error", True)]
 
 
 async def test_lines_are_written_again_as_soon_as_the_disk_takes_them(tmp_path, monkeypatch):
@@ -82,7 +82,7 @@ async def test_lines_are_written_again_as_soon_as_the_disk_takes_them(tmp_path, 
     def refuse(*_, **_more):
         raise OSError(30, "Read-only file system")
 
-    with capture_logs() as told:
+    with capture_logs() as logged:
         with monkeypatch.context() as disk:
             disk.setattr(Path, "replace", refuse)
             disk.setattr(Path, "open", refuse)
@@ -92,5 +92,5 @@ async def test_lines_are_written_again_as_soon_as_the_disk_takes_them(tmp_path, 
         log.write(INFO)
         log.flush()
     log.close()
-    assert [entry["log_level"] for entry in told] == ["error", "warning"]
+    assert [entry["log_level"] for entry in logged] == ["error", "warning"]
     assert (tmp_path / "state-change.log").read_text() == TEXT.replace(" 12:", " 13:")

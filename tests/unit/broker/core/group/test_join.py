@@ -97,48 +97,6 @@ def test_an_unused_member_id_is_forgotten_after_the_session_timeout():
     assert coordinator.answers[coordinator.join("c-uuid1")].error is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_a_static_member_cannot_use_the_member_id_of_a_dynamic_one():
-    coordinator = Coordinator()
-    coordinator.join(known=False)
-    token = coordinator.join("c-uuid1", instance="i")
-    assert coordinator.answers[token] == refused("c-uuid1", ErrorCode.UNKNOWN_SERVER_ERROR)
-
-
-def test_a_member_parked_in_the_round_joins_again():
-    """Its first connection is broken; the first request is answered for order's sake."""
-    coordinator = Coordinator()
-    first = coordinator.join()
-    second = coordinator.join("c-uuid1", protocols=BOTH)
-    assert coordinator.answers == {first: refused("c-uuid1", ErrorCode.REBALANCE_IN_PROGRESS)}
-    coordinator.advance(3000)
-    assert coordinator.answers[second].generation == 1
-
-
-@pytest.mark.parametrize("state", [GroupState.COMPLETING_REBALANCE, GroupState.STABLE])
-def test_a_follower_that_joins_unchanged_gets_the_current_generation(state):
-    coordinator = Coordinator()
-    leader, follower = coordinator.stable("a", "b")
-    if state is GroupState.COMPLETING_REBALANCE:
-        coordinator.join(leader)
-        coordinator.join(follower)
-    generation = coordinator.group.generation
-    token = coordinator.join(follower)
-    assert coordinator.answers[token] == JoinGroupResult(
-        follower, ErrorCode.NONE, generation, "consumer", "range", leader, ()
-    )
-    assert coordinator.group.state is state
-
-
-def test_a_leader_that_joins_unchanged_while_it_assigns_gets_the_members():
-    coordinator = Coordinator()
-    leader, follower = coordinator.stable("a", "b")
-    coordinator.join(leader)
-    coordinator.join(follower)
-    answer = coordinator.answers[coordinator.join(leader)]
-    assert [each.member_id for each in answer.members] == [leader, follower]
-    assert coordinator.group.state is GroupState.COMPLETING_REBALANCE
-
-
 @pytest.mark.parametrize(
     ("who", "protocols", "reason"),
     [
@@ -179,12 +137,6 @@ def test_a_full_group_takes_no_new_member():
         assert coordinator.answers[token] == refused("", ErrorCode.GROUP_MAX_SIZE_REACHED)
     assert coordinator.group.state is GroupState.STABLE
     assert coordinator.answers[coordinator.join(members[1])].error is ErrorCode.NONE
-
-
-def test_member_ids_that_are_not_used_yet_do_not_count():
-    coordinator = Coordinator(replace(CONFIG, max_size=1))
-    for _ in range(2):
-        assert coordinator.answers[coordinator.join(known=False)].error is ErrorCode.MEMBER_ID_REQUIRED
 
 
 def test_the_last_to_join_a_round_of_a_group_that_is_too_large_is_removed():

@@ -24,31 +24,6 @@ def in_state(state):
     return coordinator
 
 
-@pytest.mark.parametrize(
-    ("state", "error"),
-    [
-        (GroupState.PREPARING_REBALANCE, ErrorCode.REBALANCE_IN_PROGRESS),
-        (GroupState.COMPLETING_REBALANCE, ErrorCode.NONE),
-        (GroupState.STABLE, ErrorCode.NONE),
-    ],
-)
-def test_a_heartbeat_restarts_the_session(state, error):
-    coordinator = in_state(state)
-    coordinator.advance(4000)
-    assert coordinator.heartbeat("b-uuid2") is error
-    assert coordinator.timers[fx.TimerKey(SESSION, G, "b-uuid2")] == coordinator.now_ms + 10_000
-
-
-@pytest.mark.parametrize("state", [s for s in GroupState if s is not GroupState.DEAD])
-def test_a_heartbeat_is_refused(state):
-    coordinator = in_state(state)
-    timers = dict(coordinator.timers)
-    assert coordinator.heartbeat("x", generation=7) is ErrorCode.UNKNOWN_MEMBER_ID
-    wrong = ErrorCode.UNKNOWN_MEMBER_ID if state is GroupState.EMPTY else ErrorCode.ILLEGAL_GENERATION
-    assert coordinator.heartbeat("b-uuid2", generation=coordinator.group.generation - 1) is wrong
-    assert coordinator.timers == timers
-
-
 def test_a_heartbeat_of_an_unknown_group():
     assert Coordinator().heartbeat("x", generation=1, group="h") is ErrorCode.UNKNOWN_MEMBER_ID
 
@@ -122,21 +97,6 @@ def test_a_member_that_leaves_a_stable_group_begins_a_rebalance():
     assert coordinator.lines()[-1].endswith("(reason: removing member b-uuid2 on LeaveGroup)")
 
 
-def test_the_last_missing_member_leaves_and_the_round_is_complete():
-    coordinator = in_state(GroupState.PREPARING_REBALANCE)
-    coordinator.leave("b-uuid2")
-    assert coordinator.group.state is GroupState.COMPLETING_REBALANCE
-
-
-def test_the_last_unused_member_id_leaves_and_the_round_is_complete():
-    coordinator = in_state(GroupState.PREPARING_REBALANCE)
-    coordinator.join(known=False)
-    coordinator.join("b-uuid2")
-    assert coordinator.group.state is GroupState.PREPARING_REBALANCE
-    coordinator.leave("c-uuid4")
-    assert coordinator.group.state is GroupState.COMPLETING_REBALANCE
-
-
 def test_a_silent_member_is_removed():
     coordinator = in_state(GroupState.STABLE)
     coordinator.advance(9000)
@@ -151,21 +111,6 @@ def test_a_silent_member_is_removed():
             "(__consumer_offsets-12) (reason: removing member b-uuid2 on heartbeat expiration)"
         ),
     ]
-
-
-def test_a_silent_member_is_removed_from_a_round():
-    coordinator = in_state(GroupState.PREPARING_REBALANCE)
-    coordinator.advance(10_000)
-    assert coordinator.group.state is GroupState.COMPLETING_REBALANCE
-    assert list(coordinator.group.members) == ["a-uuid1"]
-
-
-def test_a_member_that_is_parked_is_not_silent():
-    coordinator = in_state(GroupState.PREPARING_REBALANCE)
-    for _ in range(5):
-        coordinator.advance(9000)
-        coordinator.heartbeat("b-uuid2")
-    assert list(coordinator.group.members) == ["a-uuid1", "b-uuid2"]
 
 
 def test_a_new_member_is_parked_for_five_minutes_at_most():

@@ -8,7 +8,7 @@ from barnabas.broker.core.group.requests import GroupProtocol
 from barnabas.broker.core.group.results import JoinedMember, JoinGroupResult, SyncGroupResult
 from barnabas.broker.core.group.states import GroupState
 from barnabas.cluster.model.errors import ErrorCode
-from tests.unit.broker.core.group.parts import BOTH, NO_DELAY, RANGE, Coordinator
+from tests.unit.broker.core.group.parts import NO_DELAY, RANGE, Coordinator
 
 
 def test_from_the_first_join_to_stable():
@@ -52,23 +52,6 @@ def test_from_the_first_join_to_stable():
     ]
 
 
-def test_the_initial_delay_runs_to_its_end():
-    coordinator = Coordinator()
-    coordinator.join()
-    coordinator.advance(2999)
-    assert not coordinator.answers
-    coordinator.advance(1)
-    assert coordinator.group.state is GroupState.COMPLETING_REBALANCE
-
-
-def test_no_delay_still_answers_from_the_timer():
-    coordinator = Coordinator(NO_DELAY)
-    token = coordinator.join()
-    assert token not in coordinator.answers
-    coordinator.advance(0)
-    assert coordinator.answers[token].generation == 1
-
-
 @pytest.mark.parametrize(
     ("rebalance_ms", "joins_ms", "ends_ms"),
     [
@@ -94,27 +77,6 @@ def test_the_initial_delay_is_extended_up_to_the_rebalance_timeout(rebalance_ms,
     assert coordinator.group.state is GroupState.COMPLETING_REBALANCE
 
 
-def test_a_group_that_comes_back_waits_once():
-    coordinator = Coordinator()
-    (member,) = coordinator.stable("a")
-    coordinator.leave(member)
-    assert (coordinator.group.state, coordinator.group.generation) == (GroupState.EMPTY, 2)
-    coordinator.join()
-    coordinator.advance(1000)
-    coordinator.join()
-    coordinator.advance(2000)
-    assert (coordinator.group.state, coordinator.group.generation) == (GroupState.COMPLETING_REBALANCE, 3)
-
-
-def test_a_group_whose_last_member_left_during_the_delay_is_empty_after_it():
-    coordinator = Coordinator()
-    token = coordinator.join()
-    assert coordinator.leave("c-uuid1") == [ErrorCode.NONE]
-    assert coordinator.answers[token].error is ErrorCode.UNKNOWN_MEMBER_ID
-    coordinator.advance(3000)
-    assert (coordinator.group.state, coordinator.group.generation) == (GroupState.EMPTY, 1)
-
-
 def test_the_last_member_leaves():
     coordinator = Coordinator()
     (member,) = coordinator.stable("a")
@@ -135,16 +97,6 @@ def test_the_last_member_leaves():
     assert not coordinator.timers
 
 
-def test_a_group_whose_last_member_left_waits_for_an_unused_member_id_only_a_moment():
-    coordinator = Coordinator()
-    (member,) = coordinator.stable("a")
-    coordinator.join(known=False)
-    coordinator.leave(member)
-    assert coordinator.group.state is GroupState.PREPARING_REBALANCE
-    coordinator.advance(0)
-    assert coordinator.group.state is GroupState.EMPTY
-
-
 def test_the_round_ends_as_soon_as_everyone_has_joined():
     coordinator = Coordinator()
     first, second = coordinator.stable("a", "b")
@@ -157,16 +109,6 @@ def test_the_round_ends_as_soon_as_everyone_has_joined():
         "Preparing to rebalance group g in state PreparingRebalance with old generation 1 "
         "(__consumer_offsets-12) (reason: Adding new member c-uuid3 with group instance id None)"
     )
-
-
-def test_the_round_waits_for_an_unused_member_id():
-    coordinator = Coordinator()
-    (first,) = coordinator.stable("a")
-    pending = coordinator.answers[coordinator.join(known=False)].member_id
-    rejoined = coordinator.join(first)
-    assert rejoined not in coordinator.answers
-    coordinator.join(pending)
-    assert coordinator.answers[rejoined].generation == 2
 
 
 def test_the_round_ends_at_the_largest_rebalance_timeout():
@@ -183,15 +125,6 @@ def test_the_round_ends_at_the_largest_rebalance_timeout():
     assert coordinator.answers[third].generation == 2
     assert list(coordinator.group.members) == ["a-uuid1", "c-uuid3"]
     assert "Group g removed dynamic members who haven't joined: Set(b-uuid2)" in coordinator.lines()
-
-
-def test_a_leader_that_does_not_join_is_replaced():
-    coordinator = Coordinator()
-    leader, follower = coordinator.stable("a", "b", session=100_000)
-    coordinator.join(follower, protocols=BOTH)
-    coordinator.advance(60_000)
-    assert coordinator.group.leader == follower
-    assert leader not in coordinator.group.members
 
 
 def test_a_static_leader_that_does_not_join_stays_and_is_replaced():

@@ -7,7 +7,7 @@ import pytest
 from barnabas.broker.core.group.results import SyncGroupResult
 from barnabas.broker.core.group.states import GroupState
 from barnabas.cluster.model.errors import ErrorCode
-from tests.unit.broker.core.group.parts import SESSION, SYNC, Coordinator, G, fx
+from tests.unit.broker.core.group.parts import Coordinator
 
 
 @pytest.fixture
@@ -37,12 +37,6 @@ def test_a_sync_is_refused(coordinator, fields, error):
     assert not coordinator.writes
 
 
-def test_a_sync_in_a_round_comes_too_late(coordinator):
-    coordinator.join()
-    token = coordinator.sync("a-uuid1")
-    assert coordinator.answers[token].error is ErrorCode.REBALANCE_IN_PROGRESS
-
-
 def test_members_that_the_leader_left_out_get_an_empty_assignment(coordinator):
     follower = coordinator.sync("b-uuid2", type_="consumer", protocol="range")
     coordinator.sync("a-uuid1", {"a-uuid1": b"0"})
@@ -67,40 +61,6 @@ def test_of_many_members_without_partitions_ten_have_a_line():
     assert lines[-1] == "Sending empty assignments to 3 other members of g for generation 2 with no errors"
 
 
-def test_a_follower_that_syncs_late_gets_its_assignment_and_a_session(coordinator):
-    coordinator.sync("a-uuid1", {"b-uuid2": b"1"})
-    coordinator.written()
-    coordinator.advance(5000)
-    token = coordinator.sync("b-uuid2")
-    assert coordinator.answers[token].assignment == b"1"
-    assert coordinator.timers[fx.TimerKey(SESSION, G, "b-uuid2")] == coordinator.now_ms + 10_000
-
-
-def test_a_second_sync_of_a_member_takes_the_place_of_the_first(coordinator):
-    first, second = coordinator.sync("b-uuid2"), coordinator.sync("b-uuid2")
-    assert coordinator.answers[first].error is ErrorCode.REBALANCE_IN_PROGRESS
-    assert coordinator.unanswered() == {second}
-
-
-def test_a_leader_that_syncs_twice_is_taken_at_its_first_word(coordinator):
-    coordinator.sync("a-uuid1", {"a-uuid1": b"first"})
-    second = coordinator.sync("a-uuid1", {"a-uuid1": b"second"})
-    assert len(coordinator.writes) == 1
-    coordinator.written()
-    assert coordinator.answers[second].assignment == b"first"
-
-
-def test_a_parked_member_is_alive_and_gets_a_session_with_its_assignment(coordinator):
-    token = coordinator.sync("b-uuid2")
-    for _ in range(5):
-        coordinator.advance(9000)
-        coordinator.heartbeat("a-uuid1")
-    coordinator.sync("a-uuid1")
-    coordinator.written()
-    assert token in coordinator.answers
-    assert coordinator.timers[fx.TimerKey(SESSION, G, "b-uuid2")] == coordinator.now_ms + 10_000
-
-
 def test_members_that_never_sync_are_removed(coordinator):
     coordinator.sync("a-uuid1")
     coordinator.written()
@@ -118,16 +78,3 @@ def test_members_that_never_sync_are_removed(coordinator):
     assert coordinator.lines()[-1].endswith(
         "(reason: Removing Set(b-uuid2) on pending sync request expiration)"
     )
-
-
-def test_the_wait_for_syncs_ends_with_the_last_one(coordinator):
-    coordinator.sync("b-uuid2")
-    assert fx.TimerKey(SYNC, G) in coordinator.timers
-    coordinator.sync("a-uuid1")
-    assert fx.TimerKey(SYNC, G) not in coordinator.timers
-
-
-def test_a_member_that_leaves_while_its_sync_is_parked_gets_an_answer(coordinator):
-    token = coordinator.sync("b-uuid2")
-    coordinator.leave("b-uuid2")
-    assert coordinator.answers[token].error is ErrorCode.UNKNOWN_MEMBER_ID

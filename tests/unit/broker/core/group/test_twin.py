@@ -226,8 +226,8 @@ class GroupAndTwin(RuleBasedStateMachine):
     def all_of_a_generation_are_told_the_same(self):
         for result in self.coordinator.answers.values():
             if isinstance(result, JoinGroupResult) and result.error is ErrorCode.NONE:
-                told = (result.protocol_type, result.protocol)
-                assert self.generations.setdefault(result.generation, told) == told
+                notified = (result.protocol_type, result.protocol)
+                assert self.generations.setdefault(result.generation, notified) == notified
 
     @invariant()
     def a_timer_runs_for_everything_that_is_awaited(self):

@@ -47,7 +47,7 @@ THIS, OTHER, OTHER_IN_SYNC = LogOwner.THIS, LogOwner.OTHER, LogOwner.OTHER_IN_SY
 
 
 @pytest.mark.parametrize(
-    ("recorded", "told", "owner", "owner_in_sync"),
+    ("recorded", "requested", "owner", "owner_in_sync"),
     [
         (None, None, THIS, THIS),
         (None, FIRST, THIS, THIS),
@@ -58,7 +58,7 @@ THIS, OTHER, OTHER_IN_SYNC = LogOwner.THIS, LogOwner.OTHER, LogOwner.OTHER_IN_SY
         (SECOND, FIRST, OTHER, OTHER_IN_SYNC),
     ],
 )
-def test_a_log_is_of_the_topic_that_is_recorded(recorded, told, owner, owner_in_sync):
-    assert owner_of_log(recorded, told, NEW) is owner
-    assert owner_of_log(recorded, told, OPTIONAL) is owner
-    assert owner_of_log(recorded, told, REQUIRED) is owner_in_sync
+def test_a_log_is_of_the_topic_that_is_recorded(recorded, requested, owner, owner_in_sync):
+    assert owner_of_log(recorded, requested, NEW) is owner
+    assert owner_of_log(recorded, requested, OPTIONAL) is owner
+    assert owner_of_log(recorded, requested, REQUIRED) is owner_in_sync

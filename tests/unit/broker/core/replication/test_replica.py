@@ -357,9 +357,9 @@ class Told:
 
 @given(HISTORIES)
 def test_no_claim_beyond_what_was_sent_moves_the_high_watermark(history):
-    leader, told, end, epoch = Replica(1, TP, LAG, 0), Told(), 0, 0
+    leader, notified, end, epoch = Replica(1, TP, LAG, 0), Told(), 0, 0
     leader.become_leader(order(), 0, 0)
-    told.leads(0, goes_on=False)
+    notified.leads(0, goes_on=False)
     for kind, follower, count in history:
         remote, known = leader.remote(follower), min(count, end)
         match kind:
@@ -367,28 +367,28 @@ def test_no_claim_beyond_what_was_sent_moves_the_high_watermark(history):
                 epoch += 1 if kind == "lead on" else 2
                 replicas = (1, 2, 3) if count % 2 else (1, follower)
                 leader.become_leader(order(epoch=epoch, isr=replicas, replicas=replicas), end, 0)
-                told.leads(end, goes_on=kind == "lead on")
+                notified.leads(end, goes_on=kind == "lead on")
             case "lose the log's end":
                 leader.become_follower(order(leader=2, epoch=epoch + 1))
                 end = max(leader.high_watermark, end - count)
                 epoch += 2
                 leader.become_leader(order(epoch=epoch), end, 0)
-                told.leads(end, goes_on=False)
+                notified.leads(end, goes_on=False)
             case "append":
                 leader.before_append(end)
                 end += count
                 leader.appended(end, 0)
             case "send" if remote is not None:
                 leader.sent(follower, known)
-                told.sent.append((follower, known))
+                notified.sent.append((follower, known))
             case "claim" if remote is not None:
-                assert leader.may_have(follower, known) == told.may_have(follower, known)
+                assert leader.may_have(follower, known) == notified.may_have(follower, known)
                 if leader.may_have(follower, known):
                     fetch(leader, follower, known, end)
-                assert told.may_have(follower, remote.log_end_offset)
+                assert notified.may_have(follower, remote.log_end_offset)
         ends = [each.log_end_offset for broker_id in (2, 3) if (each := leader.remote(broker_id))]
-        assert leader.high_watermark <= max(min(ends, default=end), told.high_watermark)
-        told.high_watermark = leader.high_watermark
+        assert leader.high_watermark <= max(min(ends, default=end), notified.high_watermark)
+        notified.high_watermark = leader.high_watermark
 
 
 def test_a_member_that_lost_committed_records_leaves_at_once(leader):

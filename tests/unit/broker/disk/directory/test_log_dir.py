@@ -103,8 +103,8 @@ def test_a_stop_that_was_not_clean_is_recovered(open_dirs, tmp_path, batch):
         unclean["event"]
         == f"Attempting recovery for all logs in {tmp_path} since no clean shutdown file was found"
     )
-    for told in (f"{0:020d}.log", "truncating to offset 3", ": 7 bytes"):
-        assert told in cut["event"]
+    for notified in (f"{0:020d}.log", "truncating to offset 3", ": 7 bytes"):
+        assert notified in cut["event"]
     assert line["event"] == "Found invalid messages in the log of a-0, discarded its last bytes"
     assert (line["discarded_bytes"], line["log_end_offset"]) == (7, 3)
     assert again.get(A).log_end_offset == 3

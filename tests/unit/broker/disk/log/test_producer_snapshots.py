@@ -72,44 +72,6 @@ def append(log, batch, number):
     return log.append_as_leader(batch(2, producer=(9, 0, 2 * number)), EPOCH)
 
 
-def retries_of_the_last_five(log, batch, count):
-    return [append(log, batch, number) for number in range(count - 5, count)]
-
-
-def assert_known_as_duplicates(answers, count):
-    assert [(answer.duplicate, answer.first_offset) for answer in answers] == [
-        (True, 2 * number) for number in range(count - 5, count)
-    ]
-
-
-def test_the_last_five_batches_are_known_after_a_clean_stop(logs, batch):
-    log = logs.open(LogConfig())
-    for number in range(5):
-        append(log, batch, number)
-    log.close()
-    again = logs.open(LogConfig(), clean=True, recovery_point=10)
-    assert_known_as_duplicates(retries_of_the_last_five(again, batch, 5), 5)
-
-
-@pytest.mark.parametrize("count", range(5, 12))
-def test_the_last_five_batches_are_known_after_a_crash_behind_a_roll(logs, batch, count):
-    log = logs.open(SMALL)
-    for number in range(count):
-        append(log, batch, number)
-    log.flush()
-    again = logs.open(SMALL, clean=False, recovery_point=0)
-    assert_known_as_duplicates(retries_of_the_last_five(again, batch, count), count)
-
-
-@pytest.mark.parametrize("count", range(6, 12))
-def test_the_last_five_batches_are_known_after_a_truncation(logs, batch, count):
-    log = logs.open(SMALL)
-    for number in range(count):
-        append(log, batch, number)
-    log.truncate_to(Offset(2 * (count - 1)))
-    assert_known_as_duplicates(retries_of_the_last_five(log, batch, count - 1), count - 1)
-
-
 def test_a_roll_encodes_the_producers_of_that_moment_on_the_directorys_thread(
     open_dirs, tmp_path, batch, monkeypatch
 ):
@@ -129,16 +91,6 @@ def test_a_roll_encodes_the_producers_of_that_moment_on_the_directorys_thread(
     assert threads
     assert threading.current_thread() not in threads
     assert decode_snapshot((log.directory / f"{2:020}.snapshot").read_bytes()).get(9).last_sequence == 1
-
-
-def test_a_log_that_was_recovered_has_a_snapshot_at_its_end(logs, batch):
-    log = logs.open(LogConfig())
-    for number in range(3):
-        append(log, batch, number)
-    logs.reopen_after_crash()
-    written = logs.path(".snapshot", 6)
-    assert decode_snapshot(written.read_bytes()).get(9).last_sequence == 5
-    assert not logs.path(".snapshot", 0).exists()
 
 
 def test_idle_producers_of_a_snapshot_are_not_known_again_and_those_behind_it_are(logs, batch):

@@ -82,18 +82,18 @@ class Heard:
 
 
 @pytest.fixture
-def heard() -> Heard:
+def notified() -> Heard:
     return Heard()
 
 
 @pytest.fixture
 def answer(
-    monkeypatch: pytest.MonkeyPatch, heard: Heard
+    monkeypatch: pytest.MonkeyPatch, notified: Heard
 ) -> Callable[[Callable[[KazooConnection], Request], Any], Any]:
     """What a request makes of something that kazoo answers, without a network."""
 
     def outcome(make: Callable[[KazooConnection], Request], answered: Any) -> Any:
-        connection = heard.connection()
+        connection = notified.connection()
         client = connection._client
 
         def call(_request: Any, result: Any) -> None:
@@ -155,8 +155,8 @@ def test_a_transaction_answers_operation_by_operation(answer: Any) -> None:
     assert results == ["/a", OURS, None, None]
 
 
-def test_a_transaction_is_sent_as_kazoo_sends_it(heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
-    connection = heard.connection()
+def test_a_transaction_is_sent_as_kazoo_sends_it(notified: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
+    connection = notified.connection()
     client, sent = connection._client, []
     monkeypatch.setattr(client, "_call", lambda request, _result: sent.append(request))
     connection.transaction((*OPERATIONS, Create("/e", sequential=True))).send(lambda _: None)
@@ -178,18 +178,18 @@ def test_a_failed_transaction_names_the_operation_that_failed(answer: Any) -> No
     assert (error.path, error.operation) == ("/c", 2)
 
 
-def test_what_no_server_would_take_is_not_sent(heard: Heard) -> None:
+def test_what_no_server_would_take_is_not_sent(notified: Heard) -> None:
     with pytest.raises(
         RequestTooLarge, match=r"1 operations from /a on take 10000.. bytes, expected at most 1000000"
     ):
-        heard.connection().transaction([Create("/a", b"x" * MAXIMUM_REQUEST_BYTES)])
+        notified.connection().transaction([Create("/a", b"x" * MAXIMUM_REQUEST_BYTES)])
 
 
-def test_watch_events_have_path_and_change(heard: Heard) -> None:
-    connection = heard.connection()
+def test_watch_events_have_path_and_change(notified: Heard) -> None:
+    connection = notified.connection()
     for kind in (EventType.CREATED, EventType.DELETED, EventType.CHANGED, EventType.CHILD, EventType.NONE):
         connection._watch_fired(WatchedEvent(kind, KeeperState.CONNECTED, "/a"))
-    assert [change for _, change in heard.watches] == [
+    assert [change for _, change in notified.watches] == [
         Change.CREATED,
         Change.DELETED,
         Change.DATA,
@@ -197,8 +197,8 @@ def test_watch_events_have_path_and_change(heard: Heard) -> None:
     ]
 
 
-def test_once_lost_it_never_dials_again(heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
-    connection = heard.connection()
+def test_once_lost_it_never_dials_again(notified: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
+    connection = notified.connection()
     monkeypatch.setattr(connection, "_dial", lambda *_args, **_options: "a socket")
     client = connection._client
     client._session_id = 7
@@ -209,11 +209,11 @@ def test_once_lost_it_never_dials_again(heard: Heard, monkeypatch: pytest.Monkey
     assert client.state == KazooState.LOST
     with pytest.raises(ConnectionAbortedError):
         client.handler.create_connection(("h", 1))
-    assert heard.states == [ConnectionState.CONNECTED, ConnectionState.SUSPENDED, ConnectionState.LOST]
+    assert notified.states == [ConnectionState.CONNECTED, ConnectionState.SUSPENDED, ConnectionState.LOST]
 
 
-def test_the_session_id_outlives_the_connection(heard: Heard) -> None:
-    connection = heard.connection()
+def test_the_session_id_outlives_the_connection(notified: Heard) -> None:
+    connection = notified.connection()
     assert connection.session_id == 0
     connection._client._session_id = 7
     connection._client._session_callback(KeeperState.CONNECTED)
@@ -221,17 +221,17 @@ def test_the_session_id_outlives_the_connection(heard: Heard) -> None:
     assert connection.session_id == 7
 
 
-async def test_it_can_be_stopped_before_it_ever_connected(heard: Heard) -> None:
-    connection = heard.connection()
+async def test_it_can_be_stopped_before_it_ever_connected(notified: Heard) -> None:
+    connection = notified.connection()
     connection.start()
     await asyncio.to_thread(connection.release)
-    assert ConnectionState.CONNECTED not in heard.states
+    assert ConnectionState.CONNECTED not in notified.states
 
 
 async def test_releasing_waits_for_the_thread_that_stops_it(
-    heard: Heard, monkeypatch: pytest.MonkeyPatch
+    notified: Heard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    connection = heard.connection()
+    connection = notified.connection()
     steps: list[str] = []
     stopping, may_stop = threading.Event(), threading.Event()
 
@@ -275,8 +275,8 @@ def test_acls_are_read_and_written(answer: Any) -> None:
     assert answer(lambda c: c.set_acl("/a", READABLE), STAT) == OURS
 
 
-def test_a_node_is_created_with_its_acl(heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
-    connection, sent = heard.connection(), []
+def test_a_node_is_created_with_its_acl(notified: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
+    connection, sent = notified.connection(), []
     monkeypatch.setattr(connection._client, "_call", lambda request, _result: sent.append(request))
     connection.transaction([Create("/a", acl=PRIVATE)]).send(lambda _: None)
     (create,) = sent[0].operations
@@ -296,10 +296,10 @@ CHALLENGE = b'realm="zk-sasl-md5",nonce="n",charset=utf-8,algorithm=md5-sess'
     ],
 )
 def test_a_login_that_fails_ends_the_session(
-    heard: Heard, monkeypatch: pytest.MonkeyPatch, answers: list[Any], reason: str
+    notified: Heard, monkeypatch: pytest.MonkeyPatch, answers: list[Any], reason: str
 ) -> None:
     security = ZooKeeperSecurity(Login("kafka", "secret"))
-    connection = KazooConnection("127.0.0.1:1", 4.0, heard.states.append, lambda *_: None, security)
+    connection = KazooConnection("127.0.0.1:1", 4.0, notified.states.append, lambda *_: None, security)
     handler, sent = connection._client._connection, []
     monkeypatch.setattr(handler, "_submit", lambda request, _timeout, xid: sent.append((xid, request)))
 
@@ -310,11 +310,11 @@ def test_a_login_that_fails_ends_the_session(
     monkeypatch.setattr(handler, "_read_header", read)
     # kazoo reports the connection before the login; the session must not hear of it.
     connection._client._session_callback(KeeperState.CONNECTED)
-    assert heard.states == []
+    assert notified.states == []
     with pytest.raises(AuthFailedError):
         handler._authenticate_with_sasl("ignored", 1.0)
     assert connection.refused_login == reason
-    assert heard.states == [ConnectionState.LOST]
+    assert notified.states == [ConnectionState.LOST]
     assert [xid for xid, _ in sent] == list(range(1, len(answers) + 1))
     assert b"secret" not in repr(sent).encode()
     with pytest.raises(ConnectionAbortedError):
@@ -322,10 +322,10 @@ def test_a_login_that_fails_ends_the_session(
 
 
 def test_a_connection_is_reported_when_it_is_authenticated(
-    heard: Heard, monkeypatch: pytest.MonkeyPatch
+    notified: Heard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     security = ZooKeeperSecurity(Login("kafka", "secret"))
-    connection = KazooConnection("127.0.0.1:1", 4.0, heard.states.append, lambda *_: None, security)
+    connection = KazooConnection("127.0.0.1:1", 4.0, notified.states.append, lambda *_: None, security)
     client = connection._client
     monkeypatch.setattr(client._connection, "_exchange", lambda *_: CHALLENGE)
     monkeypatch.setattr(DigestMd5, "verify", lambda *_: None)
@@ -333,15 +333,15 @@ def test_a_connection_is_reported_when_it_is_authenticated(
     client._session_callback(KeeperState.CONNECTED)
     client._connection._authenticate_with_sasl("ignored", 1.0)
     client._session_callback(KeeperState.CONNECTING)
-    assert heard.states == [ConnectionState.CONNECTED, ConnectionState.SUSPENDED]
+    assert notified.states == [ConnectionState.CONNECTED, ConnectionState.SUSPENDED]
 
 
-def test_tls_is_made_with_our_own_context(heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tls_is_made_with_our_own_context(notified: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
     dialled: list[Any] = []
     monkeypatch.setattr(TlsSocket, "dial", lambda *arguments: dialled.append(arguments))
     contexts = iter(["first", "second"])
     security = ZooKeeperSecurity(tls=lambda: next(contexts))  # type: ignore[arg-type,return-value]
-    connection = KazooConnection("zk:1", 6.0, heard.states.append, lambda *_: None, security)
+    connection = KazooConnection("zk:1", 6.0, notified.states.append, lambda *_: None, security)
     dial = connection._client.handler.create_connection
     for _ in range(2):
         dial(address=("127.0.0.1", 1), hostname="zk", timeout=6.0, use_ssl=True, ca=None)
@@ -349,8 +349,8 @@ def test_tls_is_made_with_our_own_context(heard: Heard, monkeypatch: pytest.Monk
     assert connection._client.handler.select([], [], [], 0) == ([], [], [])
 
 
-def test_why_it_cannot_connect_is_kept(heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
-    connection = heard.connection()
+def test_why_it_cannot_connect_is_kept(notified: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
+    connection = notified.connection()
     assert connection.last_error == ""
 
     def refuse(*_: Any, **__: Any) -> None:
