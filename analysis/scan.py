@@ -21,6 +21,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as st
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from barnabas.analysis.conditions.catalogue import CATALOGUE
+from barnabas.analysis.conditions.signs import Signs
 from barnabas.analysis.growing import added_blocks
 from barnabas.analysis.pieces import (
     Block,
@@ -260,7 +262,7 @@ def read(pieces: Pieces, reading: Reading) -> Iterator[tuple[Tally, pa.RecordBat
 @functools.lru_cache(maxsize=1)
 def _reader(reading: Reading) -> BlockReader:
     """Return the reader of this worker process, which its tasks share so that forms are learned once."""
-    return BlockReader(Clock(reading.zone), broker_of)
+    return BlockReader(Clock(reading.zone), broker_of, Signs(CATALOGUE).read)
 
 
 def plain(rows: pa.RecordBatch) -> pa.RecordBatch:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.broker_events import broker_events
+from barnabas.analysis.derived.conditions import conditions
 from barnabas.analysis.derived.controllers import controllers
 from barnabas.analysis.derived.delays import delays
 from barnabas.analysis.derived.isr import isr
@@ -57,6 +58,7 @@ DERIVED: tuple[Table, ...] = (
     Table("requests", ("events", "controllers"), requests),
     Table("leaders", ("states", "lives"), leaders),
     Table("isr", ("states", "lives"), isr),
+    Table("conditions", ("events",), conditions),
     Table("unavailability", ("events", "states", "leaders", "controllers", "lives"), unavailability),
 )
 """The derived tables, each after those that it needs; the one for which most others wait comes early."""

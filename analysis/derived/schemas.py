@@ -54,6 +54,11 @@ DERIVED_ARROW: dict[str, pa.Schema] = {
         ("version", _INT), ("isr", _INTS), ("size", _INT), ("assigned", _INT), ("left", _INTS),
         ("joined", _INTS), ("since", _TIME), ("until", _TIME), ("seen_until", _TIME), ("unseen", _INT),
     ]),
+    "conditions": pa.schema([
+        ("condition", _TEXT), ("broker", _INT), ("subject", _INT), ("source", _TEXT), ("since", _TIME),
+        ("until", _TIME), ("lines", _LONG), ("names", _TEXTS), ("named", _LONG), ("records", _LONG),
+        ("silent_ms", _LONG), ("error", _TEXT), ("block", _LONG), ("line", _LONG), ("raw", _TEXT),
+    ]),
     "unavailability": pa.schema([
         ("topic", _TEXT), ("partition", _INT), ("life", _INT), ("since", _TIME), ("until", _TIME),
         ("led_at", _TIME), ("leader_before", _INT), ("leader_after", _INT), ("leader_epoch", _INT),

@@ -222,6 +222,11 @@ def startswith(name: Any, prefix: Column) -> Column:
     return _call("starts_with", name, prefix)
 
 
+def contains(name: Any, part: Column) -> Column:
+    """Return whether a text contains another one."""
+    return _call("contains", name, part)
+
+
 def endswith(name: Any, suffix: Column) -> Column:
     """Return whether a text ends with another one."""
     return _call("ends_with", name, suffix)

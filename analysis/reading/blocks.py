@@ -18,7 +18,7 @@ from barnabas.analysis.reading.brokers.life import LIFE_RULES
 from barnabas.analysis.reading.columns import Columns
 from barnabas.analysis.reading.endings import find_endings
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
-from barnabas.analysis.reading.events.entries import Entry
+from barnabas.analysis.reading.events.entries import Entry, Row
 from barnabas.analysis.reading.events.tables import EVENTS_CODED
 from barnabas.analysis.reading.forms import Forms, read_heads
 from barnabas.analysis.reading.grammar import LEVELS, message_columns
@@ -47,6 +47,14 @@ _SPEAKER = ("role", "broker", "controller", "controller_epoch")
 """The columns that are kept of a line with a value out of range, as of one that no rule matches."""
 
 _OF_CONTROLLER = {BrokerKind.CONTROLLER_ACTIVE.value, BrokerKind.CONTROLLER_RESIGNED.value}
+
+
+ReadSigns = Callable[[str, str, Callable[[], str]], Row | None]
+"""A function of a message, its logger and the lines below it to columns; None if it shows no condition."""
+
+
+def no_signs(_: str, __: str, ___: Callable[[], str]) -> None:
+    """Show no condition."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +133,15 @@ class BlockReader:
     Args:
         clock: The clock of the brokers' time zone.
         broker_of: Returns the broker id that a text in front of a line (``broker-1 | ``) names.
+        signs: Returns the columns of a line that shows a condition; by default no line does.
     """
 
-    def __init__(self, clock: Clock, broker_of: Callable[[str], int | None]) -> None:
+    def __init__(
+        self, clock: Clock, broker_of: Callable[[str], int | None], signs: ReadSigns = no_signs
+    ) -> None:
         self._clock = clock
         self._broker_of = broker_of
+        self._signs = signs
         self._forms = Forms()
         self._passes = Passes(clock)
 
@@ -154,7 +166,7 @@ class BlockReader:
         row_of[first] = np.arange(len(first))
         self._forms.fill(text, found, row_of, columns)
         raw, trace = map(_bounded, join(text, heads, first, last))
-        _read_alone(text, heads, row_of, columns, trace)
+        _read_alone(text, heads, row_of, columns, trace, signs=self._signs)
         for ending in endings:
             row = int(row_of[ending.line])
             columns.put_row(row, ending.row(trace[row].as_py() or ""))
@@ -198,7 +210,9 @@ def read_entries(entries: Sequence[Entry], origin: Origin) -> Typed:
     return Typed(_batch(known, columns, origin), len(entries), 0)
 
 
-def _read_alone(text: Text, heads: Heads, row_of: Places, columns: Columns, trace: pa.Array) -> None:
+def _read_alone(
+    text: Text, heads: Heads, row_of: Places, columns: Columns, trace: pa.Array, *, signs: ReadSigns
+) -> None:
     """Fill the columns of the lines read one at a time, and ``understood`` of lines that no rule matches."""
     foreign = []
     for line, head in heads.alone.items():
@@ -213,7 +227,8 @@ def _read_alone(text: Text, heads: Heads, row_of: Places, columns: Columns, trac
 
         if head.logger is not None or _LAST_LOGGER.search(below()):
             foreign.append(row)
-            columns.put_row(row, companion_columns(message, head.logger or "", below) or {})
+            shown = signs(message, head.logger or "", below) or {}
+            columns.put_row(row, shown | (companion_columns(message, head.logger or "", below) or {}))
     # ``understood`` stays null for a line of another logger that no rule concerns.
     columns.put_same(np.setdiff1d(columns.without("understood"), foreign), {"understood": False})
 

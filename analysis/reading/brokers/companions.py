@@ -16,19 +16,20 @@ from collections.abc import Callable
 
 from barnabas.analysis.reading.brokers.life import LIFE_RULES
 from barnabas.analysis.reading.brokers.others import OTHERS_RULES
-from barnabas.analysis.reading.brokers.rule import Rule, first_word, speaker, split_prefix
+from barnabas.analysis.reading.brokers.rule import (
+    PARTITION_PREFIX,
+    THREAD_PREFIX,
+    Rule,
+    first_word,
+    speaker,
+    split_prefix,
+)
 from barnabas.analysis.reading.events.entries import Row
 from barnabas.analysis.reading.events.kinds import CompanionKind
 from barnabas.cluster.model.statechange.values import is_readable
 
 _IDS = r"(?P<isr>[\d,]*)"
 _BEFORE = r"(?P<before>[\d,]*)"
-# [Partition t-0 broker=1] from 1.0 on; Partition [t,0] on broker 1: before.
-_PARTITION = re.compile(
-    r"\[Partition (?P<topic>\S+)-(?P<partition>\d+) broker=(?P<broker>\d+)\] "
-    r"|Partition \[(?P<old_topic>[^,\]]+),(?P<old_partition>\d+)\] on broker (?P<old_broker>\d+): ",
-    re.ASCII,
-)
 _SAYINGS: tuple[tuple[CompanionKind, re.Pattern[str]], ...] = (
     (
         CompanionKind.ISR_UPDATED,
@@ -58,9 +59,6 @@ _ELECTED = re.compile(
     r"(?:\. Epoch incremented to (?P<epoch>\d+) and epoch zk version is now \d+)?",
     re.ASCII,
 )
-# A thread's name before the writer's. If only one name is in brackets, it may be either.
-_THREAD = re.compile(r"\[[^\]]*\]:? +(?=\[[A-Za-z][^\]]*\][:,]? |Partition \[)")
-
 _RULES: dict[str, list[Rule]] = defaultdict(list)
 for _each in (*LIFE_RULES, *OTHERS_RULES):
     _RULES[_each.first].append(_each)
@@ -76,10 +74,10 @@ def companion_columns(text: str, logger: str = "", trace: Callable[[], str] = la
     """
     if not is_readable(text):
         return None
-    thread = _THREAD.match(text)
+    thread = THREAD_PREFIX.match(text)
     if thread is not None:
         text = text[thread.end() :]
-    begin = _PARTITION.match(text)
+    begin = PARTITION_PREFIX.match(text)
     if begin is not None and (row := _about_isr(begin, text)) is not None:
         return row
     who, start = split_prefix(text)

@@ -29,6 +29,18 @@ _PEER_ID = re.compile(
     r"leaderId=(\d+)|^ReplicaFetcherThread-\d+-(\d+)$|-to-broker-(\d+)-send-thread", re.ASCII
 )
 
+# [Partition t-0 broker=1] from 1.0 on; Partition [t,0] on broker 1: before.
+PARTITION_PREFIX = re.compile(
+    r"\[Partition (?P<topic>\S+)-(?P<partition>\d+) broker=(?P<broker>\d+)\] "
+    r"|Partition \[(?P<old_topic>[^,\]]+),(?P<old_partition>\d+)\] on broker (?P<old_broker>\d+): ",
+    re.ASCII,
+)
+"""The begin of a line about a partition, with the broker that writes it."""
+
+# A thread's name before the writer's. If only one name is in brackets, it may be either.
+THREAD_PREFIX = re.compile(r"\[[^\]]*\]:? +(?=\[[A-Za-z][^\]]*\][:,]? |Partition \[)")
+"""A thread's name in front of the writer's."""
+
 _AUTHORIZER = "ZooKeeperClient ACL authorizer"
 
 # The first one that matches counts: a ConnectException is also thrown when a connection times out.

@@ -65,6 +65,7 @@ COLUMNS: tuple[Column, ...] = (
     _int("controller", "The controller that wrote the line, or that sent the request it is about."),
     _int("controller_epoch", "That controller's epoch; for a refused request the stale epoch."),
     _text("kind", "The kind of line (Kind, OtherKind, CompanionKind, BrokerKind); null if no rule matches."),
+    _text("condition", "The condition that the form of the line shows (analysis.conditions.signs)."),
     _text("releases", "The releases that have this form of the line, such as 2.6+ or 0.8 to 1.0."),
     _text("topic", "The topic of the partition that the line is about."),
     _int("partition", "That partition's number."),
