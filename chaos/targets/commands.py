@@ -12,8 +12,8 @@ def run(failure: type[Exception], *command: str, may_fail: bool = False, timeout
     """Run a command and return its standard output.
 
     Args:
-        failure: The exception to raise if the command cannot be run or fails; its message holds the command
-            and its error output.
+        failure: The exception to raise if the command cannot be run or fails; its message holds the command,
+            its status and all that it printed. (Kafka's tools print some errors on standard output.)
         command: The program and its arguments.
         may_fail: Whether a status other than 0 is ignored.
         timeout_s: The longest time for the command in seconds.
@@ -25,5 +25,6 @@ def run(failure: type[Exception], *command: str, may_fail: bool = False, timeout
     except (OSError, subprocess.TimeoutExpired) as error:
         raise failure(f"{' '.join(command)}: {error}") from error
     if done.returncode != 0 and not may_fail:
-        raise failure(f"{' '.join(command)}: {done.stderr.strip() or f'status {done.returncode}'}")
+        printed = f"{done.stderr.strip()} {done.stdout.strip()}".strip()
+        raise failure(f"{' '.join(command)}: status {done.returncode} {printed}".rstrip())
     return done.stdout

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.local.cluster import LocalCluster
 from barnabas.workload.clients import LIBRARIES
+from tests.clusters import FAULTS
 from tests.trial import Trial
 
 ROUNDS = 2
-OVERRIDES = {"zookeeper.session.timeout.ms": "3000"}
+
+
+@pytest.fixture(scope="module")
+def cluster(request, shared_clusters):
+    with shared_clusters.lent(request.session, FAULTS) as running:
+        yield running
 
 
 def wait_for_a_controller_other_than(dead, trial):
@@ -19,19 +24,18 @@ def wait_for_a_controller_other_than(dead, trial):
 @pytest.mark.faults
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("library", LIBRARIES)
-def test_every_acknowledged_record_survives_the_kills_once_and_in_order(tmp_path, library):
-    with LocalCluster(tmp_path / "cluster", overrides=OVERRIDES) as cluster:
-        with Trial(cluster, library) as trial:
-            trial.workload.wait_for_progress(30)
-            for _ in range(ROUNDS):
-                for strike in (trial.nemesis.kill_leader_of_most, trial.nemesis.kill_controller):
-                    victim = strike()
-                    trial.workload.wait_for_progress(40)
-                    wait_for_a_controller_other_than(victim, trial)
-                    trial.nemesis.restart(victim)
-                    trial.wait_until_in_sync()
-            trial.workload.wait_for_progress(30)
-        verdict = trial.judge(keep_in=tmp_path)
+def test_every_acknowledged_record_survives_the_kills_once_and_in_order(cluster, tmp_path, library):
+    with Trial(cluster, library, topic=f"kills-{library}") as trial:
+        trial.workload.wait_for_progress(30)
+        for _ in range(ROUNDS):
+            for strike in (trial.nemesis.kill_leader_of_most, trial.nemesis.kill_controller):
+                victim = strike()
+                trial.workload.wait_for_progress(40)
+                wait_for_a_controller_other_than(victim, trial)
+                trial.nemesis.restart(victim)
+                trial.wait_until_in_sync()
+        trial.workload.wait_for_progress(30)
+    verdict = trial.judge(keep_in=tmp_path)
     assert verdict.problems() == []
     assert verdict.unknown == verdict.failed == 0
     assert verdict.acknowledged == verdict.read == verdict.sent

@@ -52,8 +52,11 @@ def members():
         each.end()
 
 
-def _exchanged(broker, body):
-    """The bytes that a broker answers to one request (kio's entity), over a connection of its own."""
+def _exchanged(broker, body, source="127.0.0.1"):
+    """The bytes that a broker answers to one request (kio's entity), over a connection of its own.
+
+    It comes from the address ``source`` of this machine, by which ACLs may know it.
+    """
     of = type(body)
     out = io.BytesIO()
     header = of.__header_schema__(
@@ -64,7 +67,7 @@ def _exchanged(broker, body):
     frame = out.getvalue()
     host, port = broker.kafka.rsplit(":", 1)
     with (
-        socket.create_connection((host, int(port)), timeout=60) as connection,
+        socket.create_connection((host, int(port)), timeout=60, source_address=(source, 0)) as connection,
         connection.makefile("rb") as file,
     ):
         connection.sendall(struct.pack(">i", len(frame)) + frame)
@@ -72,9 +75,9 @@ def _exchanged(broker, body):
         return memoryview(file.read(size))
 
 
-def _answered(broker, body):
+def _answered(broker, body, source="127.0.0.1"):
     """What a broker answers to one request, past any client."""
-    answer = _exchanged(broker, body)
+    answer = _exchanged(broker, body, source)
     schema = load_schema(type(body).__api_key__, type(body).__version__, RESPONSE)
     _, at = entity_reader(schema.__header_schema__)(answer, 0)
     response, _ = entity_reader(schema)(answer, at)

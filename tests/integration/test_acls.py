@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
-import io
 import json
-import socket
-import struct
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import confluent_kafka
@@ -27,10 +25,8 @@ from kio.schema.create_topics.v7 import request as create_v7
 from kio.schema.fetch.v12 import request as fetch_v12
 from kio.schema.list_groups.v4.request import ListGroupsRequest
 from kio.schema.metadata.v9.request import MetadataRequest, MetadataRequestTopic
-from kio.serial import entity_reader, entity_writer
 from kio.static.primitive import i32Timedelta
 
-from barnabas.broker.wire.schemas import RESPONSE, load_schema
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.local.waiting import wait_until
 from tests.logged import logged
@@ -84,42 +80,12 @@ def described(admin):
     return admin.describe_acls(anything).result(60)
 
 
-class Stranger:
-    """A client from another address, which speaks Kafka's protocol itself."""
-
-    def __init__(self, broker):
-        host, port = broker.kafka.rsplit(":", 1)
-        self._socket = socket.create_connection((host, int(port)), timeout=60, source_address=(OTHER_HOST, 0))
-        self._file = self._socket.makefile("rb")
-
-    def ask(self, body):
-        of, out = type(body), io.BytesIO()
-        header = of.__header_schema__(
-            request_api_key=of.__api_key__,
-            request_api_version=of.__version__,
-            correlation_id=7,
-            client_id="stranger",
-        )
-        entity_writer(of.__header_schema__)(out, header)
-        entity_writer(of)(out, body)
-        self._socket.sendall(struct.pack(">i", len(out.getvalue())) + out.getvalue())
-        (size,) = struct.unpack(">i", self._file.read(4))
-        answer = memoryview(self._file.read(size))
-        schema = load_schema(of.__api_key__, of.__version__, RESPONSE)
-        _, at = entity_reader(schema.__header_schema__)(answer, 0)
-        return entity_reader(schema)(answer, at)[0]
-
-    def close(self):
-        self._file.close()
-        self._socket.close()
-
-
 @pytest.fixture
-def stranger(cluster):
-    strangers = {number: Stranger(broker) for number, broker in cluster.brokers.items()}
-    yield strangers
-    for each in strangers.values():
-        each.close()
+def stranger(cluster, answered):
+    """A client from another address: asks broker ``number`` by ``stranger[number](request)``."""
+    return {
+        number: partial(answered, broker, source=OTHER_HOST) for number, broker in cluster.brokers.items()
+    }
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +117,7 @@ def metadata_of(stranger, *names):
         include_cluster_authorized_operations=True,
         include_topic_authorized_operations=True,
     )
-    answer = stranger.ask(request)
+    answer = stranger(request)
     return answer, {topic.name: int(topic.error_code) for topic in answer.topics}
 
 
@@ -160,7 +126,7 @@ def fetch_of(stranger, topic, session=0, epoch=0):
         partition=0, fetch_offset=0, last_fetched_epoch=-1, partition_max_bytes=1 << 20
     )
     named = () if session else (fetch_v12.FetchTopic(topic=topic, partitions=(partition,)),)
-    return stranger.ask(
+    return stranger(
         fetch_v12.FetchRequest(
             replica_id=-1,
             max_wait=i32Timedelta.parse(dt.timedelta(0)),
@@ -197,7 +163,7 @@ def test_a_stranger_sees_no_topic_and_creates_none(owner, stranger):
     _, topics = metadata_of(stranger[1], "orders", "no-such-topic")
     assert topics == {"orders": DENIED, "no-such-topic": DENIED}
     assert "no-such-topic" not in owner.list_topics(timeout=60).topics
-    assert stranger[1].ask(ListGroupsRequest(states_filter=())).groups == ()
+    assert stranger[1](ListGroupsRequest(states_filter=())).groups == ()
 
 
 def test_a_grant_takes_effect_on_every_broker_and_so_does_its_end(owner, stranger):
@@ -249,12 +215,12 @@ def test_a_stranger_creates_topics_only_with_a_grant(owner, stranger, cluster):
         validate_only=True,
     )
     controller = stranger[metadata_of(stranger[1])[0].controller_id]
-    (result,) = controller.ask(request).topics
+    (result,) = controller(request).topics
     assert int(result.error_code) == DENIED
     grant = acl(TOPIC, "new", AclOperation.CREATE, OTHER_HOST)
     create(owner, grant)
-    wait_until(lambda: int(controller.ask(request).topics[0].error_code) == 0, "the grant in force")
-    (result,) = controller.ask(request).topics
+    wait_until(lambda: int(controller(request).topics[0].error_code) == 0, "the grant in force")
+    (result,) = controller(request).topics
     assert (int(result.topic_config_error_code), result.num_partitions) == (DENIED, -1)
     delete(owner, grant)
 

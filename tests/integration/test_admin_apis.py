@@ -130,49 +130,6 @@ def test_offsets_of_release_0_8_are_kept_in_zookeeper(cluster, orders, answered)
     ]  # fmt: skip
 
 
-def configs(cluster, *flags):
-    """Run kafka-configs.sh; what it printed."""
-    command = [str(SCRIPTS / "kafka-configs.sh"), "--bootstrap-server", cluster.bootstrap, *flags]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
-
-
-def test_a_producer_with_a_quota_is_told_to_wait_and_then_freed(cluster, orders):
-    told = configs(cluster, "--alter", "--client", "slow", "--add-config", "producer_byte_rate=2000")
-    assert told == "Completed updating config for client slow.\n"
-    assert configs(cluster, "--describe", "--client", "slow") == (
-        "Quota configs for client-id 'slow' are producer_byte_rate=2000.0\n"
-    )
-    throttled = []
-    producer = confluent_kafka.Producer(
-        {
-            "bootstrap.servers": cluster.bootstrap,
-            "client.id": "slow",
-            "acks": 1,
-            "throttle_cb": lambda event: throttled.append(event.throttle_time),
-        }
-    )
-
-    def produce_until_throttled():
-        producer.produce(orders, b"x" * 21_000, partition=0)
-        producer.poll(1)
-        return throttled
-
-    wait_until(produce_until_throttled, "a throttle time")
-    assert throttled[0] > 0
-    configs(cluster, "--alter", "--client", "slow", "--delete-config", "producer_byte_rate")
-    assert configs(cluster, "--describe", "--client", "slow") == ""
-    assert producer.flush(60) == 0
-
-
-def test_log_directories_and_operations_are_described(cluster, orders, python_admin):
-    described = python_admin.describe_log_dirs()
-    told = str(described)
-    assert orders in told
-    assert str(cluster.directory / "broker-1" / "two") in told
-    metadata = python_admin.describe_cluster()
-    assert metadata["cluster_id"]
-
-
 def reassign(cluster, plan, *flags):
     """Run kafka-reassign-partitions.sh with a plan; what it printed."""
     script = str(SCRIPTS / "kafka-reassign-partitions.sh")

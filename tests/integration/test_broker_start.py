@@ -67,18 +67,6 @@ def test_a_bad_value_is_named_before_anything_is_touched(tmp_path, settings):
     assert not (tmp_path / "logs").exists()
 
 
-def test_an_override_wins_over_the_file(tmp_path, settings):
-    line = only_line(*run_broker(tmp_path, settings, "--override", "min.insync.replicas=0"))
-    assert "min.insync.replicas has the value '0'" in line
-
-
-def test_an_unknown_key_is_a_warning_that_names_it(tmp_path, settings):
-    settings = {**settings, "colour.of.broker": "red", "zookeeper.connect": "127.0.0.1:1"}
-    _status, text = run_broker(tmp_path, settings, "--override", "zookeeper.connection.timeout.ms=200")
-    warning = next(line for line in text.splitlines() if "] WARN " in line)
-    assert "'colour.of.broker' was supplied but is not a known config" in warning
-
-
 @pytest.mark.parametrize("listener", ["PLAINTEXT", "GRPC"])
 def test_a_taken_port_is_named(tmp_path, settings, listener):
     address = next(part for part in settings["listeners"].split(",") if part.startswith(listener))
@@ -86,13 +74,6 @@ def test_a_taken_port_is_named(tmp_path, settings, listener):
         line = only_line(*run_broker(tmp_path, settings))
     assert f"Cannot listen on {address}" in line
     assert not (tmp_path / "data").exists()
-
-
-def test_a_metrics_address_that_is_taken_is_named(tmp_path, settings):
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        address = f"127.0.0.1:{taken.getsockname()[1]}"
-        line = only_line(*run_broker(tmp_path, {**settings, "metrics.address": address}))
-    assert f"metrics.address {address}" in line
 
 
 def test_a_zookeeper_that_is_away_is_waited_for_and_then_named(tmp_path, settings):
@@ -113,12 +94,6 @@ def test_a_log_directory_that_may_not_be_used_is_named(tmp_path, settings, mode)
     assert "Permission denied" in line
 
 
-def test_a_log_directory_that_is_no_directory_is_named(tmp_path, settings):
-    (tmp_path / "data").write_text("I am a file")
-    line = only_line(*run_broker(tmp_path, settings))
-    assert str(tmp_path / "data") in line
-
-
 def test_a_log_directory_of_another_broker_is_named(tmp_path, settings):
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "meta.properties").write_text("version=0\nbroker.id=7\n")
@@ -127,32 +102,28 @@ def test_a_log_directory_of_another_broker_is_named(tmp_path, settings):
     assert str(tmp_path / "data") in line
 
 
-def test_a_duplicate_broker_id_is_refused_and_the_first_goes_on(tmp_path, settings, zk_connect):
-    with LocalCluster(tmp_path / "first", brokers=1, zookeeper=zk_connect) as cluster:
-        line = only_line(*run_broker(tmp_path, settings))
-        assert "broker.id" in line
-        assert "1" in line
-        assert cluster.brokers[1].pid is not None
-        cluster.wait_ready()
+@pytest.fixture(scope="module")
+def first(request, shared_clusters):
+    """A cluster of broker 1 alone, and its settings."""
+    with shared_clusters.lent(request.session, {}, brokers=1) as cluster:
+        yield cluster, parse_properties(cluster.brokers[1].properties.read_text())
 
 
-def test_who_advertises_the_same_as_a_live_broker_of_its_id_is_refused(tmp_path, settings, zk_connect):
+def test_who_advertises_the_same_as_a_live_broker_of_its_id_is_refused(tmp_path, settings, first):
     """What is advertised proves nothing: both may stand behind one address."""
-    with LocalCluster(tmp_path / "first", brokers=1, zookeeper=zk_connect) as cluster:
-        first = parse_properties(cluster.brokers[1].properties.read_text())
-        before = cluster.brokers[1].gauge("process_start_time_seconds")
-        line = only_line(*run_broker(tmp_path, {**settings, "advertised.listeners": first["listeners"]}))
-        assert "Cannot register broker.id 1: /brokers/ids/1 is registered by another broker" in line
-        cluster.wait_ready()
-        assert cluster.brokers[1].gauge("process_start_time_seconds") == before
-        assert "has vanished" not in _read(cluster.brokers[1].state_change_log.with_name("server.log"))
+    cluster, own = first
+    before = cluster.brokers[1].gauge("process_start_time_seconds")
+    same = {"zookeeper.connect": cluster.zookeeper_connect, "advertised.listeners": own["listeners"]}
+    line = only_line(*run_broker(tmp_path, settings | same))
+    assert "Cannot register broker.id 1: /brokers/ids/1 is registered by another broker" in line
+    cluster.wait_ready()
+    assert cluster.brokers[1].gauge("process_start_time_seconds") == before
+    assert "has vanished" not in _read(cluster.brokers[1].state_change_log.with_name("server.log"))
 
 
-def test_a_log_directory_in_use_is_named(tmp_path, settings, zk_connect):
-    with LocalCluster(tmp_path / "first", brokers=1, zookeeper=zk_connect) as cluster:
-        used = parse_properties(cluster.brokers[1].properties.read_text())["log.dirs"]
-        line = only_line(*run_broker(tmp_path, {**settings, "log.dirs": used}))
-    assert used in line
+def test_a_log_directory_in_use_is_named(tmp_path, settings, first):
+    used = first[1]["log.dirs"]
+    assert used in only_line(*run_broker(tmp_path, settings | {"log.dirs": used}))
 
 
 def test_one_bad_log_directory_of_two_is_named_and_the_broker_serves_without_it(tmp_path, zk_connect):

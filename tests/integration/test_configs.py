@@ -110,24 +110,6 @@ def test_a_setting_of_a_broker_reaches_the_topics_it_leads(cluster, python_admin
     wait_until(lambda: produce(cluster, "anywhere", bytes(5000)) is None, "a record that is taken")
 
 
-def test_an_unclean_election_is_allowed_live(cluster, admin):
-    topic = confluent_kafka.admin.NewTopic("lost", 1, replica_assignment=[[1, 2]])
-    admin.create_topics([topic])["lost"].result(90)
-    try:
-        cluster.kill(2)
-        wait_until(lambda: partitions_of(admin, "lost")[0].isrs == [1], "broker 1 alone in the ISR")
-        cluster.kill(1)
-        wait_until(lambda: partitions_of(admin, "lost")[0].leader == -1, "the end of its leader")
-        cluster.restart(2)
-        assert partitions_of(admin, "lost")[0].leader == -1
-        alter(admin, TOPIC, "lost", ("unclean.leader.election.enable", SET, "true"))
-        wait_until(lambda: partitions_of(admin, "lost")[0].leader == 2, "broker 2 as the leader")
-    finally:
-        for broker in (cluster.brokers[1], cluster.brokers[2]):
-            if broker.pid is None:
-                cluster.restart(broker.id)
-
-
 def test_a_broker_that_restarts_reads_its_settings_first(cluster, admin):
     alter(admin, BROKER, "2", ("log.index.interval.bytes", SET, "8192"))
     cluster.terminate(2)
@@ -136,38 +118,6 @@ def test_a_broker_that_restarts_reads_its_settings_first(cluster, admin):
     told = described(admin, BROKER, "2")["log.index.interval.bytes"]
     assert (told.value, told.source) == ("8192", DYNAMIC_BROKER)
     alter(admin, BROKER, "2", ("log.index.interval.bytes", DELETE, None))
-
-
-@pytest.fixture(scope="module")
-def refused(admin):
-    """A topic for all cases: one broker may know it a moment before the next."""
-    create(admin, "refused")
-
-
-@pytest.mark.parametrize(
-    ("resource", "step", "error"),
-    [
-        ((TOPIC, "refused"), ("colour", SET, "red"), "INVALID_CONFIG"),
-        ((TOPIC, "refused"), ("max.compaction.lag.ms", SET, "0"), "INVALID_REQUEST"),
-        ((TOPIC, "refused"), ("message.format.version", SET, "0.10.2"), "INVALID_CONFIG"),
-        ((TOPIC, "refused"), ("retention.ms", SET, "long"), "INVALID_REQUEST"),
-        ((TOPIC, "refused"), ("retention.ms", APPEND, "5"), "INVALID_REQUEST"),
-        ((TOPIC, "missing"), ("retention.ms", SET, "5"), "UNKNOWN_TOPIC_OR_PART"),
-        ((BROKER, "1"), ("broker.id", SET, "9"), "INVALID_REQUEST"),
-    ],
-)
-@pytest.mark.usefixtures("refused")
-def test_what_the_cluster_refuses(admin, resource, step, error):
-    with pytest.raises(confluent_kafka.KafkaException) as refusal:
-        alter(admin, *resource, step)
-    assert refusal.value.args[0].name() == error
-
-
-def test_validate_only_changes_nothing(cluster, admin, python_admin):
-    create(admin, "validated")
-    resource = kafka.admin.ConfigResource("TOPIC", "validated", configs={"retention.ms": "5"})
-    assert python_admin.alter_configs([resource], validate_only=True) == {"topic": {"validated": "OK"}}
-    assert shell(cluster, "get", "/config/topics/validated") == (0, '{"version":1,"config":{}}\n')
 
 
 def test_topic_settings_written_to_zookeeper_are_noticed(cluster, admin):

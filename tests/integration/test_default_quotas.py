@@ -73,14 +73,3 @@ def test_a_quota_of_its_own_takes_the_place_of_the_setting(bootstrap):
     command = [str(SCRIPTS / "kafka-configs.sh"), "--bootstrap-server", bootstrap, *quota, *change]
     subprocess.run(command, check=True, timeout=60, capture_output=True)
     assert produce(bootstrap, "freed", RECORDS) == []
-
-
-def test_kafka_python_waits_for_the_quota_and_loses_nothing(bootstrap):
-    producer = kafka.KafkaProducer(bootstrap_servers=bootstrap, client_id="python", batch_size=0)
-    sent = [producer.send(TOPIC, b"x" * 10_000, partition=0) for _ in range(RECORDS)]
-    offsets = [each.get(120).offset for each in sent]
-    groups = producer.metrics().values()
-    highest = max(each["throttle-time-max"] for each in groups if "throttle-time-max" in each)
-    producer.close()
-    assert offsets == sorted(set(offsets))
-    assert highest > 0

@@ -23,7 +23,6 @@ from barnabas.local.cluster import LocalCluster
 from barnabas.local.waiting import wait_until
 from tests.batches import batch_builder
 
-MAX_SEQUENCE = 2**31 - 1
 BASE_TIME = 1_700_000_000_000
 EXPIRATION_MS = 1_000
 OVERRIDES = {"transactional.id.expiration.ms": str(EXPIRATION_MS)}
@@ -180,30 +179,6 @@ def test_nine_million_records_in_a_batch_are_never_unpacked(cluster, produce, an
     assert (found.error_code, found.offset) == (NONE, 0)
     assert largest_memory(cluster.brokers[1].pid) - memory < 30_000_000
     assert produce(build(), UNPACKED) == (NONE, unpacked_at + 1)
-
-
-def test_sequences_begin_again_behind_the_largest(produce):
-    first = build(2, producer=(500, 0, MAX_SEQUENCE - 2))
-    across = build(3, producer=(500, 0, MAX_SEQUENCE))
-    error, base = produce(first)
-    assert error is NONE
-    assert produce(across) == (NONE, base + 2)
-    assert produce(across) == (NONE, base + 2)
-    assert produce(first) == (NONE, base)
-    out_of_order = ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-    for sequence in (0, 1, 3, MAX_SEQUENCE):
-        assert produce(build(1, producer=(500, 0, sequence)))[0] is out_of_order
-    assert produce(build(1, producer=(500, 0, 2))) == (NONE, base + 5)
-
-
-def test_epochs_of_a_producer_do_not_go_back(produce):
-    error, base = produce(build(producer=(501, 5, 0)))
-    assert error is NONE
-    assert produce(build(producer=(501, 4, 1)))[0] is ErrorCode.INVALID_PRODUCER_EPOCH
-    assert produce(build(producer=(501, 6, 1)))[0] is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-    assert produce(build(producer=(501, 32767, 0))) == (NONE, base + 1)
-    assert produce(build(producer=(501, 5, 1)))[0] is ErrorCode.INVALID_PRODUCER_EPOCH
-    assert produce(build(producer=(501, 32767, 0))) == (NONE, base + 1)
 
 
 @pytest.mark.parametrize("time", [2**62, -(2**62)])

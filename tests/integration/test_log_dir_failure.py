@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import confluent_kafka
 import confluent_kafka.admin
-import psutil
 
 from barnabas.local.waiting import wait_until
-from tests.integration.reading import read_partition
 from tests.logged import logged
 from tests.metadata import isrs_of, metadata_of, partitions_of
 from tests.trial import Trial
@@ -27,17 +25,6 @@ def in_directory(broker, name, topic=TOPIC):
     """The partitions of the topic that lie in a log directory of a broker."""
     directory = broker.dir / "data" / name
     return {int(path.name.rpartition("-")[2]) for path in directory.glob(f"{topic}-*")}
-
-
-def directory_of(broker, topic, number):
-    """The name of the log directory of a partition, once the broker has created its log.
-
-    Other brokers may have the topic in their metadata before.
-    """
-    return wait_until(
-        lambda: next((name for name in ("one", "two") if number in in_directory(broker, name, topic)), None),
-        f"the log of {topic}-{number} on broker {broker.id}",
-    )
 
 
 def produce_to_each(cluster):
@@ -94,84 +81,6 @@ def test_others_lead_what_lay_there_and_the_broker_stays(cluster, admin):
         lambda: all(broker.id in partition.isrs for partition in partitions_of(admin, TOPIC).values()),
         "its return into every ISR",
         last=lambda: isrs_of(admin, TOPIC),
-    )
-
-
-ROOM = 12 << 20
-"""How large a file may become on the full disk: somewhat more than a preallocated index."""
-
-VALUE = bytes(500_000)
-
-
-class Filling:
-    """Writes to partition 0 until its leader's disk is full, and hears what became of each record.
-
-    It never asks twice, so that it hears the broker's own answer.
-    """
-
-    def __init__(self, cluster, topic):
-        self.written = 0
-        self.errors = []
-        self._topic = topic
-        settings = {"bootstrap.servers": cluster.bootstrap, "acks": "all", "retries": 0}
-        self._producer = confluent_kafka.Producer(settings)
-
-    def write(self):
-        self._producer.produce(self._topic, VALUE, partition=0, on_delivery=self._heard)
-        self._producer.flush(60)
-
-    def _heard(self, error, _):
-        if error is None:
-            self.written += 1
-        else:
-            self.errors.append(error.code())
-
-
-def test_a_full_disk_is_answered_and_left_to_others(cluster, admin):
-    topic = "filling"
-    admin.create_topics([confluent_kafka.admin.NewTopic(topic, 2, 3)])[topic].result(90)
-    wait_until(lambda: topic in metadata_of(admin).topics, f"{topic} in the metadata")
-    broker = cluster.brokers[partitions_of(admin, topic)[0].leader]
-    name = directory_of(broker, topic, 0)
-    kept = in_directory(broker, "two" if name == "one" else "one")
-    process = psutil.Process(broker.pid)
-    no_limit = process.rlimit(psutil.RLIMIT_FSIZE)
-    process.rlimit(psutil.RLIMIT_FSIZE, (ROOM, no_limit[1]))
-    filling = Filling(cluster, topic)
-    while not filling.errors:
-        assert filling.written * len(VALUE) < 2 * ROOM
-        filling.write()
-    assert filling.errors == [confluent_kafka.KafkaError.KAFKA_STORAGE_ERROR]
-    assert filling.written * len(VALUE) <= ROOM
-
-    def is_moved():
-        now = partitions_of(admin, topic)[0]
-        return now.leader not in {-1, broker.id} and broker.id not in now.isrs
-
-    wait_until(is_moved, f"the end of broker {broker.id} there", last=lambda: isrs_of(admin, topic))
-    assert process.is_running()
-    wait_until(
-        lambda: all(broker.id in partitions_of(admin, TOPIC)[number].isrs for number in kept),
-        f"broker {broker.id} following {kept} on its good disk",
-        last=lambda: isrs_of(admin, TOPIC),
-    )
-    assert broker.gauge("kafka_log_LogManager_OfflineLogDirectoryCount") == 1
-    before = filling.written
-    wait_until(
-        lambda: filling.write() or filling.written > before,
-        "another leader",
-        last=lambda: filling.errors,
-    )
-    read_partition(cluster.bootstrap, topic, at_least=filling.written)
-
-    # With room again, the replica is cut behind its last whole batch and catches up.
-    process.rlimit(psutil.RLIMIT_FSIZE, no_limit)
-    cluster.terminate(broker.id)
-    cluster.restart(broker.id)
-    wait_until(
-        lambda: all(broker.id in partition.isrs for partition in partitions_of(admin, topic).values()),
-        "its return into every ISR",
-        last=lambda: isrs_of(admin, topic),
     )
 
 

@@ -6,13 +6,8 @@ import subprocess
 import urllib.request
 from pathlib import Path
 
-import confluent_kafka.admin
-import kafka
-import kafka.admin
 import pytest
-from kafka.protocol import admin as protocol
 
-from barnabas.cluster.model.errors import ErrorCode
 from barnabas.local.waiting import wait_until
 from tests.logged import logged
 from tests.metadata import metadata_of
@@ -51,13 +46,6 @@ def tool(cluster):
     # The controller's broker answers as soon as it knows the leaders itself; the next client asks any broker.
     wait_until(lambda: all(map(has_heard, cluster.brokers.values())), f"{TOPIC} at every broker")
     return tool
-
-
-@pytest.fixture
-def python_admin(cluster):
-    admin = kafka.KafkaAdminClient(bootstrap_servers=cluster.bootstrap)
-    yield admin
-    admin.close()
 
 
 def test_list_names_the_topic(tool, tmp_path):
@@ -124,39 +112,6 @@ def test_describe_of_an_unknown_topic_is_an_error(tool):
     assert tool.run("--describe", "--topic", "missing") == (1, complaint)
 
 
-def test_kafka_python_tells_a_topics_own_settings_from_defaults(tool, python_admin):
-    resource = kafka.admin.ConfigResource("TOPIC", TOPIC)
-    told = python_admin.describe_configs([resource], include_synonyms=True, config_filter="all")["topic"][
-        TOPIC
-    ]
-    own, default = told["min.insync.replicas"], told["retention.bytes"]
-    assert (own["value"], own["config_source"], own["config_type"]) == ("2", "DYNAMIC_TOPIC_CONFIG", "INT")
-    assert [(each["value"], each["source"]) for each in own["synonyms"]] == [
-        ("2", "DYNAMIC_TOPIC_CONFIG"),
-        ("2", "STATIC_BROKER_CONFIG"),
-        ("1", "DEFAULT_CONFIG"),
-    ]
-    assert (default["value"], default["config_source"], default["config_type"]) == (
-        "-1",
-        "DEFAULT_CONFIG",
-        "LONG",
-    )
-
-
-def test_kafka_python_reads_the_settings_of_each_broker(tool, python_admin, cluster):
-    resources = [kafka.admin.ConfigResource("BROKER", str(number)) for number in cluster.brokers]
-    told = python_admin.describe_configs(resources, config_filter="all")["broker"]
-    assert {name: configs["broker.id"]["value"] for name, configs in told.items()} == {
-        "1": "1",
-        "2": "2",
-        "3": "3",
-    }
-    advertised, connect = told["2"]["advertised.listeners"], told["2"]["zookeeper.connect"]
-    assert (advertised["config_source"], advertised["read_only"]) == ("DEFAULT_CONFIG", False)
-    assert (connect["config_source"], connect["read_only"]) == ("STATIC_BROKER_CONFIG", True)
-    assert connect["value"] == cluster.zookeeper_connect
-
-
 def test_the_controllers_page_has_the_depth_and_age_of_its_queue_and_the_time_of_each_kind_of_event(
     tool, cluster
 ):
@@ -172,45 +127,6 @@ def test_the_controllers_page_has_the_depth_and_age_of_its_queue_and_the_time_of
     assert handled >= sum(times.values()) > 0
     for event in ("Startup", "TopicChange", "CreateTopics", "UpdateMetadataResponseReceived"):
         assert any(f'event="{event}"' in name for name in times), event
-
-
-FOR_THE_CONTROLLER = [
-    protocol.CreateTopicsRequest(topics=[("new", 1, 1, [], [])], timeout_ms=1000),
-    protocol.CreatePartitionsRequest(topics=[(TOPIC, 9, None)], timeout_ms=1000, validate_only=False),
-    protocol.DeleteTopicsRequest(topic_names=[TOPIC], timeout_ms=1000, max_version=5),
-    protocol.AlterPartitionReassignmentsRequest(topics=[(TOPIC, [(0, [1, 2])])], timeout_ms=1000),
-    protocol.ListPartitionReassignmentsRequest(topics=None, timeout_ms=1000),
-    protocol.ElectLeadersRequest(election_type=0, topic_partitions=[(TOPIC, [0])], timeout_ms=1000),
-]
-
-
-def errors_in(answer):
-    """Every error code in an answer, wherever it stands."""
-    for name, value in answer.items():
-        if name == "error_code":
-            yield value
-        elif isinstance(value, list):
-            for each in value:
-                yield from errors_in(each)
-
-
-@pytest.mark.parametrize("request_", FOR_THE_CONTROLLER, ids=lambda request: request.name)
-def test_a_broker_that_is_not_the_controller_says_so(tool, python_admin, cluster, request_):
-    for broker in cluster.brokers.keys() - {cluster.controller_id()}:
-        answer = python_admin._manager.run(python_admin._manager.send, request_, broker)
-        assert set(errors_in(answer.to_dict())) - {0} == {ErrorCode.NOT_CONTROLLER}
-
-
-def test_confluent_kafka_reads_broker_settings_and_gets_errors_for_unknown_topics(tool, admin):
-    kinds = confluent_kafka.admin.ConfigResource.Type
-    broker = confluent_kafka.admin.ConfigResource(kinds.BROKER, "3")
-    missing = confluent_kafka.admin.ConfigResource(kinds.TOPIC, "missing")
-    settings = admin.describe_configs([broker])[broker].result(90)
-    assert settings["broker.id"].value == "3"
-    assert settings["num.partitions"].is_default
-    with pytest.raises(confluent_kafka.KafkaException) as refusal:
-        admin.describe_configs([missing])[missing].result(90)
-    assert refusal.value.args[0].name() == "UNKNOWN_TOPIC_OR_PART"
 
 
 def test_the_tool_lasts_through_the_death_of_the_controller(tool, cluster):

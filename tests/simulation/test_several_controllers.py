@@ -366,5 +366,6 @@ def _requests(effect: Effect) -> Iterator[tuple[int, Any]]:
 
 
 def test_whatever_happens_there_is_one_controller_in_the_end(world_module: Any) -> None:
+    """KAFKA-4229, KAFKA-13407: after losses of sessions a broker owned the node and ran no controller."""
     machine = type("Machine", (Controllers,), {"world_class": world_module.World, "__module__": __name__})
     run_state_machine_as_test(machine, settings=settings(stateful_step_count=20))

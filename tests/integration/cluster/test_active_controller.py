@@ -123,6 +123,7 @@ DEEDS = {
 
 @pytest.mark.parametrize("deed", DEEDS.values(), ids=DEEDS)
 def test_whatever_is_done_to_the_node_there_is_exactly_one_new_controller(cluster, trial, zk, deed):
+    """KAFKA-4229: who owns the node runs the controller."""
     before = epoch_of(zk)
     trial.history.fault("somebody lays hands on /controller")
     deed(zk)

@@ -1,69 +1,12 @@
-"""High watermark and ISR, seen from outside while the fetching of followers is stopped."""
+"""The ISR, seen from outside while a follower's fetching is stopped."""
 
 from __future__ import annotations
 
-import time
-
-import confluent_kafka
-import pytest
 from kazoo.client import KazooClient
 
-from barnabas.cluster.model.ids import TopicPartition
-from barnabas.local.cluster import LocalCluster
-from barnabas.local.observe import Observer
-from barnabas.workload.clients import ConfluentReader
 from tests.trial import Trial
 
 FETCHING = "follower.fetch"
-TP = TopicPartition("watermark", 0)
-
-
-def write(bootstrap, value, acks):
-    """Write one record and return its offset once it is acknowledged."""
-    outcome = []
-    producer = confluent_kafka.Producer({"bootstrap.servers": bootstrap, "acks": acks, "linger.ms": 0})
-    producer.produce(TP.topic, value, partition=TP.partition, on_delivery=lambda *told: outcome.append(told))
-    assert producer.flush(20) == 0
-    ((error, message),) = outcome
-    assert error is None
-    return message.offset()
-
-
-def read_until(reader, count, deadline_s=20.0):
-    records, deadline = [], time.monotonic() + deadline_s
-    while len(records) < count and time.monotonic() < deadline:
-        records.extend(reader.poll())
-    return [(offset, value) for _, offset, value in records]
-
-
-@pytest.fixture
-def patient_cluster(tmp_path, zk_connect):
-    """Its leaders never drop a follower from the ISR while a test runs."""
-    overrides = {"replica.lag.time.max.ms": "120000", "failpoints.over.http": "true"}
-    with LocalCluster(tmp_path / "cluster", overrides=overrides, zookeeper=zk_connect) as running:
-        yield running
-
-
-def test_a_record_above_the_high_watermark_is_not_visible_to_a_consumer(patient_cluster):
-    cluster, observer = patient_cluster, Observer(patient_cluster.bootstrap)
-    observer.create_topic(TP.topic, partitions=1)
-    assert write(cluster.bootstrap, b"replicated", acks="all") == 0
-    leader = observer.look(TP.topic).partitions[TP].leader
-    followers = [broker for broker in cluster.brokers.values() if broker.id != leader]
-    for follower in followers:
-        follower.arm(FETCHING, "pause")
-    assert write(cluster.bootstrap, b"only on the leader", acks="1") == 1
-
-    reader = ConfluentReader(cluster.bootstrap, [TP])
-    assert read_until(reader, 1) == [(0, b"replicated")]
-    assert read_until(reader, 1, deadline_s=2.0) == []
-    assert reader.end(TP) == 1
-
-    for follower in followers:
-        follower.arm(FETCHING, "off")
-    assert read_until(reader, 1) == [(1, b"only on the leader")]
-    assert reader.end(TP) == 2
-    reader.close()
 
 
 def raise_versions(cluster, tps):

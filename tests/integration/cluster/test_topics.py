@@ -199,20 +199,6 @@ def test_a_topic_is_made_extended_and_deleted_by_hand(cluster, zk):
     wait_until(lambda: not zk.exists("/admin/delete_topics/ghost"), "the end of the mark of no topic")
 
 
-def test_kafka_python_creates_extends_validates_and_deletes(cluster, zk):
-    admin = kafka.KafkaAdminClient(bootstrap_servers=cluster.bootstrap)
-    try:
-        admin.create_topics([kafka.admin.NewTopic("bills", 1, 3)])
-        admin.create_partitions({"bills": kafka.admin.NewPartitions(2, [[2, 3, 1]])})
-        assert json.loads(zk.get("/brokers/topics/bills")[0])["partitions"]["1"] == [2, 3, 1]
-        admin.create_partitions({"bills": kafka.admin.NewPartitions(9)}, validate_only=True)
-        assert len(json.loads(zk.get("/brokers/topics/bills")[0])["partitions"]) == 2
-        admin.delete_topics(["bills"])
-        wait_until(lambda: not has_node(zk, "bills"), "the end of the topic's nodes")
-    finally:
-        admin.close()
-
-
 def test_what_was_deleted_is_unlinked(cluster):
     """Last, because the brokers look for it every few seconds only."""
 

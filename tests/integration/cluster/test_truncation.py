@@ -1,12 +1,9 @@
-"""The two stories of KIP-101 on real processes; tests/integration/replication tells them in detail.
+"""What a consumer learns of a log that an unclean election truncated (KIP-320).
 
-Whoever dies leaves the ISR here, so both go on with an unclean election: what the new leader did not truncate
-decides.
+Which records stay is tested in ``tests/integration/replication``, on the same code in one process.
 """
 
 from __future__ import annotations
-
-import re
 
 import confluent_kafka
 from confluent_kafka.admin import AdminClient, NewTopic
@@ -17,20 +14,11 @@ from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.observe import Observer
 from barnabas.local.waiting import wait_until
 from tests.batches import whole_batches
-from tests.logged import logged
 
 A, B = 1, 2
-"""The replicas of each topic; the third broker looks on."""
+"""The replicas of the topic; the third broker looks on."""
 
-FETCHING = "follower.fetch"
 DEADLINE_S = 40.0
-OVERRIDES = {
-    "failpoints.over.http": "true",
-    "zookeeper.session.timeout.ms": "3000",
-    "auto.leader.rebalance.enable": "false",
-    # A follower hears of a new high watermark with the next answer; one that is held tells it nothing.
-    "replica.fetch.wait.max.ms": "20000",
-}
 
 
 class Story:
@@ -77,46 +65,6 @@ class Story:
         self.wait_for(B, {A, B})
         wait_until(lambda: self.log(A) == self.log(B), "equal logs")
         return self.log(A)
-
-
-def test_story_a_the_follower_restarts_before_it_learns_the_high_watermark_then_the_leader_dies(cluster):
-    story, b = Story(cluster, "story-a"), cluster.brokers[B]
-    story.write(b"first", acks="all")
-    story.write(b"second", acks="all")
-    cluster.kill(B)
-    heard = len(logged(b.state_change_log))
-    settings = b.properties.read_text()
-    b.properties.write_text(f"{settings}\nfailpoints={FETCHING}=pause\n")
-    cluster.restart(B)
-    b.properties.write_text(settings)
-    follows = re.compile(r"Follower story-a-0 starts .* from offset (\d+) with high watermark (\d+)")
-    wait_until(lambda: follows.search(logged(b.state_change_log), heard), "B as a follower again")
-    end, high_watermark = map(int, follows.search(logged(b.state_change_log), heard).groups())
-    assert end == 2 > high_watermark
-    cluster.kill(A)
-    story.wait_for(B, {B})
-    story.write(b"third", acks="1")
-    cluster.restart(A)
-    agreed = story.equal_logs()
-    assert all(value in agreed for value in (b"first", b"second", b"third"))
-    b.arm(FETCHING, "off")
-
-
-def test_story_b_both_restart_the_follower_first_and_it_leads_and_writes(cluster):
-    story = Story(cluster, "story-b")
-    story.write(b"first", acks="all")
-    cluster.brokers[B].arm(FETCHING, "pause")
-    story.write(b"only at A", acks="1")
-    cluster.kill(B)
-    cluster.kill(A)
-    cluster.restart(B)
-    story.wait_for(B, {B})
-    story.write(b"by B", acks="1")
-    cluster.restart(A)
-    story.write(b"by B again", acks="1")
-    agreed = story.equal_logs()
-    assert b"only at A" not in agreed
-    assert all(value in agreed for value in (b"first", b"by B", b"by B again"))
 
 
 def read_to(consumer, story, count):

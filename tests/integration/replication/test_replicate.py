@@ -28,14 +28,6 @@ async def test_acks_all_is_answered_when_all_in_sync_replicas_have_it(cluster):
     await cluster.until_equal(1, 2, 3)
 
 
-async def test_many_producers_at_once_share_the_followers_answers(cluster):
-    await cluster.elect(1, [1, 2, 3])
-    leader = cluster.nodes[1]
-    results = await asyncio.gather(*(leader.append(b"x" * 1000) for _ in range(200)))
-    assert sorted(r.base_offset for r in results) == list(range(200))
-    assert leader.service.hosted.produces.delayed == 0
-
-
 async def test_a_long_poll_is_woken_by_the_high_watermark(cluster):
     await cluster.elect(1, [1, 2, 3])
     leader = cluster.nodes[1]

@@ -11,9 +11,9 @@ def test_what_was_printed_is_given_back():
     assert run(Failure, "echo", "said") == "said\n"
 
 
-def test_a_failure_names_the_command_and_what_it_said():
-    with pytest.raises(Failure, match=r"^ls --no-such-flag: .*no-such-flag"):
-        run(Failure, "ls", "--no-such-flag")
+def test_a_failure_names_the_command_and_all_that_it_printed():
+    with pytest.raises(Failure, match=r"^sh -c .*: status 3 for operators for scripts$"):
+        run(Failure, "sh", "-c", "echo for scripts; echo for operators >&2; exit 3")
     with pytest.raises(Failure, match=r"^false: status 1$"):
         run(Failure, "false")
 
