@@ -11,9 +11,11 @@ from __future__ import annotations
 import multiprocessing
 import re
 import resource
+import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from itertools import repeat
 from pathlib import Path
 
@@ -23,12 +25,14 @@ from confluent_kafka.cimpl import NewTopic
 from barnabas.bench.cases.hostile import longest_turn_s, turns_of
 from barnabas.bench.clients.abusers import (
     Bystander,
-    connect,
+    batch,
     flood,
     init_producer_id,
     parked_fetch,
+    produce,
     produced_by,
 )
+from barnabas.bench.clients.connection import connect
 from barnabas.bench.harness.processes import resident_mb
 from barnabas.bench.harness.registry import Bench, Run, at_most
 from barnabas.local.cluster import LocalCluster
@@ -46,7 +50,7 @@ PATIENCE_S = 60.0
 WAIT_MS = 100.0
 
 
-def _watched(abuse: Callable[..., None], *sizes: int) -> Run:
+def _watched(abuse: Callable[..., None], **sizes: int) -> Run:
     """Run one broker, a bystander, and ``abuse`` of the broker's address in a process of its own."""
     with (
         tempfile.TemporaryDirectory(prefix="barnabas-bench-") as directory,
@@ -55,26 +59,28 @@ def _watched(abuse: Callable[..., None], *sizes: int) -> Run:
         (broker,) = cluster.brokers.values()
         assert broker.pid is not None
         _create(broker.kafka, {TOPIC: PARTITIONS, BYSTANDERS_TOPIC: 1})
-        abuser = multiprocessing.get_context("spawn").Process(target=abuse, args=(broker.kafka, *sizes))
+        abuser = multiprocessing.get_context("spawn").Process(
+            target=abuse, args=(broker.kafka,), kwargs=sizes
+        )
         time.sleep(SETTLE_S)
         before_mb, turns, start = resident_mb(broker.pid), turns_of(broker.metrics), time.perf_counter()
-        with Bystander(broker.kafka, BYSTANDERS_TOPIC) as bystander:
+        with Bystander(broker.kafka, produce(BYSTANDERS_TOPIC, batch())) as bystander:
             abuser.start()
             abuser.join()
         seconds = time.perf_counter() - start
         if abuser.exitcode:
             raise RuntimeError(f"the abuse ended with status {abuser.exitcode}")
         time.sleep(SETTLE_S)
-        p99_ms, longest_ms = bystander.waits_ms()
+        waits_ms = bystander.waits_ms()
         details = {
-            "longest wait, ms": longest_ms,
+            "longest wait, ms": max(waits_ms),
             "longest turn, ms": 1000 * longest_turn_s(turns, turns_of(broker.metrics)),
             "s": seconds,
             "MB before": before_mb,
             "MB at most": _most_mb(broker.pid),
             "MB after": resident_mb(broker.pid),
         }
-        return Run(p99_ms, details)
+        return Run(statistics.quantiles(waits_ms, n=100, method="inclusive")[-1], details)
 
 
 def _most_mb(pid: int) -> float:
@@ -108,7 +114,7 @@ def _park(address: str, connections: int) -> None:
     """Wait for records of ``PARTITIONS`` partitions on each connection, then go."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(connections + SPARE_FILES, hard)), hard))
-    opened = [connect(address) for _ in range(connections)]
+    opened = [connect(address, PATIENCE_S) for _ in range(connections)]
     for connection in opened:
         connection.sendall(parked_fetch(TOPIC, PARTITIONS))
     time.sleep(SETTLE_S)
@@ -123,61 +129,36 @@ def _create_and_delete(address: str, topics: int) -> None:
             deleted.result(PATIENCE_S)
 
 
-def producer_ids(ids: int, batches: int) -> Run:
-    """Measure writes of many producers, a few batches each, to one partition."""
-    return _watched(_write_as_many, ids, batches)
-
-
-def init_producer_ids(requests: int) -> Run:
-    """Measure requests for producer ids that nobody uses."""
-    return _watched(_ask_for_ids, requests)
-
-
-def parked_fetches(connections: int) -> Run:
-    """Measure clients that wait for records, then go."""
-    return _watched(_park, connections)
-
-
-def topic_loop(topics: int) -> Run:
-    """Measure a loop that creates and deletes topics."""
-    return _watched(_create_and_delete, topics)
+def _bench(name: str, question: str, abuse: Callable[..., None], **sizes: int) -> Bench:
+    measure = partial(_watched, abuse)
+    target = at_most(WAIT_MS)
+    return Bench(f"abuse-{name}", question, unit="ms", target=target, measure=measure, runs=1, sizes=sizes)
 
 
 BENCHES = (
-    Bench(
-        name="abuse-producer-ids",
-        question="How long does a bystander wait while 60,000 producers write a batch each to one partition?",
-        unit="ms",
-        target=at_most(WAIT_MS),
-        measure=producer_ids,
-        runs=1,
-        sizes={"ids": 60_000, "batches": 1},
+    _bench(
+        "producer-ids",
+        "How long does a bystander wait while 60,000 producers write a batch each to one partition?",
+        _write_as_many,
+        ids=60_000,
+        batches=1,
     ),
-    Bench(
-        name="abuse-init-producer-id",
-        question="How long does a bystander wait during 200,000 requests for producer ids?",
-        unit="ms",
-        target=at_most(WAIT_MS),
-        measure=init_producer_ids,
-        runs=1,
-        sizes={"requests": 200_000},
+    _bench(
+        "init-producer-id",
+        "How long does a bystander wait during 200,000 requests for producer ids?",
+        _ask_for_ids,
+        requests=200_000,
     ),
-    Bench(
-        name="abuse-parked-fetches",
-        question="How long does a bystander wait while 5,000 clients wait for records of ten partitions?",
-        unit="ms",
-        target=at_most(WAIT_MS),
-        measure=parked_fetches,
-        runs=1,
-        sizes={"connections": 5_000},
+    _bench(
+        "parked-fetches",
+        "How long does a bystander wait while 5,000 clients wait for records of ten partitions?",
+        _park,
+        connections=5_000,
     ),
-    Bench(
-        name="abuse-topics",
-        question="How long does a bystander wait while 1,000 topics are created and deleted, 20 at a time?",
-        unit="ms",
-        target=at_most(WAIT_MS),
-        measure=topic_loop,
-        runs=1,
-        sizes={"topics": 1_000},
+    _bench(
+        "topics",
+        "How long does a bystander wait while 1,000 topics are created and deleted, 20 at a time?",
+        _create_and_delete,
+        topics=1_000,
     ),
 )

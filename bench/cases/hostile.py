@@ -1,7 +1,7 @@
 """The time for which requests with very many elements keep a broker from serving others.
 
 One broker gets well-formed requests of each API with 10, 1,000 and 100,000 topics, partitions, resources,
-settings or tags. Meanwhile another connection sends ApiVersions requests without a pause; its longest wait is
+settings or tags. Meanwhile another connection sends an ApiVersions request every 5 ms; its longest wait is
 the figure. The wait includes the time that other programs use the core. So the table also shows the longest
 turn of the event loop in CPU time, as the bound of its bucket on the broker's metrics page.
 """
@@ -9,12 +9,9 @@ turn of the event loop in CPU time, as the bound of its bucket on the broker's m
 from __future__ import annotations
 
 import re
-import socket
 import struct
 import sys
 import tempfile
-import threading
-import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,6 +29,8 @@ from confluent_kafka.admin import (
 )
 from confluent_kafka.cimpl import NewTopic
 
+from barnabas.bench.clients.abusers import Bystander
+from barnabas.bench.clients.connection import connect, receive
 from barnabas.bench.clients.hostile_frames import HOSTILE, TOPIC, HostileRequest, hostile_frame
 from barnabas.bench.harness.registry import Bench, Run, at_most
 from barnabas.broker.wire.apis import ApiKey
@@ -56,10 +55,8 @@ GROUPS_FROM = 3
 """Of four resources three are topics, one is a group."""
 
 PATIENCE_S = 120.0
-PAUSE_S = 0.002
 
 _PROBE = struct.pack(">ihhih", 10, ApiKey.API_VERSIONS, 0, 1, -1)
-_SIZE = struct.Struct(">i")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,64 +97,6 @@ HEADER = (
     f"{'request':30} {'elements':>9} {'bytes':>11} {'CPU, ms':>10} {'ns/byte':>8} "
     f"{'wait, ms':>9} {'turn, ms':>9} {'MB':>7}"
 )
-
-
-class Waits:
-    """A thread that requests ApiVersions without a pause and records the longest wait.
-
-    Args:
-        address: The broker's ``host:port``.
-    """
-
-    def __init__(self, address: str) -> None:
-        self._connection = _connect(address)
-        self._stopped = threading.Event()
-        self._longest_s = 0.0
-        self._thread = threading.Thread(target=self._ask, name="waits", daemon=True)
-        self._thread.start()
-
-    def _ask(self) -> None:
-        while not self._stopped.wait(PAUSE_S):
-            asked = time.perf_counter()
-            self._connection.sendall(_PROBE)
-            _receive(self._connection)
-            self._longest_s = max(self._longest_s, time.perf_counter() - asked)
-
-    def longest_s(self) -> float:
-        """Return the longest wait in seconds since the last call."""
-        longest, self._longest_s = self._longest_s, 0.0
-        return longest
-
-    def stop(self) -> None:
-        """Stop the thread."""
-        self._stopped.set()
-        self._thread.join(PATIENCE_S)
-        self._connection.close()
-
-
-def _connect(address: str) -> socket.socket:
-    host, _, port = address.rpartition(":")
-    return socket.create_connection((host, int(port)), timeout=PATIENCE_S)
-
-
-def _receive(connection: socket.socket) -> int:
-    """Read a response, and return its number of bytes.
-
-    Raises:
-        ConnectionError: The broker closed the connection.
-    """
-    size, read = None, b""
-    left = _SIZE.size
-    while left:
-        some = connection.recv(min(left, 1_000_000))
-        if not some:
-            raise ConnectionError("the broker closed the connection, expected a response")
-        left -= len(some)
-        if size is None:
-            read += some
-            if not left:
-                size = left = _SIZE.unpack(read)[0]
-    return size or 0
 
 
 def turns(metrics: str) -> dict[float, int]:
@@ -247,21 +186,21 @@ class _Target:
     address: str
     metrics: str
     process: psutil.Process
-    waits: Waits
+    bystander: Bystander
 
 
 def _cost(target: _Target, request: HostileRequest, elements: int) -> Cost:
     frame, frames = hostile_frame(request, elements), FRAMES.get(elements, 1)
-    process, waits = target.process, target.waits
+    process, bystander = target.process, target.bystander
     turns_before = turns_of(target.metrics)
-    with _connect(target.address) as connection:
-        waits.longest_s()
+    with connect(target.address, PATIENCE_S) as connection:
+        bystander.waits_ms()
         before = sum(process.cpu_times()[:2])
         for _ in range(frames):
             connection.sendall(frame)
-            _receive(connection)
+            receive(connection)
         cpu_s = sum(process.cpu_times()[:2]) - before
-        wait_s = waits.longest_s()
+        wait_s = max(bystander.waits_ms(), default=0.0) / 1e3
         turn_s = longest_turn_s(turns_before, turns_of(target.metrics))
         memory_mb = process.memory_info().rss / 1e6
         return Cost(request.name, elements, cpu_s, frames, len(frame), wait_s, turn_s, memory_mb)
@@ -275,15 +214,13 @@ def measure(elements: int, acls: int = 0) -> Run:
         acls: The number of ACLs of the broker's authorizer; 0 for a broker without one.
     """
     costs: list[Cost] = []
-    with _broker(acls) as (address, metrics, process):
-        waits = Waits(address)
-        target = _Target(address, metrics, process, waits)
+    with _broker(acls) as (address, metrics, process), Bystander(address, _PROBE) as bystander:
+        target = _Target(address, metrics, process, bystander)
         print(HEADER, file=sys.stderr)
         for request in HOSTILE:
             for size in (*SIZES, elements):
                 costs.append(_cost(target, request, size))
                 print(costs[-1], file=sys.stderr, flush=True)
-        waits.stop()
         memory_mb = process.memory_info().rss / 1e6
     costliest = max((cost for cost in costs if cost.elements == elements), key=lambda cost: cost.cpu_s)
     return Run(

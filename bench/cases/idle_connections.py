@@ -9,6 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from barnabas.bench.clients.connection import connect, receive
 from barnabas.bench.harness.processes import resident_mb
 from barnabas.bench.harness.registry import Bench, Run, at_most
 from barnabas.local.cluster import LocalCluster
@@ -23,28 +24,12 @@ _API_VERSIONS = struct.pack(">hhih", 18, 0, 0, len(_CLIENT)) + _CLIENT
 _REQUEST = _LENGTH.pack(len(_API_VERSIONS)) + _API_VERSIONS
 
 
-def connect(address: str) -> socket.socket:
-    """Open a connection, and ask for the API versions, as every client does.
-
-    Raises:
-        ConnectionError: The broker closed the connection.
-    """
-    host, _, port = address.rpartition(":")
-    connection = socket.create_connection((host, int(port)), timeout=PATIENCE_S)
+def _open(address: str) -> socket.socket:
+    """Open a connection, and ask for the API versions, as every client does."""
+    connection = connect(address, PATIENCE_S)
     connection.sendall(_REQUEST)
-    left = _LENGTH.unpack(_received(connection, _LENGTH.size))[0]
-    _received(connection, left)
+    receive(connection)
     return connection
-
-
-def _received(connection: socket.socket, size: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        piece = connection.recv(size - len(data))
-        if not piece:
-            raise ConnectionError(f"the broker closed the connection after {len(data)} of {size} bytes")
-        data += piece
-    return data
 
 
 def measure(connections: int) -> Run:
@@ -57,10 +42,10 @@ def measure(connections: int) -> Run:
     ):
         (broker,) = cluster.brokers.values()
         assert broker.pid is not None
-        connect(broker.kafka).close()
+        _open(broker.kafka).close()
         time.sleep(SETTLE_S)
         before_mb = resident_mb(broker.pid)
-        opened = [connect(broker.kafka) for _ in range(connections)]
+        opened = [_open(broker.kafka) for _ in range(connections)]
         time.sleep(SETTLE_S)
         after_mb = resident_mb(broker.pid)
         for each in opened:

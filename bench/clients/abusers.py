@@ -5,8 +5,6 @@ A client library would need more time for a request than the broker does.
 
 from __future__ import annotations
 
-import socket
-import statistics
 import struct
 import threading
 import time
@@ -16,6 +14,7 @@ from typing import Self
 
 from crc32c import crc32c
 
+from barnabas.bench.clients.connection import connect, receive
 from barnabas.broker.core.records.record_batch import CRC_START, HEADER, MAGIC, NO_PRODUCER_ID, NO_SEQUENCE
 from barnabas.broker.wire.apis import ApiKey
 
@@ -67,36 +66,9 @@ def parked_fetch(topic: str, partitions: int) -> bytes:
     return _frame(ApiKey.FETCH, 4, limits + _SIZE.pack(1) + _text(topic) + _SIZE.pack(partitions) + of_topic)
 
 
-def connect(address: str) -> socket.socket:
-    """Open a connection to ``host:port``."""
-    host, _, port = address.rpartition(":")
-    connection = socket.create_connection((host, int(port)), timeout=PATIENCE_S)
-    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return connection
-
-
-def receive(connection: socket.socket) -> bytes:
-    """Return the next answer without its size.
-
-    Raises:
-        ConnectionError: The broker closed the connection.
-    """
-    return _exactly(connection, _SIZE.unpack(_exactly(connection, _SIZE.size))[0])
-
-
-def _exactly(connection: socket.socket, size: int) -> bytes:
-    data = b""
-    while len(data) < size:
-        piece = connection.recv(size - len(data))
-        if not piece:
-            raise ConnectionError(f"the broker closed the connection after {len(data)} of {size} bytes")
-        data += piece
-    return data
-
-
 def flood(address: str, requests: Iterable[bytes], connections: int) -> int:
     """Send requests over some connections at a time, ``WINDOW`` ahead of the answers; return their number."""
-    opened = [connect(address) for _ in range(connections)]
+    opened = [connect(address, PATIENCE_S) for _ in range(connections)]
     shared = iter(requests)
     count = 0
     while windows := [list(islice(shared, WINDOW)) for _ in opened]:
@@ -114,21 +86,21 @@ def flood(address: str, requests: Iterable[bytes], connections: int) -> int:
 
 
 class Bystander:
-    """A thread that writes a record with acks=all every few milliseconds, and notes how long each took.
+    """A thread that sends a request every few milliseconds, and notes how long each answer took.
 
     Args:
-        address: The leader's ``host:port``.
-        topic: A topic of one partition.
+        address: The broker's ``host:port``.
+        request: The request, with its length.
     """
 
     PAUSE_S = 0.005
 
-    def __init__(self, address: str, topic: str) -> None:
-        self._connection = connect(address)
-        self._topic = topic
+    def __init__(self, address: str, request: bytes) -> None:
+        self._connection = connect(address, PATIENCE_S)
+        self._request = request
         self._waits_s: list[float] = []
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._write, name="bystander", daemon=True)
+        self._thread = threading.Thread(target=self._ask, name="bystander", daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -139,22 +111,17 @@ class Bystander:
         self._thread.join(PATIENCE_S)
         self._connection.close()
 
-    def _write(self) -> None:
+    def _ask(self) -> None:
         while not self._stopped.wait(self.PAUSE_S):
             asked = time.perf_counter()
-            self._connection.sendall(produce(self._topic, batch()))
+            self._connection.sendall(self._request)
             receive(self._connection)
             self._waits_s.append(time.perf_counter() - asked)
 
-    def waits_ms(self) -> tuple[float, float]:
-        """Return the 99th percentile and the longest of the waits, in milliseconds.
-
-        Raises:
-            statistics.StatisticsError: There were fewer than two.
-        """
-        waits = self._waits_s
-        p99 = statistics.quantiles(waits, n=100, method="inclusive")[-1]
-        return 1000 * p99, 1000 * max(waits)
+    def waits_ms(self) -> list[float]:
+        """Return the waits since the last call, in milliseconds."""
+        waits, self._waits_s = self._waits_s, []
+        return [1000 * each for each in waits]
 
 
 def produced_by(ids: range, topic: str, batches: int) -> Iterator[bytes]:

@@ -14,6 +14,37 @@ from kio.static.primitive import i32
 _LENGTH = struct.Struct(">i")
 
 
+def connect(address: str, timeout_s: float) -> socket.socket:
+    """Open a connection to ``host:port``; it, and each answer, may take ``timeout_s`` seconds.
+
+    Raises:
+        OSError: The broker cannot be reached.
+    """
+    host, _, port = address.rpartition(":")
+    connection = socket.create_connection((host, int(port)), timeout=timeout_s)
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return connection
+
+
+def receive(connection: socket.socket) -> bytearray:
+    """Return the next answer without its length.
+
+    Raises:
+        ConnectionError: The broker closed the connection.
+    """
+    return _exactly(connection, _LENGTH.unpack(_exactly(connection, _LENGTH.size))[0])
+
+
+def _exactly(connection: socket.socket, size: int) -> bytearray:
+    data = bytearray()
+    while len(data) < size:
+        piece = connection.recv(min(size - len(data), 1 << 20))
+        if not piece:
+            raise ConnectionError(f"the broker closed the connection after {len(data)} of {size} bytes")
+        data += piece
+    return data
+
+
 class Connection:
     """A connection to one broker; a context manager.
 
@@ -26,9 +57,7 @@ class Connection:
     """
 
     def __init__(self, address: str, timeout_s: float) -> None:
-        host, _, port = address.rpartition(":")
-        self._socket = socket.create_connection((host, int(port)), timeout=timeout_s)
-        self._answers = self._socket.makefile("rb")
+        self._socket = connect(address, timeout_s)
 
     def __enter__(self) -> Self:
         return self
@@ -40,7 +69,6 @@ class Connection:
 
     def close(self) -> None:
         """Close the connection."""
-        self._answers.close()
         self._socket.close()
 
     def ask(self, request: Any, response: type[Any]) -> Any:
@@ -59,12 +87,6 @@ class Connection:
         entity_writer(type(header))(body, header)
         entity_writer(type(request))(body, request)
         self._socket.sendall(_LENGTH.pack(body.tell()) + body.getvalue())
-        answer = self._received(*_LENGTH.unpack(self._received(_LENGTH.size)))
+        answer = bytes(receive(self._socket))
         _, header_bytes = entity_reader(response.__header_schema__)(answer, 0)
         return entity_reader(response)(answer, header_bytes)[0]
-
-    def _received(self, count: int) -> bytes:
-        received = self._answers.read(count)
-        if len(received) < count:
-            raise ConnectionError(f"the broker closed the connection after {len(received)} of {count} bytes")
-        return received

@@ -1,14 +1,6 @@
-from barnabas.bench.cases.authorizer import ACLS, BENCHES, DECISIONS, asked, made_acls, measure
-from barnabas.bench.harness.registry import Direction
+from barnabas.bench.cases.authorizer import asked, made_acls, measure
 from barnabas.cluster.model.acls import WILDCARD, AclPermission, PatternType
 from barnabas.cluster.model.authorization import Rules, authorize
-
-
-def test_the_target_is_the_one_that_was_asked_for():
-    (bench,) = BENCHES
-    assert (bench.name, bench.target.figure, bench.unit) == ("authorizer", 20.0, "ms of CPU time")
-    assert bench.target.direction is Direction.AT_MOST
-    assert bench.sizes == {"acls": 10_000, "decisions": 1_000} == {"acls": ACLS, "decisions": DECISIONS}
 
 
 def test_there_are_as_many_acls_as_it_says_of_all_kinds():

@@ -1,5 +1,3 @@
-import io
-
 import confluent_kafka
 import pytest
 
@@ -49,11 +47,3 @@ def test_records_that_failed_are_no_figure(mock_bootstrap, monkeypatch):
         monkeypatch.setattr(producers, "committed", lambda *_: 0)
         with pytest.raises(LostRecordsError, match="0 of 7 records are committed"):
             clients.write(7)
-
-
-def test_a_producer_writes_for_each_line_of_its_input(mock_bootstrap, monkeypatch, capsys):
-    monkeypatch.setattr("sys.stdin", io.StringIO('{"client.id": "of a bench"}\n2\n3\n'))
-    before = committed(mock_bootstrap)
-    producers.main(mock_bootstrap, "10")
-    assert len(capsys.readouterr().out.split()) == 2
-    assert committed(mock_bootstrap) == before + 5
