@@ -1,4 +1,4 @@
-"""Compacted topics on real brokers: last values, followers behind gaps, a kill while the log is cleaned."""
+"""Compacted topics on real brokers: last values, and a kill while the log is cleaned."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEYS = 20
 def topics(admin):
     """All topics of this module: once brokers are killed, a client may ask the wrong one for another."""
     later = {**COMPACT, "cleanup.policy": "delete"}
-    settings = {"compacted": COMPACT, "later": later, "gaps": COMPACT, "killed": COMPACT}
+    settings = {"compacted": COMPACT, "later": later, "killed": COMPACT}
     new = [confluent_kafka.admin.NewTopic(name, 1, 3, config=config) for name, config in settings.items()]
     for created in admin.create_topics(new).values():
         created.result(90)
@@ -96,22 +96,6 @@ def test_a_topic_may_be_compacted_later_and_wants_keys_then(cluster, admin):
         producer.send("later", b"without a key").get(60)
     producer.close()
     produce(cluster, "later", range(KEYS))
-
-
-def test_a_follower_catches_up_over_the_gaps(cluster, admin):
-    produce(cluster, "gaps", range(100))
-    leader = cluster.brokers[partitions_of(admin, "gaps")[0].leader]
-    away = next(each for each in cluster.brokers.values() if each is not leader)
-    cluster.kill(away.id)
-    produce(cluster, "gaps", range(100, 6_000))
-    others = [each for each in cluster.brokers.values() if each is not away]
-    wait_until(lambda: all(checkpoint(each, "gaps") > 4_000 for each in others), "clean logs")
-    cluster.restart(away.id)
-    wait_until(lambda: len(partitions_of(admin, "gaps")[0].isrs) == 3, "all in sync")
-    for broker in others:
-        cluster.kill(broker.id)
-        cluster.restart(broker.id)
-    wait_until(lambda: last_values(cluster, "gaps")[0] == expected(6_000), "the last values")
 
 
 def test_brokers_that_are_killed_while_they_clean_lose_nothing(cluster, admin):

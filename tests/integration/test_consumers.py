@@ -1,17 +1,15 @@
-"""Consumers of three client libraries in a group: seeking, pausing, lag, and subscription by pattern."""
+"""A consumer in a group: seeking, pausing, lag, and subscription by pattern.
+
+Members of all client libraries are in `test_group_members.py`.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import re
 import subprocess
 from pathlib import Path
 
-import aiokafka
 import confluent_kafka
-import confluent_kafka.admin
-import kafka
-import pytest
 
 from tests.integration.groups import (
     PARTITIONS,
@@ -28,8 +26,8 @@ EACH = RECORDS // PARTITIONS
 GROUPS_TOOL = Path(__file__).parents[2] / "scripts" / "kafka-consumer-groups.sh"
 
 
-class WithConfluentKafka:
-    """A program that consumes with confluent-kafka; the classes below do the same with other libraries."""
+class Program:
+    """A program that consumes with confluent-kafka."""
 
     def __init__(self, cluster, topic, *, pattern=None):
         self.consumer = confluent_kafka.Consumer(
@@ -70,94 +68,6 @@ class WithConfluentKafka:
         self.consumer.close()
 
 
-class WithKafkaPython:
-    def __init__(self, cluster, topic, *, pattern=None):
-        self.consumer = kafka.KafkaConsumer(
-            bootstrap_servers=cluster.bootstrap,
-            group_id=topic,
-            auto_offset_reset="earliest",
-            enable_auto_commit=False,
-            metadata_max_age_ms=500,
-        )
-        self.topic = topic
-        self.consumer.subscribe([topic] if pattern is None else (), pattern=pattern)
-
-    def poll(self):
-        # Returns with the first records. A poll that times out while the client rejoins would leave the new
-        # assignment unread (docs/compatibility.md).
-        found = self.consumer.poll(PATIENCE_S * 1000).items()
-        return [(tp.topic, tp.partition, each.offset) for tp, records in found for each in records]
-
-    def commit(self):
-        self.consumer.commit()
-
-    def pause(self, partition):
-        self.consumer.pause(kafka.TopicPartition(self.topic, partition))
-
-    def resume(self, partition):
-        self.consumer.resume(kafka.TopicPartition(self.topic, partition))
-
-    def seek(self, partition, offset):
-        self.consumer.seek(kafka.TopicPartition(self.topic, partition), offset)
-
-    def lag(self):
-        ends = self.consumer.end_offsets(self.consumer.assignment())
-        return {tp.partition: end - self.consumer.committed(tp) for tp, end in ends.items()}
-
-    def close(self):
-        self.consumer.close()
-
-
-class WithAiokafka:
-    def __init__(self, cluster, topic, *, pattern=None):
-        self.runner, self.topic = asyncio.Runner(), topic
-        self.runner.run(self._start(cluster, pattern))
-
-    async def _start(self, cluster, pattern):
-        self.consumer = aiokafka.AIOKafkaConsumer(
-            bootstrap_servers=cluster.bootstrap,
-            group_id=self.topic,
-            auto_offset_reset="earliest",
-            enable_auto_commit=False,
-            metadata_max_age_ms=500,
-        )
-        self.consumer.subscribe([self.topic] if pattern is None else (), pattern=pattern)
-        await self.consumer.start()
-
-    def poll(self):
-        found = self.runner.run(self.consumer.getmany(timeout_ms=500)).items()
-        return [(tp.topic, tp.partition, each.offset) for tp, records in found for each in records]
-
-    def commit(self):
-        self.runner.run(self.consumer.commit())
-
-    def pause(self, partition):
-        async def pause():
-            self.consumer.pause(aiokafka.TopicPartition(self.topic, partition))
-
-        self.runner.run(pause())
-
-    def resume(self, partition):
-        self.consumer.resume(aiokafka.TopicPartition(self.topic, partition))
-
-    def seek(self, partition, offset):
-        self.consumer.seek(aiokafka.TopicPartition(self.topic, partition), offset)
-
-    def lag(self):
-        async def ask():
-            ends = await self.consumer.end_offsets(self.consumer.assignment())
-            return {tp.partition: end - await self.consumer.committed(tp) for tp, end in ends.items()}
-
-        return self.runner.run(ask())
-
-    def close(self):
-        self.runner.run(self.consumer.stop())
-        self.runner.close()
-
-
-PROGRAMS = [WithConfluentKafka, WithKafkaPython, WithAiokafka]
-
-
 def read_exactly(program, count):
     """Read until there are so many records, and return them; there must be no more."""
     found = []
@@ -179,9 +89,8 @@ def lag_of_tool(cluster, group):
     return {int(row[2]): int(row[5]) for row in rows}
 
 
-@pytest.mark.parametrize("library", PROGRAMS)
-def test_a_consumer_seeks_and_pauses_and_knows_its_lag(cluster, topic, library):
-    program = library(cluster, topic)
+def test_a_consumer_seeks_and_pauses_and_knows_its_lag(cluster, topic):
+    program = Program(cluster, topic)
     try:
         assert len(set(read_exactly(program, RECORDS))) == RECORDS
         program.commit()
@@ -204,9 +113,8 @@ def test_a_consumer_seeks_and_pauses_and_knows_its_lag(cluster, topic, library):
         program.close()
 
 
-@pytest.mark.parametrize("library", PROGRAMS)
-def test_a_regular_expression_finds_a_topic_that_is_created_later(cluster, admin, topic, library):
-    program = library(cluster, topic, pattern=f"^{re.escape(topic)}(-later)?$")
+def test_a_regular_expression_finds_a_topic_that_is_created_later(cluster, admin, topic):
+    program = Program(cluster, topic, pattern=f"^{re.escape(topic)}(-later)?$")
     try:
         assert {name for name, _, _ in read_exactly(program, RECORDS)} == {topic}
         program.commit()  # the new topic's partitions come with a rebalance

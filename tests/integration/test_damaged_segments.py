@@ -86,20 +86,6 @@ def test_a_damaged_leader_hands_over_and_fetches_the_segment_again(cluster, admi
     assert read_all(cluster, topic) == list(range(RECORDS))
 
 
-def test_a_damaged_follower_fetches_the_segment_again(cluster, admin):
-    topic = "followed"
-    fill(cluster, admin, topic, 3)
-    before = partitions_of(admin, topic)[0]
-    broker = cluster.brokers[next(each for each in (1, 2, 3) if each != before.leader)]
-    path = segments(broker, topic)[0]
-    sound = path.read_bytes()
-    damage(path)
-    wait_until(lambda: path.read_bytes() == sound, f"{path} as it was")
-    wait_until(lambda: broker.gauge(DAMAGED) == 0, "no damaged replica")
-    assert partitions_of(admin, topic)[0].leader == before.leader
-    assert read_all(cluster, topic) == list(range(RECORDS))
-
-
 def test_a_sole_replica_keeps_what_it_has_and_serves_what_can_be_read(cluster, admin):
     topic = "alone"
     fill(cluster, admin, topic, 1)

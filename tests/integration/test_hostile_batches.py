@@ -1,7 +1,7 @@
 """Batches that no well-meaning client sends, in Kafka's protocol to a real broker: each has its answer.
 
-What is checked, and in which order, is tested at its place (``tests/unit/broker/replicas/test_append.py``);
-here each check is asked for from outside, and the broker goes on.
+What is checked, and in which order, is tested in ``tests/unit/broker/core/records/test_batch_validation.py``;
+here some checks are asked for from outside, and the broker goes on.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ from barnabas.local.waiting import wait_until
 from tests.batches import batch_builder
 
 BASE_TIME = 1_700_000_000_000
-EXPIRATION_MS = 1_000
-OVERRIDES = {"transactional.id.expiration.ms": str(EXPIRATION_MS)}
 OPEN, UNPACKED = "open", "unpacked"
 TOPICS = {OPEN: {"retention.ms": "-1"}, UNPACKED: {"retention.ms": "-1", "compression.type": "uncompressed"}}
 JUST_STARTED = {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.NOT_LEADER_OR_FOLLOWER}
@@ -37,7 +35,7 @@ NONE, INVALID, CORRUPT = ErrorCode.NONE, ErrorCode.INVALID_RECORD, ErrorCode.COR
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory, new_chroot):
     directory = tmp_path_factory.mktemp("hostile") / "cluster"
-    with LocalCluster(directory, brokers=1, overrides=OVERRIDES, zookeeper=new_chroot()) as running:
+    with LocalCluster(directory, brokers=1, zookeeper=new_chroot()) as running:
         admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": running.bootstrap})
         new = [confluent_kafka.admin.NewTopic(name, 1, 1, config=config) for name, config in TOPICS.items()]
         for made in admin.create_topics(new).values():
@@ -83,39 +81,21 @@ def patched(batch, at, new):
 
 
 def hostile():
-    one, two = build(), build(2)
+    one = build()
     return {
         "null": (None, INVALID),
-        "nothing": (b"", INVALID),
-        "two batches": (one + one, INVALID),
         "half a batch": (one[: len(one) // 2], INVALID),
-        "length below a header": (one[:8] + struct.pack(">i", 13) + one[12:], CORRUPT),
         "negative length": (one[:8] + struct.pack(">i", -1) + one[12:], CORRUPT),
-        "longest length": (one[:8] + struct.pack(">i", 2**31 - 1) + one[12:], INVALID),
-        "format 1": (one[:16] + b"\1" + one[17:], INVALID),
-        "format 3": (one[:16] + b"\3" + one[17:], CORRUPT),
         "checksum": (one[:-1] + bytes([one[-1] ^ 1]), CORRUPT),
-        "base offset": (struct.pack(">q", 5) + one[8:], INVALID),
-        "negative base offset": (struct.pack(">q", -5) + one[8:], INVALID),
-        "count of none": (patched(one, 57, struct.pack(">i", 0)), INVALID),
-        "negative count": (patched(one, 57, struct.pack(">i", -1)), INVALID),
         "largest count": (
             patched(patched(one, 57, b"\x7f" + b"\xff" * 3), 23, b"\x7f" + b"\xff" * 3),
             INVALID,
         ),
-        "count of more": (patched(two, 57, struct.pack(">i", 3)), INVALID),
-        "negative last offset": (patched(two, 23, struct.pack(">i", -1)), INVALID),
-        "far last offset": (patched(two, 23, struct.pack(">i", 2**31 - 1)), INVALID),
-        "record of negative length": (patched(one, 61, b"\x01"), INVALID),
-        "record beyond the batch": (patched(one, 61, b"\x7e"), INVALID),
-        "control": (patched(one, 21, b"\x00\x20"), INVALID),
         "transaction": (
             patched(build(producer=(7, 0, 0)), 21, b"\x00\x10"),
             ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
         ),
-        "append time": (patched(one, 21, b"\x00\x08"), ErrorCode.INVALID_TIMESTAMP),
         "unknown codec": (patched(one, 21, b"\x00\x07"), ErrorCode.UNKNOWN_SERVER_ERROR),
-        "producer without sequence": (build(producer=(7, 0, -1)), INVALID),
     }
 
 
@@ -125,19 +105,6 @@ def test_each_is_refused_and_nothing_is_written(produce):
     found = {name: produce(records)[0] for name, (records, _) in hostile().items()}
     assert found == {name: error for name, (_, error) in hostile().items()}
     assert produce(build()) == (NONE, before + 1)
-
-
-def test_what_unpacks_to_too_much_is_refused_where_it_must_be_unpacked(produce):
-    error, before = produce(build(), UNPACKED)
-    assert error is NONE
-    for codec in (1, 4):
-        bomb = build(70, codec=codec, value=bytes(1 << 20))
-        assert len(bomb) < 1 << 20
-        assert produce(bomb, UNPACKED)[0] is INVALID
-        assert produce(bomb, OPEN)[0] is NONE
-    spoiled = build(2, codec=4)
-    assert produce(patched(spoiled, 61, bytes(len(spoiled) - 61)), UNPACKED)[0] is INVALID
-    assert produce(build(), UNPACKED) == (NONE, before + 1)
 
 
 def nine_million_records():
@@ -179,26 +146,3 @@ def test_nine_million_records_in_a_batch_are_never_unpacked(cluster, produce, an
     assert (found.error_code, found.offset) == (NONE, 0)
     assert largest_memory(cluster.brokers[1].pid) - memory < 30_000_000
     assert produce(build(), UNPACKED) == (NONE, unpacked_at + 1)
-
-
-@pytest.mark.parametrize("time", [2**62, -(2**62)])
-def test_a_retry_is_answered_whatever_time_its_producer_made_up(cluster, produce, exchanged, time):
-    batch = patched(build(producer=(502 + (time > 0), 0, 0)), 27, struct.pack(">qq", time, time))
-    error, base = produce(batch)
-    assert error is NONE
-    assert struct.pack(">hqq", NONE, base, time) in bytes(exchanged(cluster.brokers[1], asked(batch, OPEN)))
-
-
-def test_a_producer_that_was_idle_for_too_long_is_forgotten(cluster, produce):
-    """By the time of what it wrote: a broker that starts does not know those of its snapshots any more."""
-    idle = build(producer=(600, 0, 7))
-    busy = build(producer=(601, 0, 7), time=4_000_000_000_000)
-    (_, idle_at), (_, busy_at) = produce(idle), produce(busy)
-    assert (produce(idle), produce(busy)) == ((NONE, idle_at), (NONE, busy_at))
-    cluster.terminate(1)
-    cluster.restart(1)
-    cluster.wait_ready()
-    error, again_at = produce(idle)
-    assert error is NONE
-    assert again_at > busy_at
-    assert produce(busy) == (NONE, busy_at)

@@ -119,36 +119,6 @@ def test_a_segment_holds_the_records_of_so_much_time(broker, admin):
         alter(admin, BROKER, "1", "log.roll.ms", None)
 
 
-def test_a_log_is_flushed_after_so_many_messages(broker, admin):
-    create(admin, "never")
-    create(admin, "each", flush_messages="1")
-    create(admin, "each-third", flush_messages="3")
-    write(broker, "never", START, START)
-    write(broker, "each-third", START, START)
-    write(broker, "each", START)
-    is_flushed(broker, "each", 1)
-    points = recovery_points(broker)
-    assert (points["each-third"], points["never"]) == (0, 0)
-    write(broker, "each-third", START)
-    is_flushed(broker, "each-third", 3)
-    assert recovery_points(broker)["never"] == 0
-
-    alter(admin, TOPIC, "never", "flush.messages", "1")
-    wait_until(
-        lambda: write(broker, "never") or recovery_points(broker)["never"], "a flush that is asked for"
-    )
-
-    create(admin, "following-flushes")
-    alter(admin, BROKER, "1", "log.flush.interval.messages", "1")
-    try:
-        wait_until(
-            lambda: write(broker, "following-flushes") or recovery_points(broker).get("following-flushes"),
-            "a flush that the broker's setting asks for",
-        )
-    finally:
-        alter(admin, BROKER, "1", "log.flush.interval.messages", None)
-
-
 def test_a_log_is_flushed_after_so_much_time(broker, admin):
     create(admin, "waiting")
     create(admin, "at-once", flush_ms="1")

@@ -82,8 +82,3 @@ def test_another_failure_to_write_is_no_full_disk(tmp_path, monkeypatch):
 def test_a_process_that_shares_our_mounts_is_left_alone(tmp_path):
     with pytest.raises(DiskError, match="has no mount namespace of its own"):
         turn_read_only(tmp_path, os.getpid())
-
-
-def test_a_command_that_fails_is_named_with_what_it_said():
-    with pytest.raises(DiskError, match=r"ls --no-such-flag: .*no-such-flag"):
-        module.run("ls", "--no-such-flag")
