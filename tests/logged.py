@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 
 def logged(file: Path) -> str:
@@ -21,3 +23,9 @@ def logged(file: Path) -> str:
     if current is None and not rolled:
         raise FileNotFoundError(f"no log file {file}, and none that it was rolled to")
     return "".join(each.read_text(encoding="utf-8") for each in rolled) + (current or "")
+
+
+def log_lines(broker: Any, words: str) -> list[str]:
+    """Return the lines of a broker's server.log in which ``words``, a regular expression, are found."""
+    log = logged(broker.directory / "logs" / "server.log")
+    return [line for line in log.splitlines() if re.search(words, line)]

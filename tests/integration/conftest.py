@@ -9,6 +9,7 @@ import struct
 
 import confluent_kafka.admin
 import pytest
+from kazoo.client import KazooClient
 from kio.serial import entity_reader, entity_writer
 
 from barnabas.broker.wire.schemas import RESPONSE, load_schema
@@ -34,6 +35,16 @@ def admin(cluster):
 def fresh_admin(cluster):
     """An admin client that knows only brokers that run; that of the module may ask one that was killed."""
     return confluent_kafka.admin.AdminClient({"bootstrap.servers": cluster.bootstrap})
+
+
+@pytest.fixture(scope="module")
+def zk(cluster):
+    """A client of the ZooKeeper of that cluster."""
+    client = KazooClient(cluster.zookeeper_connect)
+    client.start(60)
+    yield client
+    client.stop()
+    client.close()
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import subprocess
 from functools import partial
 from pathlib import Path
 
-import confluent_kafka
 import pytest
 from confluent_kafka.admin import (
     AclBinding,
@@ -29,6 +28,7 @@ from kio.static.primitive import i32Timedelta
 
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.local.waiting import wait_until
+from tests.integration.records import delivery_error
 from tests.logged import logged
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "kafka-acls.sh"
@@ -102,11 +102,7 @@ def owner(cluster):
 
 
 def produce(cluster, topic):
-    outcome = []
-    producer = confluent_kafka.Producer({"bootstrap.servers": cluster.bootstrap, "acks": "all", "retries": 0})
-    producer.produce(topic, b"secret", on_delivery=lambda error, _: outcome.append(error and error.name()))
-    producer.flush(60)
-    return outcome[0]
+    return delivery_error(cluster.bootstrap, topic, retries=0)
 
 
 def metadata_of(stranger, *names):

@@ -14,6 +14,7 @@ import pytest
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
 
 from barnabas.local.waiting import wait_until
+from tests.integration.records import delivery_error
 from tests.metadata import metadata_of, partitions_of
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
@@ -51,13 +52,7 @@ def described(admin, type_, name):
 
 def produce(cluster, topic, value=b"x"):
     """Write one record with acks=all, once; the name of the error, or None."""
-    outcome = []
-    producer = confluent_kafka.Producer(
-        {"bootstrap.servers": cluster.bootstrap, "acks": "all", "retries": 0, "message.max.bytes": 10_000_000}
-    )
-    producer.produce(topic, value, on_delivery=lambda error, _: outcome.append(error and error.name()))
-    producer.flush(30)
-    return outcome[0]
+    return delivery_error(cluster.bootstrap, topic, value, **{"retries": 0, "message.max.bytes": 10_000_000})
 
 
 def tool(script, *arguments, text=None):

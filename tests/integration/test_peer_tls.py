@@ -22,6 +22,7 @@ from barnabas.cluster.rpc.control_requests import CALLS
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.waiting import wait_until
 from tests.certificates import Authority
+from tests.integration.records import write
 from tests.logged import logged
 from tests.metadata import metadata_of
 
@@ -99,16 +100,6 @@ async def answer_to_silence(channel, path):
     return None
 
 
-def produced(cluster, value):
-    producer = confluent_kafka.Producer(
-        {"bootstrap.servers": cluster.bootstrap, "acks": "all", "message.timeout.ms": 90_000}
-    )
-    outcome = []
-    producer.produce("orders", value, on_delivery=lambda error, _: outcome.append(error))
-    producer.flush(100)
-    return outcome == [None]
-
-
 def partition(cluster):
     admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": cluster.bootstrap})
     return metadata_of(admin, "orders").topics["orders"].partitions[0]
@@ -118,11 +109,11 @@ def test_brokers_replicate_and_fail_over(secured):
     cluster = secured.cluster
     admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": cluster.bootstrap})
     admin.create_topics([confluent_kafka.admin.NewTopic("orders", 1, 3)])["orders"].result(90)
-    assert produced(cluster, b"before")
+    write(cluster, "orders", b"before")
     wait_until(lambda: len(partition(cluster).isrs) == 3, "all in sync")
     leader = partition(cluster).leader
     cluster.kill(leader)
-    assert produced(cluster, b"after")
+    write(cluster, "orders", b"after")
     cluster.restart(leader)
 
 

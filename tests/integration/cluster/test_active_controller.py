@@ -9,12 +9,11 @@ import re
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 from confluent_kafka.admin import AdminClient, NewTopic
-from kazoo.client import KazooClient
 
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.observe import Observer
 from barnabas.local.waiting import wait_until
-from tests.logged import logged
+from tests.logged import log_lines, logged
 from tests.metadata import metadata_of
 from tests.trial import Trial
 
@@ -37,15 +36,6 @@ def trial(cluster):
     assert verdict.failed == verdict.unknown == 0, "a client saw more than an error that it could retry"
 
 
-@pytest.fixture(scope="module")
-def zk(cluster):
-    client = KazooClient(cluster.zookeeper_connect)
-    client.start()
-    yield client
-    client.stop()
-    client.close()
-
-
 def epoch_of(zk):
     with contextlib.suppress(ValueError):
         return int(zk.get("/controller_epoch")[0])
@@ -63,12 +53,6 @@ def states(zk, trial):
         data, stat = zk.get(f"/brokers/topics/{tp.topic}/partitions/{tp.partition}/state")
         found[tp] = json.loads(data), stat.mzxid
     return found
-
-
-def log_lines(broker, words):
-    """The lines of a broker's server.log that match ``words``."""
-    log = logged(broker.directory / "logs" / "server.log")
-    return [line for line in log.splitlines() if re.search(words, line)]
 
 
 def last_written(zk):

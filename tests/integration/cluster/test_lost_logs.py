@@ -18,7 +18,8 @@ from barnabas.local.observe import Observer, PartitionView
 from barnabas.local.waiting import wait_until
 from barnabas.tools.reassignment.reassignment_files import render
 from tests.integration.reading import read_partition
-from tests.logged import logged
+from tests.integration.records import write
+from tests.logged import log_lines
 from tests.metadata import metadata_of
 
 REASSIGN = Path(__file__).parents[3] / "scripts" / "kafka-reassign-partitions.sh"
@@ -49,22 +50,9 @@ def wait_for(cluster, name, leader, isr):
     wait_until(stands, f"{name} led by {leader}, in sync {isr}", last=lambda: look(cluster, name))
 
 
-def write(cluster, name, value):
-    outcomes = []
-    producer = confluent_kafka.Producer({"bootstrap.servers": cluster.bootstrap, "acks": "all"})
-    producer.produce(name, value, partition=0, on_delivery=lambda error, _: outcomes.append(error))
-    assert producer.flush(ANSWER_S) == 0
-    assert outcomes == [None]
-
-
 def values(cluster, name):
     """Read all that ``name`` has, of which there is one record at least."""
     return [message.value() for message in read_partition(cluster.bootstrap, name, at_least=1)]
-
-
-def log_lines(broker, words):
-    log = logged(broker.directory / "logs" / "server.log")
-    return [line for line in log.splitlines() if words in line]
 
 
 def empty_disk(broker):

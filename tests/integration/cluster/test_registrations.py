@@ -16,6 +16,7 @@ from barnabas.local.cluster import LocalCluster
 from barnabas.local.observe import Observer
 from barnabas.local.waiting import wait_until
 from tests.clusters import FAULTS
+from tests.integration.records import write
 
 DEADLINE_S = 60.0
 
@@ -27,12 +28,6 @@ def client_of(cluster):
     yield client
     client.stop()
     client.close()
-
-
-@pytest.fixture
-def zk(cluster):
-    with client_of(cluster) as client:
-        yield client
 
 
 @pytest.fixture
@@ -71,11 +66,7 @@ def use(cluster, answered, topic):
     # A client that asks a former controller hears NOT_CONTROLLER, and its admin client does not ask again.
     wait_until(know_the_controller, "every broker that knows who is controller")
     wait_until(is_created, f"topic {topic}")
-    producer = confluent_kafka.Producer({"bootstrap.servers": cluster.bootstrap, "acks": "all"})
-    outcomes = []
-    producer.produce(topic, b"written", on_delivery=lambda error, _message: outcomes.append(error))
-    assert producer.flush(DEADLINE_S) == 0
-    assert outcomes == [None]
+    write(cluster, topic, b"written")
     assert records(cluster, topic) == [b"written"]
 
 

@@ -15,7 +15,6 @@ import kafka.errors
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions, NewTopic
-from kazoo.client import KazooClient
 from kazoo.exceptions import NoNodeError
 
 from barnabas.local.cluster import LocalCluster
@@ -40,15 +39,6 @@ def cluster(tmp_path_factory, new_chroot):
         broker.own_settings["broker.rack"] = RACKS[id_]
     with local as running:
         yield running
-
-
-@pytest.fixture(scope="module")
-def zk(cluster):
-    client = KazooClient(cluster.zookeeper_connect)
-    client.start()
-    yield client
-    client.stop()
-    client.close()
 
 
 @pytest.fixture

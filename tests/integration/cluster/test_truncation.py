@@ -14,6 +14,7 @@ from barnabas.cluster.model.ids import TopicPartition
 from barnabas.local.observe import Observer
 from barnabas.local.waiting import wait_until
 from tests.batches import whole_batches
+from tests.integration.records import write
 
 A, B = 1, 2
 """The replicas of the topic; the third broker looks on."""
@@ -47,13 +48,8 @@ class Story:
 
         wait_until(stands, f"{self.tp} led by {leader}, in sync {isr}")
 
-    def write(self, value, acks):
-        """Write one record; returns once it is acknowledged."""
-        told = []
-        producer = confluent_kafka.Producer({"bootstrap.servers": self.cluster.bootstrap, "acks": acks})
-        producer.produce(self.tp.topic, value, partition=0, on_delivery=lambda error, _: told.append(error))
-        assert producer.flush(DEADLINE_S) == 0
-        assert told == [None]
+    def write(self, value):
+        write(self.cluster, self.tp.topic, value)
 
     def log(self, broker_id):
         """The bytes of a replica's log."""
@@ -99,11 +95,11 @@ def test_a_consumer_that_read_records_lost_by_an_unclean_election_gets_an_error(
             "auto.offset.reset": "error",
         }
     )
-    story.write(b"first", acks="all")
+    story.write(b"first")
     cluster.kill(B)
     story.wait_for(A, {A})
-    story.write(b"lost", acks="all")
-    story.write(b"lost too", acks="all")
+    story.write(b"lost")
+    story.write(b"lost too")
     assert read_to(consumer, story, 3) == [b"first", b"lost", b"lost too"]
     (first_epoch, second_epoch) = epochs_in(story.log(A))
     cluster.kill(A)
@@ -120,7 +116,7 @@ def test_a_consumer_that_read_records_lost_by_an_unclean_election_gets_an_error(
     assert "log truncation detected at offset 3" in heard[-1]
     consumer.close()
 
-    story.write(b"by B", acks="1")
+    story.write(b"by B")
     cluster.restart(A)
     epochs = epochs_in(story.equal_logs())
     last_epoch = max(epochs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import shutil
 import time
 
@@ -12,17 +11,11 @@ from kazoo.client import KazooClient
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.observe import Observer
 from barnabas.local.waiting import wait_until
-from tests.logged import logged
+from tests.logged import log_lines
 from tests.trial import Trial
 
 SESSION_MS = 4_000
 LOST, BACK = "The connection to ZooKeeper at .* was lost", "Connected to ZooKeeper at .* again"
-
-
-def log_lines(broker, words):
-    """The lines of a broker's server.log that match ``words``."""
-    log = broker.directory / "logs" / "server.log"
-    return [line for line in logged(log).splitlines() if re.search(words, line)]
 
 
 def wait_until_all_say(cluster, words):
