@@ -249,7 +249,7 @@ class StubBroker(BrokerControlServicer):
     async def stop(self) -> None:
         await self._server.stop(None)
 
-    async def until(self, fits: Callable[[list[ControlRequest]], bool], deadline_s: float = 20) -> None:
+    async def until(self, fits: Callable[[list[ControlRequest]], bool], deadline_s: float = 120) -> None:
         """Wait until what it was told fits."""
         async with asyncio.timeout(deadline_s):
             while not fits(self.requests):

@@ -72,7 +72,7 @@ def broker(tmp_path_factory, new_chroot):
     overrides = {"auto.create.topics.enable": "false"}
     with LocalCluster(directory, brokers=1, overrides=overrides, zookeeper=new_chroot()) as cluster:
         admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": cluster.bootstrap})
-        admin.create_topics([confluent_kafka.admin.NewTopic(TOPIC, 1, 1)])[TOPIC].result(20)
+        admin.create_topics([confluent_kafka.admin.NewTopic(TOPIC, 1, 1)])[TOPIC].result(90)
         yield cluster.brokers[1]
 
 
@@ -90,14 +90,14 @@ def serves(broker):
     producer.produce(
         TOPIC, b"still here", partition=0, on_delivery=lambda error, m: said.append((error, m.offset()))
     )
-    assert producer.flush(20) == 0
+    assert producer.flush(90) == 0
     ((error, offset),) = said
     assert error is None
     consumer = confluent_kafka.Consumer(
         {"bootstrap.servers": broker.kafka, "group.id": "judge", "enable.auto.commit": False}
     )
     consumer.assign([confluent_kafka.TopicPartition(TOPIC, 0, offset)])
-    message = consumer.poll(20)
+    message = consumer.poll(90)
     consumer.close()
     return message is not None and message.value() == b"still here"
 

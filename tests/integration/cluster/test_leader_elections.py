@@ -20,7 +20,7 @@ from tests.metadata import partitions_of
 
 SCRIPT = Path(__file__).parents[3] / "scripts" / "kafka-leader-election.sh"
 SETTINGS = {"zookeeper.session.timeout.ms": "3000", "replica.lag.time.max.ms": "1000"}
-DEADLINE_S = 40
+DEADLINE_S = 90
 
 
 class Stage:
@@ -34,7 +34,7 @@ class Stage:
 
     def create(self, topic, replicas, **config):
         new = NewTopic(topic, len(replicas), replica_assignment=replicas, config=config)
-        self.admin.create_topics([new])[topic].result(30)
+        self.admin.create_topics([new])[topic].result(90)
 
     def partition(self, topic, number=0):
         return partitions_of(self.admin, topic)[number]
@@ -68,14 +68,14 @@ def stage(tmp_path_factory, new_chroot):
         producer = Producer({"bootstrap.servers": cluster.bootstrap, "acks": "all"})
         for topic in ("by-setting", "by-request"):
             producer.produce(topic, b"both have it", partition=0)
-        assert producer.flush(30) == 0
+        assert producer.flush(90) == 0
         yield stage
 
 
 @pytest.fixture(scope="module")
 def zk(stage):
     client = KazooClient(stage.cluster.zookeeper_connect)
-    client.start(timeout=20)
+    client.start(timeout=90)
     yield client
     client.stop()
     client.close()
@@ -185,7 +185,7 @@ def read_one(topic, servers):
     consumer = Consumer(settings)
     try:
         consumer.assign([confluent_kafka.TopicPartition(topic, 0, 0)])
-        message = consumer.poll(30)
+        message = consumer.poll(90)
         return None if message is None else message.value()
     finally:
         consumer.close()

@@ -26,7 +26,8 @@ from barnabas.controller.channels import PARTITIONS_PER_MESSAGE, BrokerChannels,
 
 HEAD = BrokerId(1), ControllerEpoch(1), BrokerEpoch(7)
 SETTINGS = ChannelSettings(session_timeout_ms=6000, request_timeout_ms=5000)
-DEADLINE_S = 20
+DEADLINE_S = 120
+"""Ends a wait that hangs, as in `test_loop.py`."""
 LONG_S = 1000.0
 
 
