@@ -374,7 +374,7 @@ async def test_a_server_that_accepts_but_does_not_answer_costs_a_third_of_the_se
     front = server.sockets[0].getsockname()[1]
     chroot = zk_connect.partition("/")[2]
     async with opened(
-        f"127.0.0.1:{front}/{chroot}", session_timeout_ms=3000, connect_timeout_ms=2900
+        f"127.0.0.1:{front}/{chroot}", session_timeout_ms=9000, connect_timeout_ms=8700
     ) as session:
         assert await session.get_children("/") == []
     assert accepted == 2
