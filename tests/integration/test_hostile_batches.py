@@ -19,7 +19,6 @@ from kio.schema.list_offsets.v1 import request as list_offsets
 from kio.schema.produce.v8 import request as kio
 
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.local.cluster import LocalCluster
 from barnabas.local.waiting import wait_until
 from tests.batches import batch_builder
 
@@ -33,9 +32,8 @@ NONE, INVALID, CORRUPT = ErrorCode.NONE, ErrorCode.INVALID_RECORD, ErrorCode.COR
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory, new_chroot):
-    directory = tmp_path_factory.mktemp("hostile") / "cluster"
-    with LocalCluster(directory, brokers=1, zookeeper=new_chroot()) as running:
+def cluster(request, shared_clusters):
+    with shared_clusters.lent(request.session, {}, brokers=1) as running:
         admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": running.bootstrap})
         new = [confluent_kafka.admin.NewTopic(name, 1, 1, config=config) for name, config in TOPICS.items()]
         for made in admin.create_topics(new).values():

@@ -16,10 +16,9 @@ import pytest
 
 from barnabas.bench.clients.abusers import init_producer_id, parked_fetch
 from barnabas.broker.wire.apis import ApiKey
-from barnabas.local.cluster import LocalCluster
 from barnabas.local.waiting import wait_until
 
-TOPIC = "orders"
+TOPIC = "read"
 RECORDS = 60
 RECORD_BYTES = 900_000
 READERS = 40
@@ -41,9 +40,8 @@ def fetch_of_everything(correlation_id):
 
 
 @pytest.fixture(scope="module")
-def broker(tmp_path_factory, new_chroot):
-    directory = tmp_path_factory.mktemp("hostile")
-    with LocalCluster(directory, brokers=1, zookeeper=new_chroot()) as cluster:
+def broker(request, shared_clusters):
+    with shared_clusters.lent(request.session, {}, brokers=1) as cluster:
         admin = confluent_kafka.admin.AdminClient({"bootstrap.servers": cluster.bootstrap})
         names = [TOPIC, *(f"topic-{number}" for number in range(200))]
         for made in admin.create_topics(

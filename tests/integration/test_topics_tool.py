@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import urllib.request
 from pathlib import Path
 
 import pytest
@@ -110,23 +109,6 @@ def test_alter_adds_partitions_and_delete_ends_topics(tool, admin):
 def test_describe_of_an_unknown_topic_is_an_error(tool):
     complaint = "Error while executing topic command : Topic 'missing' does not exist as expected\n"
     assert tool.run("--describe", "--topic", "missing") == (1, complaint)
-
-
-def test_the_controllers_page_has_the_depth_and_age_of_its_queue_and_the_time_of_each_kind_of_event(
-    tool, cluster
-):
-    with urllib.request.urlopen(
-        f"http://{cluster.brokers[cluster.controller_id()].metrics}/metrics"
-    ) as answer:
-        page = answer.read().decode()
-    told = dict(line.rsplit(" ", 1) for line in page.splitlines() if line.startswith("kafka_controller_"))
-    events = "kafka_controller_ControllerEventManager_"
-    assert float(told[f"{events}EventQueueSize"]) >= 0
-    handled = float(told[f"{events}EventQueueTimeMs_count"])
-    times = {name: float(count) for name, count in told.items() if "RateAndTimeMs_count{event=" in name}
-    assert handled >= sum(times.values()) > 0
-    for event in ("Startup", "TopicChange", "CreateTopics", "UpdateMetadataResponseReceived"):
-        assert any(f'event="{event}"' in name for name in times), event
 
 
 def test_the_tool_lasts_through_the_death_of_the_controller(tool, cluster):

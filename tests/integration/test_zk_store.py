@@ -13,7 +13,6 @@ import pytest
 from barnabas.cluster.model.brokers import Broker, Endpoint
 from barnabas.cluster.model.controllership import Claim, Controllership, Owner
 from barnabas.cluster.model.epochs import (
-    BrokerEpoch,
     ControllerEpoch,
     EpochVersion,
     LeaderEpoch,
@@ -279,13 +278,3 @@ async def test_notes_are_read_in_order_and_deleted(store: ZooKeeperStore) -> Non
     assert isinstance(pending["isr_change_9999999999"], ValueError)
     await store.isr_changes.delete([*pending, "isr_change_0000000077"], fence)
     assert await store.isr_changes.pending() == {}
-
-
-async def test_a_broker_epoch_tells_lives_apart(store: ZooKeeperStore, zk_connect: str) -> None:
-    epochs: list[BrokerEpoch] = []
-    for now in range(3):
-        async with opened(zk_connect) as life:
-            epochs.append(
-                await life.brokers.register(ONE, endpoints(9092), None, now_ms=now, log_dir_locks=LOCKS)
-            )
-    assert epochs == sorted(set(epochs))

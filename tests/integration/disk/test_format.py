@@ -7,7 +7,6 @@ that Kafka 2.8 documents in its sources, taken apart here byte by byte.
 from __future__ import annotations
 
 import struct
-import zlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -260,16 +259,3 @@ def test_every_line_of_every_checkpoint(written):
     left = {file.name for file in path.iterdir()} | partition
     suffixes = (".log", ".index", ".timeindex", ".snapshot")
     assert {file for file in left if not file.endswith(suffixes)} == {*texts, str(TP)}
-
-
-def test_the_checksum_is_castagnolis(written):
-    path, _ = written
-    (_, data), *_ = split(segments(path)[0][1])
-    (stored,) = struct.unpack_from(">I", data, 17)
-    assert stored != zlib.crc32(data[21:])
-    remainder = 0xFFFFFFFF
-    for byte in data[21:]:
-        remainder ^= byte
-        for _ in range(8):
-            remainder = remainder >> 1 ^ (0x82F63B78 if remainder & 1 else 0)
-    assert stored == remainder ^ 0xFFFFFFFF

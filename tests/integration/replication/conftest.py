@@ -82,7 +82,6 @@ class States:
     def __init__(self) -> None:
         self.states: dict[TopicPartition, PartitionState] = {}
         self.announced: list[TopicPartition] = []
-        self.is_away = False
         self.loses_answers = 0
 
     def write(self, topic_partition: TopicPartition, state: PartitionState) -> PartitionState:
@@ -96,8 +95,6 @@ class States:
         self, topic_partition: TopicPartition, state: PartitionState
     ) -> PartitionVersion:
         await asyncio.sleep(0)
-        if self.is_away:
-            raise ZooKeeperTimeout("away")
         if topic_partition not in self.states:
             raise NoNode(str(topic_partition))
         if self.states[topic_partition].leader_and_isr.version != state.leader_and_isr.version:

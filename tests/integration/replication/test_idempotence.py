@@ -26,17 +26,6 @@ async def test_a_new_leader_knows_the_batches_of_its_predecessor(cluster):
     assert leader.partition.log.log_end_offset == 8
 
 
-async def test_a_new_epoch_fences_the_old_one_at_every_later_leader(cluster):
-    await cluster.elect(1, [1, 2, 3])
-    assert await written(cluster.nodes[1], 0) == 0
-    assert await written(cluster.nodes[1], 0, epoch=1) == 1
-    await cluster.until_equal(1, 2, 3)
-    await cluster.elect(3, [1, 2, 3])
-    assert await written(cluster.nodes[3], 1) is ErrorCode.INVALID_PRODUCER_EPOCH
-    assert await written(cluster.nodes[3], 1, epoch=2) is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER
-    assert await written(cluster.nodes[3], 0, epoch=2) == 2
-
-
 async def test_batches_that_were_cut_off_are_unknown_again(cluster):
     await cluster.elect(1, [1, 2, 3])
     assert await written(cluster.nodes[1], 0) == 0

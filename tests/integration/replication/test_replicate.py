@@ -18,27 +18,6 @@ SHORT_LAG = pytest.mark.parametrize("lag_time_max_ms", [2_000])
 """Long enough for a slow machine's followers to stay in sync; short enough to wait for one that is gone."""
 
 
-async def test_acks_all_is_answered_when_all_in_sync_replicas_have_it(cluster):
-    await cluster.elect(1, [1, 2, 3])
-    leader = cluster.nodes[1]
-    results = [await leader.append(b"a" * 100, b"b") for _ in range(20)]
-    assert [r.error for r in results] == [ErrorCode.NONE] * 20
-    assert [r.base_offset for r in results] == list(range(0, 40, 2))
-    assert leader.partition.replica.high_watermark == 40
-    await cluster.until_equal(1, 2, 3)
-
-
-async def test_a_long_poll_is_woken_by_the_high_watermark(cluster):
-    await cluster.elect(1, [1, 2, 3])
-    leader = cluster.nodes[1]
-    poll = asyncio.ensure_future(leader.fetch(0, max_wait_ms=60_000))
-    await asyncio.sleep(0)
-    assert (await leader.append(b"a")).error is ErrorCode.NONE
-    fetched = await asyncio.wait_for(poll, DEADLINE_S)
-    assert fetched.high_watermark == 1
-    assert bytes(fetched.records) == leader.log_bytes()
-
-
 async def test_nothing_above_the_high_watermark_is_visible(cluster):
     await cluster.elect(1, [1, 2, 3])
     leader = cluster.nodes[1]
@@ -89,21 +68,6 @@ async def test_a_lost_answer_of_the_isr_write_does_not_stick_the_leader(cluster)
     assert cluster.isr == {1, 2}
     await cluster.until(lambda: leader.partition.replica.pending is None, "the write's end")
     assert leader.partition.replica.version == cluster.states.states[TP].leader_and_isr.version
-
-
-@SHORT_LAG
-async def test_zookeeper_away_delays_the_shrink_and_loses_nothing(cluster):
-    await cluster.elect(1, [1, 2, 3])
-    leader = cluster.nodes[1]
-    await cluster.stop(3)
-    cluster.states.is_away = True
-    waiting = asyncio.ensure_future(leader.append(b"a"))
-    await cluster.until(lambda: leader.partition.replica.pending is not None, "a shrink that is due")
-    assert not waiting.done()
-    assert leader.partition.replica.high_watermark == 0
-    cluster.states.is_away = False
-    assert (await asyncio.wait_for(waiting, DEADLINE_S)).error is ErrorCode.NONE
-    assert cluster.isr == {1, 2}
 
 
 async def test_followers_follow_the_leaders_log_start(cluster):
