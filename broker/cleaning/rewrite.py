@@ -317,7 +317,7 @@ class _Cleaning:
                     position,
                     header.size,
                     header.last_offset,
-                    header.max_timestamp,
+                    header.newest_timestamp,
                     self._job.config.index_interval_bytes,
                 )
                 position += header.size

@@ -102,6 +102,15 @@ class BatchHeader(NamedTuple):
     record_count: int
 
     @property
+    def newest_timestamp(self) -> int:
+        """The largest timestamp of its records; `NO_TIMESTAMP` if compaction has left none of them.
+
+        Such a batch keeps its maximum timestamp. As in Kafka, neither indexes nor lookups count it
+        (``MemoryRecords.filterTo``).
+        """
+        return self.max_timestamp if self.record_count else NO_TIMESTAMP
+
+    @property
     def size(self) -> int:
         """Bytes of the whole batch, header included."""
         return self.batch_length + FRAME_SIZE

@@ -89,7 +89,11 @@ class LogFiles:
                 self.gaps_end = Offset(header.base_offset)
             end_offset = Offset(header.next_offset)
             segment.index(
-                position, header.size, header.last_offset, header.max_timestamp, config.index_interval_bytes
+                position,
+                header.size,
+                header.last_offset,
+                header.newest_timestamp,
+                config.index_interval_bytes,
             )
             position += header.size
             new_epoch |= self.epochs.assign_from(header)

@@ -445,7 +445,7 @@ class _Loading:
 
     def _note(self, segment: LogSegment, position: int, header: BatchHeader) -> None:
         interval = self._config.index_interval_bytes
-        segment.index(position, header.size, header.last_offset, header.max_timestamp, interval)
+        segment.index(position, header.size, header.last_offset, header.newest_timestamp, interval)
 
     def _store_indexes(self, segment: LogSegment) -> None:
         segment.end()

@@ -72,7 +72,7 @@ class SegmentReplacement:
                 return Refusal(Reason.OFFSETS_NOT_MONOTONIC, f"{found}, {wanted}")
             position = segment.write([data], header.size)
             interval = self._config.index_interval_bytes
-            segment.index(position, header.size, header.last_offset, header.max_timestamp, interval)
+            segment.index(position, header.size, header.last_offset, header.newest_timestamp, interval)
             self.next_offset = Offset(header.next_offset)
             if header.record_count <= header.last_offset_delta:
                 self.missing_end = self.next_offset

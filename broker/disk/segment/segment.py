@@ -163,7 +163,7 @@ class LogSegment:
             position: Its position.
             size: Its bytes.
             last_offset: The offset of its last record.
-            max_timestamp: Its maximum timestamp.
+            max_timestamp: The largest timestamp of its records.
             interval: ``index.interval.bytes``.
         """
         if self._first_timestamp is None:
@@ -234,7 +234,7 @@ class LogSegment:
             entry = self.time_index.lookup(timestamp)
         start_offset = max(entry.offset, first_offset)
         for batch in self._from_entry(OffsetIndex.lookup, start_offset):
-            if batch.header.max_timestamp >= timestamp and batch.header.last_offset >= first_offset:
+            if batch.header.newest_timestamp >= timestamp and batch.header.last_offset >= first_offset:
                 yield batch
 
     def read(self, position: int, size: int) -> bytes:
@@ -287,8 +287,8 @@ class LogSegment:
         next_offset = self.base_offset
         for _, header in self._from_entry(OffsetIndex.lookup, self._offset_of_max_timestamp):
             next_offset = Offset(header.next_offset)
-            if header.max_timestamp > self._max_timestamp:
-                self._max_timestamp = header.max_timestamp
+            if header.newest_timestamp > self._max_timestamp:
+                self._max_timestamp = header.newest_timestamp
                 self._offset_of_max_timestamp = Offset(header.last_offset)
         return next_offset
 
@@ -304,7 +304,7 @@ class LogSegment:
         last = self.time_index.last_entry
         tail = self._from_entry(OffsetIndex.lookup, self.offset_index.last_entry.offset)
         if not self._matches_batch(last) or any(
-            batch.header.max_timestamp > last.timestamp for batch in tail
+            batch.header.newest_timestamp > last.timestamp for batch in tail
         ):
             self.rebuild_indexes()
 
@@ -341,7 +341,7 @@ class LogSegment:
             if start:
                 self._bytes_since_index_entry = interval + 1
             for position, header in scan_headers(self.fd, self.path, self.base_offset, start, end):
-                self.index(position, header.size, header.last_offset, header.max_timestamp, interval)
+                self.index(position, header.size, header.last_offset, header.newest_timestamp, interval)
 
     def truncate(self, position: int, offset: int) -> None:
         """Truncate the file to ``position``, and drop the index entries of ``offset`` and later."""

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from barnabas.broker.cleaning.core.batches import emptied
 from barnabas.broker.core.offsets_before import MAX_TIMESTAMP
 from barnabas.broker.core.records import records
 from barnabas.broker.core.records.log_config import LogConfig
@@ -15,6 +16,7 @@ from barnabas.broker.disk.errors import CorruptLogError, KafkaStorageError
 from barnabas.broker.disk.log.lookup import offset_at
 from barnabas.cluster.model.epochs import LeaderEpoch
 from barnabas.cluster.model.steps import at_once
+from tests.batches import whole_batches
 from tests.unit.broker.conftest import build_batch
 
 EPOCH = LeaderEpoch(3)
@@ -51,6 +53,20 @@ def test_the_largest_timestamp_is_that_of_its_first_record(logs_in, batches, cod
         assert at_once(offset_at(log, MAX_TIMESTAMP)) == expected
         log.close()
         assert at_once(offset_at(logs.open(config), MAX_TIMESTAMP)) == expected
+
+
+def test_a_batch_that_compaction_has_emptied_has_no_timestamp(logs, batch):
+    (newest,) = whole_batches(batch(1, base_offset=1, timestamps=[99]))
+    log = logs.open()
+    for data in (batch(1, timestamps=[10]), emptied(newest).data, batch(1, base_offset=2, timestamps=[20])):
+        log.append_as_follower(bytes(data))
+    assert at_once(offset_at(log, MAX_TIMESTAMP)) == (20, 2, -1)
+    log.close()
+    for how in ({"clean": True, "recovery_point": 3}, {}):
+        log = logs.open(**how)
+        assert at_once(offset_at(log, MAX_TIMESTAMP)) == (20, 2, -1)
+        assert at_once(offset_at(log, 30)) is None
+        log.close()
 
 
 def test_others_go_on_between_stretches_and_codecs_may_run_elsewhere(logs, batch, monkeypatch):
