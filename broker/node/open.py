@@ -25,7 +25,7 @@ from barnabas.broker.config.topics import TopicConfigs
 from barnabas.broker.core.quotas.replication_quota import QuotaWindows
 from barnabas.broker.disk.directory.log_dirs import LogDirs, LogDirsOptions
 from barnabas.broker.disk.errors import KafkaStorageError
-from barnabas.broker.disk.log.flush_stats import FLUSH_STATS
+from barnabas.broker.disk.log.flushing import FLUSH_STATS
 from barnabas.broker.lifecycle.process import BrokerProcess
 from barnabas.broker.lifecycle.sockets import bind
 from barnabas.broker.membership.identity import broker_id_of, new_cluster_id

@@ -12,10 +12,24 @@ from typing import NamedTuple
 
 from barnabas.broker.disk.errors import NO_DESCRIPTOR
 from barnabas.broker.disk.files import sync_directory, sync_file
-from barnabas.broker.disk.log.flush_stats import FLUSH_STATS
 from barnabas.broker.disk.names import LEADER_EPOCH_CHECKPOINT, TOPIC_IDENTITY_CHECKPOINT
 from barnabas.broker.disk.segment.segment import LogSegment
 from barnabas.cluster.model.ids import Offset
+
+
+class LogFlushStats:
+    """The observer of the flushes of this process's logs (Kafka's ``LogFlushStats``).
+
+    Attributes:
+        on_flushed: Called after each flush with its milliseconds, on the thread that flushed.
+    """
+
+    def __init__(self) -> None:
+        self.on_flushed: Callable[[float], None] = lambda _milliseconds: None
+
+
+FLUSH_STATS = LogFlushStats()
+"""The observer of all flushes."""
 
 
 class _Flush(NamedTuple):

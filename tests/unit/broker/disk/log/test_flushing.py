@@ -5,8 +5,13 @@ from concurrent.futures import Executor, Future
 import pytest
 
 from barnabas.broker.disk.log import flushing as module
-from barnabas.broker.disk.log.flush_stats import FLUSH_STATS
-from barnabas.broker.disk.log.flushing import DirectoryNames, Flushing, sync_epochs, sync_segments
+from barnabas.broker.disk.log.flushing import (
+    FLUSH_STATS,
+    DirectoryNames,
+    Flushing,
+    sync_epochs,
+    sync_segments,
+)
 from barnabas.broker.disk.log.topic_identity import write_identity
 from barnabas.cluster.model.ids import TopicIdentity
 
