@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from functools import lru_cache
 from ipaddress import IPv6Address, ip_address
 from itertools import chain
-from typing import Protocol
 
 import structlog
 
@@ -43,7 +42,7 @@ from barnabas.cluster.runtime.collector import exempt_survivors
 from barnabas.cluster.runtime.line_limit import LINES
 from barnabas.cluster.runtime.turn import paced, sorted_in_turns, unique
 from barnabas.cluster.zk.client.errors import BadVersion, NodeExists, NoNode, RequestFailed, ZooKeeperError
-from barnabas.cluster.zk.stores.acls import AclChange, StoredAcls
+from barnabas.cluster.zk.stores.acls import AclStore, StoredAcls
 
 _log = structlog.get_logger("kafka.security.authorizer.AclAuthorizer")
 
@@ -76,36 +75,6 @@ _UNREADABLE = frozenset(
 """The ACLs of a resource whose ACLs cannot be read: only super users may do anything with it."""
 
 
-class AclNodes(Protocol):
-    """The part of ZooKeeper that this module uses (``cluster.zk.store_acls.AclStore``)."""
-
-    async def create_paths(self) -> None:
-        """Create the parents of ACLs and notifications."""
-        ...
-
-    async def resources(self) -> list[ResourcePattern]:
-        """Return every resource that has ACLs."""
-        ...
-
-    async def read(self, resources: Iterable[ResourcePattern]) -> Mapping[ResourcePattern, StoredAcls]:
-        """Read the ACLs of some resources."""
-        ...
-
-    async def write(
-        self, resource: ResourcePattern, entries: frozenset[AccessControlEntry], version: int | None
-    ) -> int | None:
-        """Write all ACLs of a resource if they still have this version, and a notification."""
-        ...
-
-    async def changes(self, after: Mapping[PatternType, int], *, watch: bool = False) -> list[AclChange]:
-        """Read the notifications after these numbers, and the oldest of each kind."""
-        ...
-
-    async def delete_change(self, path: str) -> None:
-        """Delete a notification."""
-        ...
-
-
 class UpdateFailedError(Exception):
     """An error of ACLs that could not be changed."""
 
@@ -119,7 +88,7 @@ class AclAuthorizer:
         clock_ms: Returns the milliseconds since 1970.
     """
 
-    def __init__(self, store: Callable[[], AclNodes], rules: Rules, clock_ms: Callable[[], int]) -> None:
+    def __init__(self, store: Callable[[], AclStore], rules: Rules, clock_ms: Callable[[], int]) -> None:
         self._store = store
         self._rules = rules
         self._clock_ms = clock_ms

@@ -24,7 +24,7 @@ from barnabas.broker.cleaning.core.choice import LogToClean, dirty_section, filt
 from barnabas.broker.cleaning.core.throttle import Throttle
 from barnabas.broker.cleaning.job import CleanerMemory, facts_of, plan
 from barnabas.broker.cleaning.metrics import CleanerFigures
-from barnabas.broker.cleaning.process import Cleaner, CleanerProcess
+from barnabas.broker.cleaning.process import CleanerProcess
 from barnabas.broker.cleaning.report import beginning, described, statistics
 from barnabas.broker.cleaning.rewrite import Cleaned, CleaningStats, NewSegment, Progress, remove_cleaned
 from barnabas.broker.cleaning.worker import CleanerUnavailableError
@@ -127,7 +127,7 @@ class LogCleaner:
         self,
         hosted: HostedPartitions,
         settings: Callable[[], CleanerSettings],
-        new_cleaner: Callable[[], Cleaner] = CleanerProcess,
+        new_cleaner: Callable[[], CleanerProcess] = CleanerProcess,
         *,
         clock_ms: Callable[[], int] = wall_ms,
     ) -> None:
@@ -183,7 +183,7 @@ class LogCleaner:
             await cleaner.close()
         del self._threads[number]
 
-    async def clean_filthiest(self, number: int, cleaner: Cleaner) -> bool:
+    async def clean_filthiest(self, number: int, cleaner: CleanerProcess) -> bool:
         """Clean the filthiest log; return whether to go on with the next one at once.
 
         Args:
@@ -260,7 +260,7 @@ class LogCleaner:
             self._hosted.disk_failed(log.storage_error("cleaning", error))
             return None
 
-    async def _clean(self, number: int, cleaner: Cleaner, cleaning: _Cleaning) -> bool:
+    async def _clean(self, number: int, cleaner: CleanerProcess, cleaning: _Cleaning) -> bool:
         """Clean a log; return False if the file work cannot be done now, whichever the log."""
         partition, log = cleaning.partition, cleaning.log
         name = partition.topic_partition
@@ -304,7 +304,7 @@ class LogCleaner:
         if isinstance(error, CorruptLogError):
             self._hosted.on_corrupt(partition, error)
 
-    async def _give_up(self, cleaner: Cleaner, log: Log) -> None:
+    async def _give_up(self, cleaner: CleanerProcess, log: Log) -> None:
         """Stop the file work and delete its unfinished files."""
         await cleaner.close()
         try:
@@ -314,7 +314,7 @@ class LogCleaner:
         except OSError as error:
             log.storage_error("cleaning", error)
 
-    async def _carry_out(self, number: int, cleaner: Cleaner, cleaning: _Cleaning) -> Offset:
+    async def _carry_out(self, number: int, cleaner: CleanerProcess, cleaning: _Cleaning) -> Offset:
         """Clean the log; return the offset at which its dirty section begins now.
 
         Raises:

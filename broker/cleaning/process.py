@@ -14,7 +14,6 @@ import signal
 import socket
 import sys
 from collections.abc import AsyncIterator
-from typing import Protocol
 
 from barnabas.broker.cleaning import worker
 from barnabas.broker.cleaning.job import CleaningJob
@@ -23,25 +22,6 @@ from barnabas.broker.cleaning.worker import LENGTH_BYTES, CleanerUnavailableErro
 
 STEP_TIMEOUT_S = 300.0
 """The time in seconds that the process has for a step, the longest of which is the flush of a segment."""
-
-
-class Cleaner(Protocol):
-    """The file work of compactions, wherever it runs."""
-
-    def steps(self, job: CleaningJob) -> AsyncIterator[Step]:
-        """Do the job; the work waits until the next step is asked for.
-
-        Raises:
-            CorruptLogError: A batch is damaged.
-            CorruptRecordsError: The records of a batch cannot be read.
-            CleanerUnavailableError: The work cannot be done now, which is no fault of the log or the disk.
-            OSError: The disk refused, or the log has gone meanwhile.
-        """
-        ...
-
-    async def close(self) -> None:
-        """Stop unfinished work and release all memory."""
-        ...
 
 
 class CleanerProcess:
@@ -59,7 +39,14 @@ class CleanerProcess:
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def steps(self, job: CleaningJob) -> AsyncIterator[Step]:
-        """Do a job; see ``Cleaner.steps``."""
+        """Do the job; the work waits until the next step is asked for.
+
+        Raises:
+            CorruptLogError: A batch is damaged.
+            CorruptRecordsError: The records of a batch cannot be read.
+            CleanerUnavailableError: The work cannot be done now, which is no fault of the log or the disk.
+            OSError: The disk refused, or the log has gone meanwhile.
+        """
         request = pickle.dumps(job)
         while True:
             try:

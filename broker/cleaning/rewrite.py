@@ -1,7 +1,7 @@
 """The file work of one compaction: read a log's sealed segments, write those that replace them.
 
 The log's own files do not change: the new ones end in ``.cleaned``, and the log's owner puts them in place
-(``broker.disk.swap``). So the work can run in another process, beside the log's traffic.
+(``broker.disk.segment.swap``). So the work can run in another process, beside the log's traffic.
 
 Source: ``LogCleaner.scala`` (``Cleaner.buildOffsetMap``, ``cleanSegments``, ``cleanInto``) of Kafka 2.8.
 """

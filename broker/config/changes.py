@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Protocol
 
 import structlog
 
+from barnabas.broker.config.handler import ConfigHandler
 from barnabas.cluster.model.client_quotas import QuotaEntity
 from barnabas.cluster.model.commands.configs import ConfigResource, ConfigResourceType
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.zk.client.errors import RequestFailed, ZooKeeperError
-from barnabas.cluster.zk.stores.configs import ConfigChange, ResourceConfigs
+from barnabas.cluster.zk.stores.configs import ConfigChange, ConfigStore, ResourceConfigs
+from barnabas.cluster.zk.stores.quotas import QuotaStore
 
 _log = structlog.get_logger("kafka.server.DynamicConfigManager")
 
@@ -25,59 +26,6 @@ CHANGE_EXPIRATION_MS = 15 * 60 * 1000
 
 RETRY_S = 0.5
 """Pause before a failed read is repeated, seconds."""
-
-
-class Configs(Protocol):
-    """The part of ZooKeeper that this module uses (``cluster.zk.store_configs.ConfigStore``)."""
-
-    async def read(self, resources: Iterable[ConfigResource]) -> Mapping[ConfigResource, ResourceConfigs]:
-        """Read the settings of each of these resources."""
-        ...
-
-    async def changes(self, *, watch: bool = False) -> list[ConfigChange]:
-        """Read all notifications, the oldest first."""
-        ...
-
-    async def delete_change(self, name: str) -> None:
-        """Delete a notification."""
-        ...
-
-
-class Quotas(Protocol):
-    """The part of ZooKeeper that has clients' quotas (``cluster.zk.store_quotas.QuotaStore``)."""
-
-    async def read_all(self) -> Mapping[QuotaEntity, ResourceConfigs]:
-        """Read the settings of every entity."""
-        ...
-
-    async def read(self, entities: Iterable[QuotaEntity]) -> Mapping[QuotaEntity, ResourceConfigs]:
-        """Read the settings of some entities."""
-        ...
-
-
-class ConfigListener(Protocol):
-    """Applies changed settings (``config.handler.ConfigHandler``)."""
-
-    @property
-    def topics(self) -> Collection[str]:
-        """The topics whose settings are in use on this broker."""
-        ...
-
-    def topic_changed(self, topic: str, own: Mapping[str, str]) -> None:
-        """Apply the new overrides ``own`` of a topic, which need not be one of ``topics``."""
-        ...
-
-    def brokers_default_changed(self, settings: Mapping[str, str]) -> None:
-        """Apply the new cluster-wide defaults of brokers."""
-        ...
-
-    def own_changed(self, settings: Mapping[str, str]) -> None:
-        """Apply the new settings of this broker."""
-        ...
-
-    def quotas_changed(self, changed: Mapping[QuotaEntity, Mapping[str, str]], *, are_all: bool) -> None:
-        """Apply the new settings of users, clients and addresses; no others have any if these ``are_all``."""
-        ...
 
 
 class ConfigChanges:
@@ -94,9 +42,9 @@ class ConfigChanges:
     def __init__(
         self,
         broker_id: BrokerId,
-        store: Callable[[], Configs],
-        quotas: Callable[[], Quotas],
-        listener: ConfigListener,
+        store: Callable[[], ConfigStore],
+        quotas: Callable[[], QuotaStore],
+        listener: ConfigHandler,
         clock_ms: Callable[[], int],
     ) -> None:
         self._own = ConfigResource(ConfigResourceType.BROKER, str(broker_id))

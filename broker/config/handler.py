@@ -41,7 +41,7 @@ class UncleanElections(Protocol):
 
 
 class AlterableTls(Protocol):
-    """The TLS of a listener (``server.listener_tls.ListenerTls``)."""
+    """The TLS of a listener (``server.security.listener_tls.ListenerTls``)."""
 
     def alter(self, settings: Mapping[str, str]) -> None:
         """Use the stores of these settings of the broker soon."""
@@ -49,7 +49,7 @@ class AlterableTls(Protocol):
 
 
 class ConfigHandler:
-    """Applies changed settings; a ``broker.config.changes.ConfigListener``.
+    """Applies changed settings; ``ConfigChanges`` calls it.
 
     Args:
         live: The broker's settings in force, replaced here.

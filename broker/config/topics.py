@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping
-from typing import Protocol
 
 import structlog
 
@@ -12,34 +11,12 @@ from barnabas.broker.config.broker_config import BrokerConfig
 from barnabas.broker.core.records.log_config import LogConfig
 from barnabas.cluster.model.configs.declarations import ConfigError
 from barnabas.cluster.zk.client.errors import SessionExpired, ZooKeeperError
-from barnabas.cluster.zk.schema.body import ZnodeDecodeError
+from barnabas.cluster.zk.stores.topics import EntityConfigs, TopicStore
 
 _log = structlog.get_logger(__name__)
 
 RETRY_S = 0.5
 """Pause before a failed read is repeated, seconds."""
-
-
-class FoundConfigs(Protocol):
-    """The overrides of topics as read from ZooKeeper (``cluster.zk.store_topics.EntityConfigs``)."""
-
-    @property
-    def settings(self) -> Mapping[str, Mapping[str, str]]:
-        """The overrides of each topic that has any."""
-        ...
-
-    @property
-    def unreadable(self) -> Mapping[str, ZnodeDecodeError]:
-        """The error of each topic whose overrides cannot be decoded."""
-        ...
-
-
-class TopicConfigStore(Protocol):
-    """The part of ZooKeeper that this module uses (``cluster.zk.store_topics.TopicStore``)."""
-
-    async def configs(self, names: Collection[str]) -> FoundConfigs:
-        """Read the overrides of these topics."""
-        ...
 
 
 class TopicConfigs:
@@ -50,7 +27,7 @@ class TopicConfigs:
         store: Returns the topics of the current ZooKeeper session.
     """
 
-    def __init__(self, config: Callable[[], BrokerConfig], store: Callable[[], TopicConfigStore]) -> None:
+    def __init__(self, config: Callable[[], BrokerConfig], store: Callable[[], TopicStore]) -> None:
         self._config = config
         self._store = store
         self._own: dict[str, Mapping[str, str]] = {}
@@ -75,7 +52,7 @@ class TopicConfigs:
             SessionExpired: The session has expired; nothing was read.
         """
         is_logged = False
-        found: FoundConfigs | None = None
+        found: EntityConfigs | None = None
         while found is None:
             try:
                 found = await self._store().configs(topics)
@@ -135,6 +112,6 @@ class TopicConfigs:
             return self._config().topic_defaults
 
 
-def _log_unreadable(found: FoundConfigs) -> None:
+def _log_unreadable(found: EntityConfigs) -> None:
     for topic, error in found.unreadable.items():
         _log.error(f"The settings of topic {topic} in ZooKeeper are not used: {error}")

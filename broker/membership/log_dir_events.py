@@ -7,26 +7,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Protocol
 
 import structlog
 
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.zk.client.errors import ZooKeeperError
 from barnabas.cluster.zk.schema.admin import LogDirEvent
+from barnabas.cluster.zk.stores.notifications import NotificationQueue
 
 _log = structlog.get_logger("kafka.server.ReplicaManager")
 
 RETRY_S = 0.5
 """Pause before a failed write is repeated, seconds."""
-
-
-class LogDirEventQueue(Protocol):
-    """The part of ZooKeeper that this module uses (``cluster.zk.store_notifications.NotificationQueue``)."""
-
-    async def add(self, event: LogDirEvent) -> str:
-        """Write a notification and return its node's name."""
-        ...
 
 
 class LogDirEvents:
@@ -37,7 +29,9 @@ class LogDirEvents:
         notifications: Returns the queue of the current ZooKeeper session.
     """
 
-    def __init__(self, broker_id: BrokerId, notifications: Callable[[], LogDirEventQueue]) -> None:
+    def __init__(
+        self, broker_id: BrokerId, notifications: Callable[[], NotificationQueue[LogDirEvent, LogDirEvent]]
+    ) -> None:
         self._broker_id = broker_id
         self._notifications = notifications
         self._failed = asyncio.Event()

@@ -1,8 +1,8 @@
 """The changes of the ISRs of partitions led here: shrinks and expansions in ZooKeeper.
 
-Each change is a conditional write of the partition's state; ``core.replica`` decides what its outcome means.
-Source: Kafka's ``Partition.maybeShrinkIsr``/``maybeExpandIsr``, ``ReplicationUtils.updateLeaderAndIsr`` and
-``ZkIsrManager`` of release 2.8.
+Each change is a conditional write of the partition's state; ``core.replication.replica`` decides what its
+outcome means. Source: ``Partition.maybeShrinkIsr``/``maybeExpandIsr``,
+``ReplicationUtils.updateLeaderAndIsr`` and ``ZkIsrManager`` of Kafka 2.8.
 """
 
 from __future__ import annotations

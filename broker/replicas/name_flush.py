@@ -2,8 +2,8 @@
 
 From the answer to a LeaderAndIsr request on, the controller takes a new replica's log for existing. If a
 power cut removed its directory then, the replica would refuse to begin with an empty log
-(`broker.core.log_expectation`), and after a power cut of all brokers nobody could lead the partition. Kafka
-flushes nothing there: its brokers begin with an empty log.
+(`broker.core.replication.log_expectation`), and after a power cut of all brokers nobody could lead the
+partition. Kafka flushes nothing there: its brokers begin with an empty log.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The swap of a compacted segment for those it replaces; a crash at any moment leaves a valid log.
 
 The new files are renamed from ``.cleaned`` to ``.swap``, the batches last: from then on a start of the broker
-completes the swap (``broker.disk.leftovers``). Then the replaced files become ``.deleted``, to be unlinked
-later, and ``.swap`` is cut off the new names. Everything here runs on the directory's thread.
+completes the swap (``leftovers``). Then the replaced files become ``.deleted``, to be unlinked later, and
+``.swap`` is cut off the new names. Everything here runs on the directory's thread.
 
 Source: ``Log.scala`` (``replaceSegments``) and ``LogSegment.scala`` (``changeFileSuffixes``) of Kafka 2.8.
 """

@@ -1,7 +1,7 @@
 """The settings of the connection to ZooKeeper (``KafkaConfig`` of release 2.8), and one of ours.
 
 Settings of TLS that are not given fall back to the system properties of ZooKeeper's client in ``KAFKA_OPTS``
-(`cluster.zk.client_settings`), and then to the defaults here.
+(`cluster.zk.client.client_settings`), and then to the defaults here.
 """
 
 from __future__ import annotations
