@@ -3,7 +3,8 @@
 The checker reads nothing but the history, so a run can be judged again from its file at any time. An attempt
 to write is a ``Sent``, followed by at most one of ``Acked``, ``Failed`` and ``Unknown``, as Jepsen's
 ``invoke`` is followed by ``ok``, ``fail`` or ``info``. Without any of these the outcome is unknown, too.
-Times are seconds on one monotonic clock, 0 at the start of the run.
+Times are seconds on one monotonic clock, 0 at the start of the run: ``time`` of the event or the answer,
+``asked`` of the question. ``process`` is the name of the client.
 
 On disk: one JSON object a line, ``{"op": "acked", "time": 1.25, ...}``, with the attributes' names as keys.
 """
@@ -21,80 +22,61 @@ from barnabas.cluster.model.ids import TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """An attempt of a producer to write a value.
-
-    Attributes:
-        time: The time in seconds.
-        process: The producer's name; its sends to one partition are ordered.
-        partition: The partition.
-        value: A value that nobody else sends.
-    """
-
+class _Timed:
     time: float
+
+
+@dataclass(frozen=True, slots=True)
+class _OfPartition(_Timed):
     process: str
     partition: TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class _OfValue(_OfPartition):
     value: str
 
 
 @dataclass(frozen=True, slots=True)
-class Acked:
+class Sent(_OfValue):
+    """An attempt of a producer, whose sends to one partition are ordered, to write a value of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Acked(_OfValue):
     """An acknowledgement: the cluster promised to keep the value.
 
     Attributes:
         offset: The value's offset; None if the client did not learn it.
     """
 
-    time: float
-    process: str
-    partition: TopicPartition
-    value: str
     offset: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
-    """A refusal before any log could hold the value, which therefore was certainly not written.
+class Failed(_OfValue):
+    """A refusal before any log could hold the value, which therefore was certainly not written."""
 
-    Attributes:
-        error: The client's error.
-    """
-
-    time: float
-    process: str
-    partition: TopicPartition
-    value: str
     error: str
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
-    """An unknown outcome: the response was lost or late, so the value may have been written.
+class Unknown(_OfValue):
+    """An unknown outcome: the response was lost or late, so the value may have been written."""
 
-    Attributes:
-        error: The client's error.
-    """
-
-    time: float
-    process: str
-    partition: TopicPartition
-    value: str
     error: str
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class Read(_OfPartition):
     """A record that a consumer received, with its offset."""
 
-    time: float
-    process: str
-    partition: TopicPartition
     offset: int
     value: str
 
 
 @dataclass(frozen=True, slots=True)
-class Tail:
+class Tail(_OfPartition):
     """The end of reading a whole partition.
 
     Attributes:
@@ -103,22 +85,14 @@ class Tail:
             broker answered.
     """
 
-    time: float
-    process: str
-    partition: TopicPartition
     position: int
     end: int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """An action of the nemesis.
+class Fault(_Timed):
+    """An action of the nemesis, such as ``SIGKILL broker 2, which leads most partitions``."""
 
-    Attributes:
-        what: A description, such as ``SIGKILL broker 2, which leads most partitions``.
-    """
-
-    time: float
     what: str
 
 
@@ -132,7 +106,7 @@ class Phase(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Disturbed:
+class Disturbed(_Timed):
     """A phase of a scheduled nemesis: it was injected, missed or healed, or the cluster recovered from it.
 
     Attributes:
@@ -141,89 +115,60 @@ class Disturbed:
             effect.
     """
 
-    time: float
     nemesis: str
     phase: Phase
     detail: str
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class Joined(_Timed):
     """The start of a producer that may differ from the default, which is idempotent.
 
     Attributes:
         idempotent: Whether the cluster must not write the producer's retries twice.
     """
 
-    time: float
     process: str
     idempotent: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Deleted:
+class Deleted(_Timed):
     """A request to delete a topic, whose records may be gone from now on."""
 
-    time: float
     topic: str
 
 
 @dataclass(frozen=True, slots=True)
-class Created:
+class Created(_Timed):
     """The creation of a topic, which is another one than a deleted topic of its name."""
 
-    time: float
     topic: str
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
-    """A reader's question for the end of a partition.
-
-    Attributes:
-        time: The time of the response.
-        asked: The time of the question.
-        end: The high watermark in the response.
-    """
-
-    time: float
-    process: str
-    partition: TopicPartition
+class _Asked(_OfPartition):
     asked: float
+
+
+@dataclass(frozen=True, slots=True)
+class Looked(_Asked):
+    """A reader's question for the end of a partition, and the high watermark in the answer."""
+
     end: int
 
 
 @dataclass(frozen=True, slots=True)
-class Committed:
-    """An acknowledged commit of a member of the consumer group.
+class Committed(_Asked):
+    """An acknowledged commit of a member of the consumer group."""
 
-    Attributes:
-        time: The time of the acknowledgement.
-        asked: The time of the request.
-        offset: The committed offset.
-    """
-
-    time: float
-    process: str
-    partition: TopicPartition
-    asked: float
     offset: int
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
-    """An answer to the question what the consumer group has committed.
+class Fetched(_Asked):
+    """An answer to the question what the consumer group has committed; None if that is nothing."""
 
-    Attributes:
-        time: The time of the response.
-        asked: The time of the question.
-        offset: The committed offset; None if there is none.
-    """
-
-    time: float
-    process: str
-    partition: TopicPartition
-    asked: float
     offset: int | None
 
 
