@@ -7,29 +7,26 @@ Kafka 2.8 lists the partitions whose election succeeded instead of those that ne
 
 from __future__ import annotations
 
-import json
 import sys
 from argparse import Namespace
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
+from operator import itemgetter
 from typing import Any
 
 from kafka.protocol.admin import ElectLeadersRequest
 
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.ids import TopicPartition
 from barnabas.tools.clients.admin_client import SERVER_MS, AdminClient, AdminError, NotSupported
 from barnabas.tools.clients.command_config import for_kafka_python
 from barnabas.tools.clients.refusals import Refusal
+from barnabas.tools.command_line.files import duplicates, json_items, json_partition, read_text
 from barnabas.tools.command_line.java_errors import java_class
 from barnabas.tools.command_line.parser import Parser, ToolError, UsageError, integer
 
 _EXAMPLE = '{"partitions": [{"topic": "foo", "partition": 1}, {"topic": "foobar", "partition": 2}]}'
-
-Partition = tuple[str, int]
-"""A topic and a partition number."""
 
 
 class ElectionType(Enum):
@@ -77,50 +74,38 @@ def check(flags: Namespace) -> None:
         raise UsageError("--topic and --partition need each other")
 
 
-def chosen_partitions(flags: Namespace) -> list[Partition] | None:
+def chosen_partitions(flags: Namespace) -> list[TopicPartition] | None:
     """Return the partitions that the options name; None for all.
 
     Raises:
         ToolError: The file cannot be used.
     """
     if flags.path_to_json_file is not None:
-        try:
-            return parse_partitions(Path(flags.path_to_json_file).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise ToolError(f"cannot read {flags.path_to_json_file}: {error.strerror}") from error
-        except UnicodeDecodeError as error:
-            raise ToolError(f"{flags.path_to_json_file} is not UTF-8 text: {error.reason}") from error
-    return None if flags.topic is None else [(flags.topic, flags.partition)]
+        return parse_partitions(read_text(flags.path_to_json_file))
+    return None if flags.topic is None else [TopicPartition(flags.topic, flags.partition)]
 
 
-def parse_partitions(text: str) -> list[Partition]:
+def parse_partitions(text: str) -> list[TopicPartition]:
     """Parse the distinct partitions in a file of ``--path-to-json-file``.
 
     Raises:
-        ToolError: The file is invalid, or names a partition twice.
+        ToolError: The file is invalid, or names none or a partition twice.
     """
-    try:
-        body = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ToolError("Replica election data is empty") from error
-    if not isinstance(body, dict) or not isinstance(body.get("partitions"), list):
-        raise ToolError('Replica election data is missing "partitions" field')
-    partitions: list[Partition] = []
-    for item in body["partitions"]:
-        topic, number = (item.get("topic"), item.get("partition")) if isinstance(item, dict) else (None, None)
-        if not isinstance(topic, str) or not isinstance(number, int):
-            raise ToolError(f"{item!r} in the replica election data; expected one as in {_EXAMPLE}")
-        partitions.append((topic, number))
-    twice = [_name(each) for each, times in Counter(partitions).items() if times > 1]
+    partitions = [json_partition(item) for item in json_items(text, "partitions")]
+    if not partitions:
+        raise ToolError("Replica election data is empty")
+    twice = duplicates(partitions)
     if twice:
-        raise ToolError(f"Replica election data contains duplicate partitions: {','.join(twice)}")
+        raise ToolError(f"Replica election data contains duplicate partitions: {','.join(map(str, twice))}")
     return partitions
 
 
-def report(election_type: ElectionType, results: Mapping[Partition, Failure | None]) -> list[str]:
+def report(election_type: ElectionType, results: Mapping[TopicPartition, Failure | None]) -> list[str]:
     """Return the lines about the result of each partition."""
-    succeeded = [_name(each) for each, error in sorted(results.items(), key=_key) if error is None]
-    needless = [_name(each) for each, error in sorted(results.items(), key=_key) if _is_needless(error)]
+    succeeded = [str(each) for each, error in sorted(results.items(), key=itemgetter(0)) if error is None]
+    needless = [
+        str(each) for each, error in sorted(results.items(), key=itemgetter(0)) if _is_needless(error)
+    ]
     lines = []
     if succeeded:
         lines.append(
@@ -130,25 +115,17 @@ def report(election_type: ElectionType, results: Mapping[Partition, Failure | No
     if needless:
         lines.append(f"Valid replica already elected for partitions {', '.join(needless)}")
     lines += [
-        f"Error completing leader election ({election_type.name}) for partition: {_name(each)}: "
+        f"Error completing leader election ({election_type.name}) for partition: {each}: "
         f"{java_class(error.code)}: {error.text}"
         for each, error in failures(results).items()
     ]
     return lines
 
 
-def failures(results: Mapping[Partition, Failure | None]) -> dict[Partition, Failure]:
+def failures(results: Mapping[TopicPartition, Failure | None]) -> dict[TopicPartition, Failure]:
     """Return the partitions whose election failed, in order."""
-    found = sorted(results.items(), key=_key)
+    found = sorted(results.items(), key=itemgetter(0))
     return {each: error for each, error in found if error is not None and not _is_needless(error)}
-
-
-def _key(result: tuple[Partition, Failure | None]) -> Partition:
-    return result[0]
-
-
-def _name(partition: Partition) -> str:
-    return f"{partition[0]}-{partition[1]}"
 
 
 def _is_needless(error: Failure | None) -> bool:
@@ -156,8 +133,8 @@ def _is_needless(error: Failure | None) -> bool:
 
 
 def elect(
-    flags: Namespace, type_: ElectionType, partitions: list[Partition] | None
-) -> dict[Partition, Failure | None]:
+    flags: Namespace, type_: ElectionType, partitions: list[TopicPartition] | None
+) -> dict[TopicPartition, Failure | None]:
     """Request the elections, and return the error of each partition, None if it has its leader.
 
     Raises:
@@ -186,7 +163,7 @@ def elect(
     if whole is not ErrorCode.NONE:
         raise Refusal(whole)
     return {
-        (topic.topic, one.partition_id): _failure(one)
+        TopicPartition(topic.topic, one.partition_id): _failure(one)
         for topic in answer.body.replica_election_results
         for one in topic.partition_result
     }

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import confluent_kafka
 
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.tools.clients.client_properties import SILENT, for_librdkafka
-from barnabas.tools.clients.command_config import properties
+from barnabas.tools.clients.client_properties import consumer
+from barnabas.tools.command_line.files import read_properties
 from barnabas.tools.command_line.parser import Parser, ToolError, integer
 from barnabas.tools.command_line.rdkafka_errors import is_record
 
@@ -227,12 +227,8 @@ def _print(event: Event) -> None:
 @OPTIONS.main
 def main(flags: argparse.Namespace) -> int:
     """Read and print, and return the exit code."""
-    try:
-        settings = consumer_properties(flags, properties(flags.consumer_config, "--consumer.config"))
-        consumer = confluent_kafka.Consumer({**for_librdkafka(settings), "logger": SILENT})
-    except confluent_kafka.KafkaException as error:
-        raise ToolError(error.args[0].str()) from error
-    tool = VerifiableConsumer(consumer, flags)
+    from_file = read_properties(flags.consumer_config, "--consumer.config")
+    tool = VerifiableConsumer(consumer(consumer_properties(flags, from_file)), flags)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, tool.interrupt)
     tool.run()

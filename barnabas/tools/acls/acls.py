@@ -83,7 +83,6 @@ def run(flags: Namespace) -> None:
         ToolError: An option's value is invalid.
         AdminError: No broker answered.
         Refusal: The cluster refused.
-        CommandConfigError: The client cannot be created with ``--command-config``.
     """
     resources, named = resources_of(flags), principals(flags, "principal")
     # Wrong options are reported before the first connection.
@@ -104,7 +103,6 @@ def client_of(flags: Namespace) -> Iterator[Client]:
     Raises:
         ToolError: The options name no ZooKeeper, or another authorizer than Kafka's.
         AdminError: No broker answered.
-        CommandConfigError: The client cannot be created with ``--command-config``.
     """
     if flags.bootstrap_server is not None:
         with AdminClient(flags.bootstrap_server, for_kafka_python(flags.command_config)) as admin:

@@ -9,12 +9,17 @@ Sources: ``ProducerConfig`` and ``ConsumerConfig`` of Kafka 2.8, the configurati
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import confluent_kafka
 
 from barnabas.cluster.model.configs.declarations import ConfigError
 from barnabas.tools.clients.client_login import ClientLoginError, with_login
 from barnabas.tools.clients.client_tls import taken
 from barnabas.tools.command_line.parser import ToolError
+
+C = TypeVar("C")
 
 _RENAMED = {
     "fetch.max.wait.ms": "fetch.wait.max.ms",
@@ -58,6 +63,37 @@ _BYTES_PER_KB = 1024
 SILENT = logging.Logger("librdkafka")  # noqa: LOG001  # a logger of nobody's: not one of the process's tree
 """The logger for librdkafka's own lines, which are not shown: its errors come as events."""
 SILENT.addHandler(logging.NullHandler())
+
+
+def consumer(
+    properties: Mapping[str, str], settings: Mapping[str, Any] | None = None
+) -> confluent_kafka.Consumer:
+    """Create a consumer.
+
+    Args:
+        properties: Properties of Java's clients.
+        settings: More settings of librdkafka.
+
+    Raises:
+        ToolError: A property or its value is refused.
+    """
+    return _created(confluent_kafka.Consumer, properties, settings)
+
+
+def producer(
+    properties: Mapping[str, str], settings: Mapping[str, Any] | None = None
+) -> confluent_kafka.Producer:
+    """Create a producer, as `consumer` does a consumer."""
+    return _created(confluent_kafka.Producer, properties, settings)
+
+
+def _created(
+    kind: Callable[[dict[str, Any]], C], properties: Mapping[str, str], settings: Mapping[str, Any] | None
+) -> C:
+    try:
+        return kind({**for_librdkafka(properties), **(settings or {}), "logger": SILENT})
+    except confluent_kafka.KafkaException as error:
+        raise ToolError(error.args[0].str()) from error
 
 
 def for_librdkafka(properties: Mapping[str, str]) -> dict[str, str]:

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from kafka.admin import KafkaAdminClient
 
 from barnabas.cluster.model.configs.declarations import ConfigError
-from barnabas.cluster.model.properties import parse_properties
 from barnabas.tools.clients.client_login import ClientLoginError, with_login
 from barnabas.tools.clients.client_tls import taken
+from barnabas.tools.command_line.files import read_properties
 from barnabas.tools.command_line.parser import ToolError
-
-
-class CommandConfigError(ToolError):
-    """An error for an unreadable file or an unknown property, which the message names."""
-
 
 _PYTHON_OBJECTS = frozenset(
     {
@@ -35,38 +29,24 @@ _PYTHON_OBJECTS = frozenset(
 _RENAMED = {"sasl.username": "sasl_plain_username", "sasl.password": "sasl_plain_password"}
 
 
-def properties(path: str | None, flag: str = "--command-config") -> dict[str, str]:
-    """Read the properties file at ``path``, which ``flag`` names; empty without a path.
-
-    Raises:
-        CommandConfigError: The file cannot be read.
-    """
-    if path is None:
-        return {}
-    try:
-        return parse_properties(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise CommandConfigError(f"{flag} {path} cannot be read: {error}") from error
-
-
 def for_kafka_python(path: str | None, flag: str = "--command-config") -> dict[str, Any]:
     """Read the properties file as arguments of kafka-python's admin client.
 
     Raises:
-        CommandConfigError: The file cannot be read, that client has no such setting or value, or the login or
+        ToolError: The file cannot be read, that client has no such setting or value, or the login or
             a store cannot be used.
     """
     arguments: dict[str, Any] = {}
     try:
-        tls, others = taken(properties(path, flag))
+        tls, others = taken(read_properties(path, flag))
         settings = with_login(others)
         context = None if tls is None else tls.context()
     except (ClientLoginError, ConfigError) as error:
-        raise CommandConfigError(f"{flag} {path}: {error}") from None
+        raise ToolError(f"{flag} {path}: {error}") from None
     for name, text in settings.items():
         argument = _RENAMED.get(name, name.replace(".", "_"))
         if argument not in KafkaAdminClient.DEFAULT_CONFIG or argument in _PYTHON_OBJECTS:
-            raise CommandConfigError(f"{flag} {path}: the client has no property '{name}'")
+            raise ToolError(f"{flag} {path}: the client has no property '{name}'")
         arguments[argument] = _typed(f"{flag} {path}", name, text, KafkaAdminClient.DEFAULT_CONFIG[argument])
     if context is not None:
         arguments["ssl_context"] = context
@@ -81,5 +61,5 @@ def _typed(where: str, name: str, text: str, default: object) -> object:
         try:
             return int(text)
         except ValueError as error:
-            raise CommandConfigError(f"{where}: {name} is '{text}', expected a whole number") from error
+            raise ToolError(f"{where}: {name} is '{text}', expected a whole number") from error
     return text

@@ -10,11 +10,10 @@ import re
 from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from barnabas.cluster.model.commands.configs import ConfigResource, ConfigResourceType
 from barnabas.cluster.model.configs.described import ConfigSource
-from barnabas.cluster.model.properties import parse_properties
+from barnabas.tools.command_line.files import read_properties
 from barnabas.tools.command_line.parser import Parser, UsageError, has, refuse_together
 from barnabas.tools.zookeeper.zookeeper_client import add_tls_file
 
@@ -241,14 +240,11 @@ def settings_to_add(flags: Namespace) -> dict[str, str]:
     """Parse the settings of ``--add-config`` or of the file of ``--add-config-file``.
 
     Raises:
-        InvalidArgument: A part is not ``key=value``, or the file cannot be read.
+        InvalidArgument: A part is not ``key=value``.
+        ToolError: The file cannot be read.
     """
     if flags.add_config_file is not None:
-        path = Path(flags.add_config_file)
-        try:
-            return parse_properties(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError) as error:
-            raise InvalidArgument(f"--add-config-file {path} cannot be read: {error}") from error
+        return read_properties(flags.add_config_file, "--add-config-file")
     return {} if flags.add_config is None else parse_settings(flags.add_config)
 
 

@@ -118,7 +118,6 @@ def run(flags: Namespace) -> list[str]:
         UsageError: The options do not fit together.
         AdminError: No broker answered.
         Refusal: The cluster refused.
-        CommandConfigError: The client cannot be created with ``--command-config``.
         ToolError: ZooKeeper cannot be reached, or refused.
     """
     entity = entity_of(flags)

@@ -20,8 +20,8 @@ from typing import Any, Protocol
 import confluent_kafka
 
 from barnabas.cluster.model.topic_names import INTERNAL_TOPICS
-from barnabas.tools.clients.client_properties import EXCLUDE_INTERNAL, SILENT, for_librdkafka
-from barnabas.tools.clients.command_config import properties
+from barnabas.tools.clients.client_properties import EXCLUDE_INTERNAL, consumer
+from barnabas.tools.command_line.files import read_properties
 from barnabas.tools.command_line.parser import ToolError, key_values
 from barnabas.tools.command_line.rdkafka_errors import is_record
 from barnabas.tools.console.console_consumer_flags import (
@@ -226,30 +226,20 @@ def _print(lines: Iterator[bytes]) -> None:
 
 def read(flags: Namespace, settings: dict[str, str], form: MessageFormatter | None) -> int:
     """Read and print, and return the exit code."""
-    try:
-        consumer = confluent_kafka.Consumer(
-            {
-                **for_librdkafka(settings),
-                **left_out(flags.whitelist, settings),
-                "logger": SILENT,
-                "error_cb": Warnings(),
-            }
-        )
-    except confluent_kafka.KafkaException as error:
-        raise ToolError(error.args[0].str()) from error
-    reader = Reader(consumer, flags.timeout_ms)
+    client = consumer(settings, {**left_out(flags.whitelist, settings), "error_cb": Warnings()})
+    reader = Reader(client, flags.timeout_ms)
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, reader.interrupt)
     code = 0
     try:
-        subscribe(consumer, flags)
+        subscribe(client, flags)
         _print(texts(reader, form, flags.max_messages, skips_errors=flags.skip_message_on_error))
     except ToolError as error:
         complain(f"ERROR: {error}")
         code = 1
     finally:
         sys.stdout.flush()
-        consumer.close()
+        client.close()
         sys.stderr.write(f"Processed a total of {reader.count} messages\n")
     if flags.enable_systest_events:
         sys.stdout.write("shutdown_complete\n")
@@ -261,7 +251,7 @@ def main(flags: Namespace) -> int:
     """Print the records, and return the exit code."""
     form = _format(flags)
     check(flags)
-    from_file = properties(flags.consumer_config, "--consumer.config")
+    from_file = read_properties(flags.consumer_config, "--consumer.config")
     from_options = key_values(flags.consumer_property)
     number = random.randrange(100_000)  # the name of a setting, no secret
     settings = consumer_properties(flags, from_file, from_options, number)

