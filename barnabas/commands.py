@@ -10,7 +10,7 @@ from pathlib import Path
 
 import typer
 
-from barnabas.cluster.model.configs.known import UnknownSettingError, check_known
+from barnabas.cluster.model.configs.known import check_settings
 from barnabas.local.control import BrokerStatus, ClusterStatus, ControlClient
 from barnabas.local.errors import ClusterError
 
@@ -24,14 +24,14 @@ def setting(text: str) -> tuple[str, str]:
     """Return the name and the value of ``NAME=VALUE``.
 
     Raises:
-        typer.BadParameter: There is no ``=`` or no name before it, or brokers have no such setting.
+        typer.BadParameter: There is no ``=`` or no name before it, or brokers have no such setting or refuse its value.
     """
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
         raise typer.BadParameter(f"--override {text}: expected NAME=VALUE")
     try:
-        check_known([name.strip()])
-    except UnknownSettingError as error:
+        check_settings({name.strip(): value})
+    except ValueError as error:
         raise typer.BadParameter(f"--override {text}: {error}") from error
     return name.strip(), value.strip()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from barnabas.cluster.model.configs.known import check_known
+from barnabas.cluster.model.configs.known import check_settings
 
 MINIMUM_SESSION_TIMEOUT_MS = 1_000
 """The shortest session timeout that the embedded ZooKeeper grants."""
@@ -23,7 +23,7 @@ class Options:
         racks: The ``broker.rack`` of broker 1, 2 and so on; empty for none.
 
     Raises:
-        ValueError: An option is not possible, or brokers have no such setting.
+        ValueError: An option is not possible, or brokers have no such setting or refuse its value.
     """
 
     brokers: int = 3
@@ -41,7 +41,7 @@ class Options:
             )
         if self.racks and len(self.racks) != self.brokers:
             raise ValueError(f"racks has {len(self.racks)} names, expected {self.brokers}, one a broker")
-        check_known(self.settings)
+        check_settings(self.settings)
 
     def all_settings(self) -> dict[str, str]:
         """Return the settings of every broker."""

@@ -237,7 +237,7 @@ def _advertised(
     names = {listener.listener for listener in listeners}
     for endpoint in advertised:
         if endpoint.listener not in names:
-            allowed = f"made of listeners that `listeners` has: {', '.join(sorted(names))}"
+            allowed = f"among the listeners of `listeners`: {', '.join(sorted(names))}"
             raise ConfigError(key, str(endpoint), allowed)
         if endpoint.host in {"0.0.0.0", "::"}:
             raise ConfigError(key, str(endpoint), "an address that others can dial")

@@ -1,11 +1,12 @@
-"""The check that settings have names that brokers know."""
+"""The check that brokers know the settings that they are given, and take their values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 from barnabas.cluster.model.configs.broker import BROKER_CONFIGS
+from barnabas.cluster.model.configs.declarations import parse_given
 from barnabas.cluster.model.configs.security import LISTENER_PREFIX, OF_LISTENER, is_setting_of_listener
 
 
@@ -27,6 +28,17 @@ def check_known(names: Iterable[str]) -> None:
             near = get_close_matches(name, _candidates(name), n=1)
             hint = f": did you mean {near[0]}?" if near else ""
             raise UnknownSettingError(f"brokers have no setting {name!r}{hint}")
+
+
+def check_settings(settings: Mapping[str, str]) -> None:
+    """Refuse settings that brokers do not know, and values that no broker takes; an empty one is not set.
+
+    Raises:
+        UnknownSettingError: A name is not known.
+        ConfigError: A value is not allowed.
+    """
+    check_known(settings)
+    parse_given(BROKER_CONFIGS, {name: text for name, text in settings.items() if text.strip()})
 
 
 def _is_of_listener(name: str) -> bool:

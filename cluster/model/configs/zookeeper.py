@@ -20,7 +20,7 @@ def _refused(what: str) -> Rule:
 
 _PROTOCOLS = Rule(
     lambda value: set(value if isinstance(value, tuple) else (value,)) <= set(TLS_PROTOCOLS) and value != (),
-    f"made of {' and '.join(TLS_PROTOCOLS)}",
+    f"any of {', '.join(TLS_PROTOCOLS)}",
 )
 
 ZOOKEEPER_SECURITY_CONFIGS = (

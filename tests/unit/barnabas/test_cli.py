@@ -60,8 +60,8 @@ def test_up_takes_brokers_dir_and_port(ran):
     assert ran == [(Path("d"), 5, 0, {"broker.rack": "c=d", "log.dirs": ""}, (8080, 0))]
 
 
-@pytest.mark.parametrize("text", ["broker.rack", "=c", "log.segmnt.bytes=5"])
-def test_up_refuses_an_override_without_a_value_or_a_name_that_brokers_know(ran, text):
+@pytest.mark.parametrize("text", ["broker.rack", "=c", "log.segmnt.bytes=5", "log.segment.bytes=5"])
+def test_up_refuses_an_override_without_a_name_and_a_value_that_brokers_take(ran, text):
     assert CliRunner().invoke(cli.app, ["up", "--override", text]).exit_code == 2
     assert ran == []
 

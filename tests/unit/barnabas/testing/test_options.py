@@ -13,6 +13,7 @@ from barnabas.testing.options import Options
             {"settings": {"log.segmnt.bytes": "5"}},
             "no setting 'log.segmnt.bytes': did you mean log.segment.bytes?",
         ),
+        ({"settings": {"log.segment.bytes": "5"}}, "log.segment.bytes has the value '5'; it must be"),
     ],
 )
 def test_what_is_not_possible_is_refused(options, said):

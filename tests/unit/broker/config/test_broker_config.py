@@ -117,7 +117,7 @@ def test_unknown_keys_are_named():
                 "advertised.listeners": "PLAINTEXT://a:1,HOST://b:2,GRPC://a:2",
                 "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,HOST:PLAINTEXT,GRPC:PLAINTEXT",
             },
-            "made of listeners that `listeners` has: GRPC, PLAINTEXT",
+            "among the listeners of `listeners`: GRPC, PLAINTEXT",
         ),
     ],
 )
