@@ -16,7 +16,7 @@ from barnabas import up as foreground
 from barnabas.cluster.model.ids import BrokerId
 from barnabas.cluster.zk.client.client_settings import security_of
 from barnabas.local import zookeeper as embedded
-from barnabas.local.control import DEFAULT_DIRECTORY
+from barnabas.local.control import BROKER_COMMANDS, DEFAULT_DIRECTORY
 from barnabas.local.ports import OFFSETS, PortError, check_room
 from barnabas.local.zookeeper_jars import ZooKeeperStartError, find_jars
 from barnabas.local.zookeeper_security import server_security
@@ -194,34 +194,14 @@ def status(directory: _Directory = DEFAULT_DIRECTORY) -> None:
     raise typer.Exit(commands.print_status(directory))
 
 
-@app.command()
-def kill(broker: _Broker, directory: _Directory = DEFAULT_DIRECTORY) -> None:
-    """End a broker with SIGKILL; it stays down until `start`."""
-    raise typer.Exit(commands.on(directory, lambda cluster: cluster.kill(BrokerId(broker))))
+def _add_broker_command(name: str, meaning: str) -> None:
+    @app.command(name, help=meaning)
+    def send(broker: _Broker, directory: _Directory = DEFAULT_DIRECTORY) -> None:
+        raise typer.Exit(commands.on(directory, lambda cluster: cluster.perform(name, BrokerId(broker))))
 
 
-@app.command()
-def stop(broker: _Broker, directory: _Directory = DEFAULT_DIRECTORY) -> None:
-    """Stop a broker cleanly; it stays down until `start`."""
-    raise typer.Exit(commands.on(directory, lambda cluster: cluster.stop(BrokerId(broker))))
-
-
-@app.command()
-def start(broker: _Broker, directory: _Directory = DEFAULT_DIRECTORY) -> None:
-    """Start a broker that is down, and return when it serves."""
-    raise typer.Exit(commands.on(directory, lambda cluster: cluster.start(BrokerId(broker))))
-
-
-@app.command()
-def pause(broker: _Broker, directory: _Directory = DEFAULT_DIRECTORY) -> None:
-    """Pause a broker's process with SIGSTOP."""
-    raise typer.Exit(commands.on(directory, lambda cluster: cluster.pause(BrokerId(broker))))
-
-
-@app.command()
-def resume(broker: _Broker, directory: _Directory = DEFAULT_DIRECTORY) -> None:
-    """Resume a paused broker."""
-    raise typer.Exit(commands.on(directory, lambda cluster: cluster.resume(BrokerId(broker))))
+for _name, _meaning in BROKER_COMMANDS.items():
+    _add_broker_command(_name, _meaning)
 
 
 @app.command()

@@ -109,31 +109,12 @@ class ClusterStatus:
 class ClusterControl(Protocol):
     """The commands to a running cluster; ``Supervisor`` performs them, ``ControlClient`` sends them to one.
 
-    All raise ClusterError for an unknown broker, or if the command did not succeed in time.
+    It has those of `BROKER_COMMANDS`, too, which raise ClusterError for an unknown broker, or if the command
+    did not succeed in time.
     """
 
     def status(self) -> ClusterStatus:
         """Return the state of the cluster's processes."""
-        ...
-
-    def kill(self, broker_id: BrokerId) -> None:
-        """End a broker with SIGKILL; it stays down until ``start``."""
-        ...
-
-    def stop(self, broker_id: BrokerId) -> None:
-        """Stop a broker cleanly (controlled shutdown); it stays down until ``start``."""
-        ...
-
-    def start(self, broker_id: BrokerId) -> None:
-        """Start a broker that is down, and wait until it serves."""
-        ...
-
-    def pause(self, broker_id: BrokerId) -> None:
-        """Pause a broker with SIGSTOP."""
-        ...
-
-    def resume(self, broker_id: BrokerId) -> None:
-        """Resume a paused broker with SIGCONT."""
         ...
 
     def down(self) -> int:
@@ -141,8 +122,14 @@ class ClusterControl(Protocol):
         ...
 
 
-BROKER_COMMANDS = ("kill", "stop", "start", "pause", "resume")
-"""The commands that take a broker's id."""
+BROKER_COMMANDS = {
+    "kill": "End a broker with SIGKILL; it stays down until `start`.",
+    "stop": "Stop a broker cleanly; it stays down until `start`.",
+    "start": "Start a broker that is down, and return when it serves.",
+    "pause": "Pause a broker's process with SIGSTOP.",
+    "resume": "Resume a paused broker.",
+}
+"""The commands that take a broker's id, and what they do; ``Supervisor`` has a method of each name."""
 
 
 def command_for(directory: Path, *words: str) -> str:
@@ -233,7 +220,7 @@ class NotRunningError(ClusterError):
 
 
 class ControlClient:
-    """A client of the control socket, as typed calls.
+    """A client of the control socket.
 
     Args:
         directory: The cluster's directory.
@@ -253,25 +240,9 @@ class ControlClient:
         )
         return ClusterStatus(**{**found, "brokers": brokers})
 
-    def kill(self, broker_id: BrokerId) -> None:
-        """End a broker with SIGKILL."""
-        self._ask("kill", broker_id)
-
-    def stop(self, broker_id: BrokerId) -> None:
-        """Stop a broker cleanly."""
-        self._ask("stop", broker_id)
-
-    def start(self, broker_id: BrokerId) -> None:
-        """Start a broker, and wait until it serves."""
-        self._ask("start", broker_id)
-
-    def pause(self, broker_id: BrokerId) -> None:
-        """Pause a broker."""
-        self._ask("pause", broker_id)
-
-    def resume(self, broker_id: BrokerId) -> None:
-        """Resume a broker."""
-        self._ask("resume", broker_id)
+    def perform(self, command: str, broker_id: BrokerId) -> None:
+        """Let a broker be killed, stopped and so on: ``command`` is one of `BROKER_COMMANDS`."""
+        self._ask(command, broker_id)
 
     def down(self) -> int:
         """Begin to stop the cluster, and return the supervisor's process id."""

@@ -69,19 +69,19 @@ def test_cluster_json_says_who_runs_where(up):
 def test_a_broker_that_a_command_killed_stays_down_and_one_that_died_comes_back(up):
     process, directory = up
     client = ControlClient(directory)
-    client.kill(2)
+    client.perform("kill", 2)
     psutil.Process(client.status().brokers[2].pid).kill()
     said = lines_until(process, "broker 3 ended: killed by SIGKILL; it was started again")
     assert "barnabas: broker 2 was killed\n" in said
     states = {broker.id: broker.state for broker in client.status().brokers}
     assert states[2] == "killed"
-    client.start(2)
+    client.perform("start", 2)
     told = {broker["id"]: broker["pid"] for broker in cluster_file(directory)["brokers"]}
     assert Path(directory, "broker-2", "broker.pid").read_text().strip() == str(told[2])
-    client.stop(2)
+    client.perform("stop", 2)
     assert Path(directory, "broker-2", "data", ".kafka_cleanshutdown").exists()
     with pytest.raises(ClusterError, match="there is no broker 9: expected one of 1, 2, 3"):
-        client.kill(9)
+        client.perform("kill", 9)
     assert process.poll() is None
 
 

@@ -125,8 +125,8 @@ def test_a_command_about_a_broker_goes_to_the_cluster(monkeypatch, command):
         def __init__(self, directory):
             calls.append(directory)
 
-        def __getattr__(self, name):
-            return lambda broker: calls.append((name, broker))
+        def perform(self, name, broker):
+            calls.append((name, broker))
 
     monkeypatch.setattr(commands, "ControlClient", Client)
     assert CliRunner().invoke(cli.app, [command, "2", "--dir", "d"]).exit_code == 0

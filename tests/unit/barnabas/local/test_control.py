@@ -66,7 +66,7 @@ def recorder(tmp_path: Path):
 def test_commands_and_the_status_pass_through_the_socket(tmp_path: Path, recorder: Recorder) -> None:
     client = ControlClient(tmp_path)
     for command in BROKER_COMMANDS:
-        getattr(client, command)(2)
+        client.perform(command, 2)
     assert recorder.calls == [(command, 2) for command in BROKER_COMMANDS]
     assert client.status() == STATUS
     assert client.down() == 7
@@ -74,7 +74,7 @@ def test_commands_and_the_status_pass_through_the_socket(tmp_path: Path, recorde
 
 def test_an_error_of_a_command_is_raised_by_the_client(tmp_path: Path, recorder: Recorder) -> None:
     with pytest.raises(ClusterError, match="there is no broker 9"):
-        ControlClient(tmp_path).kill(9)
+        ControlClient(tmp_path).perform("kill", 9)
 
 
 def test_only_its_user_may_open_the_socket(tmp_path: Path, recorder: Recorder) -> None:
