@@ -24,7 +24,8 @@ def setting(text: str) -> tuple[str, str]:
     """Return the name and the value of ``NAME=VALUE``.
 
     Raises:
-        typer.BadParameter: There is no ``=`` or no name before it, or brokers have no such setting or refuse its value.
+        typer.BadParameter: There is no ``=`` or no name before it, or brokers have no such setting or refuse
+            its value.
     """
     name, equals, value = text.partition("=")
     if not equals or not name.strip():

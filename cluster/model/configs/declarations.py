@@ -173,7 +173,10 @@ def one_of(*names: str) -> Rule:
 
 def list_of(*names: str) -> Rule:
     """Return the rule for lists of these names, which may be empty (``ConfigDef.ValidList``)."""
-    return Rule(lambda v: isinstance(v, tuple) and set(v) <= set(names), f"any of {', '.join(names)}, separated by commas")
+    return Rule(
+        lambda v: isinstance(v, tuple) and set(v) <= set(names),
+        f"any of {', '.join(names)}, separated by commas",
+    )
 
 
 def not_empty() -> Rule:

@@ -35,7 +35,7 @@ def test_settings_of_brokers_and_their_listeners_are_known():
 
 def test_a_value_that_no_broker_takes_is_refused():
     check_settings({"log.segment.bytes": "100", "listener.name.mine.max.connections": "5", "broker.rack": ""})
-    with pytest.raises(ConfigError, match="segment.bytes has the value '5'; it must be .* at least 14"):
+    with pytest.raises(ConfigError, match=r"segment.bytes has the value '5'; it must be .* at least 14"):
         check_settings({"log.segment.bytes": "5"})
     with pytest.raises(ConfigError, match="it must be any of delete, compact, separated by commas"):
         check_settings({"log.cleanup.policy": "keep"})
