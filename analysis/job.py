@@ -41,7 +41,6 @@ from barnabas.analysis.reading.metadata.segments import is_segment
 from barnabas.analysis.remote import looked_up
 from barnabas.analysis.report.document import Document, gather
 from barnabas.analysis.report.files import Format, NotPrintedError, write_report
-from barnabas.analysis.report.words import count
 from barnabas.analysis.runtime.collection import without_collection
 from barnabas.analysis.runtime.ending import undisturbed, until_signal
 from barnabas.analysis.runtime.engine import in_tasks, in_this_process
@@ -61,6 +60,7 @@ from barnabas.analysis.sources import (
     spooled,
 )
 from barnabas.analysis.story.episodes import episodes
+from barnabas.analysis.story.words import count
 
 _ASIDE = "rows"
 """The folder for rows on their way to this process, below that of what a run writes."""

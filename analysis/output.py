@@ -22,7 +22,6 @@ from barnabas.analysis.derived.catalog import DERIVED
 from barnabas.analysis.derived.store import CLUSTER_FOLDERS, EVENTS_TABLE
 from barnabas.analysis.reading.events.tables import FILES
 from barnabas.analysis.reading.files.parts import write_files
-from barnabas.analysis.report.detail import FOLDER as DETAIL_FOLDER
 from barnabas.analysis.report.document import Document
 from barnabas.analysis.report.files import Format, print_reports, save_reports
 from barnabas.analysis.scan import Reading, save_events, write_events, write_few_events
@@ -135,9 +134,6 @@ class LocalOutput(Output):
             shutil.rmtree(former)
         for part in sorted(self._unfinished.iterdir()):
             former = self._folder / part.name
-            if part.name == DETAIL_FOLDER and former.is_dir():
-                _replace_detail(part, former)
-                continue
             if former.is_dir():
                 shutil.rmtree(former)
             part.rename(former)
@@ -196,15 +192,6 @@ def output_at(place: str | Path) -> Output:
     if not str(place):
         raise FileNotFoundError(errno.ENOENT, "no folder is named")
     return RemoteOutput(str(place)) if is_uri(place) else LocalOutput(Path(place))
-
-
-def _replace_detail(new: Path, former: Path) -> None:
-    """Replace the files that the page loads; others in their folder are somebody else's."""
-    for stale in former.glob("*.js"):
-        stale.unlink()
-    for file in new.iterdir():
-        file.rename(former / file.name)
-    new.rmdir()
 
 
 def _refuse_others(table: Path) -> None:

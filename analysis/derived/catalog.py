@@ -16,7 +16,6 @@ from barnabas.analysis.derived.leaders import leaders
 from barnabas.analysis.derived.lives import lives
 from barnabas.analysis.derived.requests import requests
 from barnabas.analysis.derived.states import states
-from barnabas.analysis.derived.unavailability import unavailability
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +58,5 @@ DERIVED: tuple[Table, ...] = (
     Table("leaders", ("states", "lives"), leaders),
     Table("isr", ("states", "lives"), isr),
     Table("conditions", ("events",), conditions),
-    Table("unavailability", ("events", "states", "leaders", "controllers", "lives"), unavailability),
 )
 """The derived tables, each after those that it needs; the one for which most others wait comes early."""

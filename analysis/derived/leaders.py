@@ -9,10 +9,8 @@ from barnabas.analysis.runtime.engine import Window, sf
 
 NEW = "new partition"
 FIRST_SEEN = "first seen in these logs"
-NONE = "leader went offline"
-LOST = "leader was offline"
-WITHOUT = "no leader"
-NO_LEADER_BEFORE = "there was no leader"
+NONE = "no leader"
+LOST = "there was no leader before"
 SAME = "new epoch, same leader"
 PREFERRED = "moved to the preferred leader"
 MOVED = "moved"

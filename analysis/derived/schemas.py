@@ -59,11 +59,5 @@ DERIVED_ARROW: dict[str, pa.Schema] = {
         ("until", _TIME), ("lines", _LONG), ("names", _TEXTS), ("named", _LONG), ("records", _LONG),
         ("silent_ms", _LONG), ("error", _TEXT), ("block", _LONG), ("line", _LONG), ("raw", _TEXT),
     ]),
-    "unavailability": pa.schema([
-        ("topic", _TEXT), ("partition", _INT), ("life", _INT), ("since", _TIME), ("until", _TIME),
-        ("led_at", _TIME), ("leader_before", _INT), ("leader_after", _INT), ("leader_epoch", _INT),
-        ("leader_last_logged", _TIME), ("controller_epoch", _INT), ("failed", _LONG), ("failure", _TEXT),
-        ("cause", _TEXT), ("by_controller", pa.bool_()),
-    ]),
 }  # fmt: skip
 """The schema of each table by name."""

@@ -34,9 +34,6 @@ def desc(name: str | Column) -> Order:
     return Order(named(name), is_descending=True)
 
 
-desc_nulls_last = desc
-
-
 def broadcast(frame: F) -> F:
     """Return the frame itself, because its rows are in this process."""
     return frame
@@ -188,11 +185,6 @@ def round(name: Any, scale: int) -> Column:  # noqa: A001  (as in PySpark)
 def concat(*names: Any) -> Column:
     """Join texts, or numbers as texts."""
     return Column(f"({' || '.join(named(name).cast('string').sql for name in names)})")
-
-
-def concat_ws(delimiter: str, *names: Any) -> Column:
-    """Join the texts that are not null, with a separator."""
-    return _call("concat_ws", literal(delimiter), *(named(name).cast("string") for name in names))
 
 
 def printf(form: Column, *names: Any) -> Column:

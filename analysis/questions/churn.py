@@ -8,27 +8,6 @@ from barnabas.analysis.derived.lives import LIFE
 from barnabas.analysis.runtime.engine import Window, sf
 
 
-def isr_churn(isr: DataFrame) -> DataFrame:
-    """Count the ISR changes of each partition.
-
-    Columns: ``topic``, ``partition``, ``shrinks`` and ``expands`` (logged), ``unseen`` (further writes of the
-    state, known from zkVersion alone), ``least`` (the smallest ISR), ``assigned``. Ordered by the number of
-    changes, the most first.
-    """
-    return (
-        isr.groupBy("topic", "partition")
-        .agg(
-            sf.count_if(sf.size("left") > 0).alias("shrinks"),
-            sf.count_if(sf.size("joined") > 0).alias("expands"),
-            sf.sum("unseen").alias("unseen"),
-            sf.min("size").alias("least"),
-            sf.max("assigned").alias("assigned"),
-        )
-        .where("shrinks + expands + unseen > 0")
-        .orderBy(sf.desc(sf.col("shrinks") + sf.col("expands")), "least", "topic", "partition")
-    )
-
-
 def flapping_brokers(isr: DataFrame) -> DataFrame:
     """Count how often each broker left an ISR and returned; a high count suggests a sick disk, network or GC.
 

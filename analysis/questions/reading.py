@@ -1,4 +1,4 @@
-"""Questions about the logs themselves: lines understood and not understood, brokers, clock differences."""
+"""Questions about the logs themselves: their lines, brokers and clocks."""
 
 from __future__ import annotations
 
@@ -12,24 +12,6 @@ from barnabas.analysis.story.clocks import BEHIND, LATE
 
 SAMPLE_MAX = 2000
 """The most characters of a sample line; a damaged one may have millions."""
-
-
-def coverage(events: DataFrame) -> DataFrame:
-    """Count the lines of each kind; the row without a kind counts the lines that no rule matches.
-
-    Columns: ``kind``, ``understood`` (null for lines of other loggers that no rule concerns), ``lines``,
-    ``first`` and ``last`` (time), ``sample`` (one such line).
-    """
-    return (
-        events.groupBy("kind", "understood")
-        .agg(
-            sf.count("*").alias("lines"),
-            sf.min("time").alias("first"),
-            sf.max("time").alias("last"),
-            sf.substring(sf.min("raw"), 1, SAMPLE_MAX).alias("sample"),
-        )
-        .orderBy(sf.desc("lines"), "kind")
-    )
 
 
 def not_understood(events: DataFrame) -> DataFrame:
@@ -55,15 +37,13 @@ def not_understood(events: DataFrame) -> DataFrame:
 def read_logs(events: DataFrame) -> DataFrame:
     """Count the lines of each file.
 
-    Columns: ``source``, ``lines``, ``understood`` (a rule matches), ``others`` (of loggers that no rule
-    concerns), ``first`` and ``last`` (time), ``cluster`` (the id of the cluster that its lines name; null for
-    none or several), ``nameless`` (understood lines of which neither the text nor the path names the broker
-    that wrote them), ``registered`` (brokers that records of ``__cluster_metadata`` register). Ordered by
-    file.
+    Columns: ``source``, ``lines`` (all), ``conditions`` (that carry a condition), ``unknown`` (that no rule
+    of their logger matches), ``first`` and ``last`` (time), ``nameless`` (with a kind, while neither the text
+    nor the path names the broker that wrote them), ``registered`` (brokers that records of
+    ``__cluster_metadata`` register). Ordered by file.
     """
     # Only lines of a log have a level: records of __cluster_metadata and topics' settings are of no broker.
     is_nameless = sf.col("understood") & sf.col("broker").isNull() & sf.col("level").isNotNull()
-    id_of = sf.min("cluster_id")
     registered = sf.when(
         (sf.col("kind") == BrokerKind.BROKER_REGISTERED.value) & sf.col("level").isNull(), sf.col("subject")
     )
@@ -71,11 +51,10 @@ def read_logs(events: DataFrame) -> DataFrame:
         events.groupBy("source")
         .agg(
             sf.count("*").alias("lines"),
-            sf.count_if("understood").alias("understood"),
-            sf.count_if(sf.col("understood").isNull()).alias("others"),
+            sf.count_if(sf.col("condition").isNotNull()).alias("conditions"),
+            sf.count_if(~sf.coalesce(sf.col("understood"), sf.lit(col=True))).alias("unknown"),
             sf.min("time").alias("first"),
             sf.max("time").alias("last"),
-            sf.when(id_of == sf.max("cluster_id"), id_of).alias("cluster"),
             sf.count_if(is_nameless).alias("nameless"),
             sf.count_distinct(registered).alias("registered"),
         )

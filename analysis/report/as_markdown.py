@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
-from typing import Any
+from collections.abc import Iterator
 
 from barnabas.analysis.report.document import Document, Row
-from barnabas.analysis.story.costs import Ending
+from barnabas.analysis.report.first_sentences import nothing
 from barnabas.analysis.story.incident import IncidentKind
-from barnabas.analysis.story.words import Rounding, brokers_of, clock, duration
-
-_PARTITIONS = 20
-"""The most partitions that a line names; it counts the rest."""
+from barnabas.analysis.story.words import brokers_of, clock
 
 
 def markdown(document: Document) -> str:
     """Return the post-mortem of the worst incident; a sentence if there is none."""
     if not document.incidents:
-        return "No line of these logs shows a broker lost or a partition without a leader.\n"
+        return f"{nothing(document)}\n"
     return post_mortem(document.incidents[0], document.zone)
 
 
@@ -44,8 +39,6 @@ def _lines(incident: Row, zone: str) -> Iterator[str]:
     yield f"- Times are UTC; the logs were read as {zone}."
     yield ""
     yield from _happened(incident)
-    yield from _table("Brokers", ("broker", "cause", "left", "noticed", "returned"), _brokers(incident))
-    yield from _table("Partitions without a leader", ("partitions", "for", "then"), _costs(incident))
     yield from _evidence(incident)
     for title in ("Root cause", "What went well", "What did not", "Action items"):
         yield f"## {title}"
@@ -76,75 +69,11 @@ def _happened(incident: Row) -> Iterator[str]:
         yield ""
 
 
-def _table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    if not rows:
-        return
-    yield f"## {title}"
-    yield ""
-    for cells in (columns, ["---"] * len(columns), *rows):
-        yield f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
-    yield ""
-
-
 def _title(incident: Row) -> str:
     """Return what happened in a few words; which brokers left, if the kind does not say it."""
     left = sorted({each["broker"] for each in incident["absences"]})
     is_named = incident["kind"] in (IncidentKind.DEPARTURE, IncidentKind.SEVERAL) and left
     return f"{brokers_of(left)} left" if is_named else incident["kind"]
-
-
-def _brokers(incident: Row) -> list[list[str]]:
-    return [
-        [
-            str(each["broker"]), _plain(each["cause"]),
-            *(certainly(each[name]) for name in ("gone", "noticed", "returned")),
-        ]
-        for each in incident["absences"]
-    ]  # fmt: skip
-
-
-def _costs(incident: Row) -> list[list[str]]:
-    return [
-        [_named(each["partitions"]), certainly(each["duration_ms"]), _ending(each)]
-        for each in incident["costs"]
-    ]
-
-
-def _ending(cost: Row) -> str:
-    leaders = ", ".join(map(str, cost["leaders"]))
-    led = f", led by {leaders}" if leaders else ""
-    if cost["ending"] in (Ending.ELECTED, Ending.ELECTED_AGAIN):
-        led = f": {leaders} (no line shows who led)"
-    failed = f", failed elections: {cost['failed_elections']}" if cost["failed_elections"] else ""
-    return f"{cost['ending']}{led}{failed}"
-
-
-def _named(partitions: Sequence[str]) -> str:
-    rest = len(partitions) - _PARTITIONS
-    return _plain(", ".join(partitions[:_PARTITIONS])) + (f" and {rest:,} more" if rest > 0 else "")
-
-
-def certainly(value: Mapping[str, Any]) -> str:
-    """Format a value of ``analysis.report.incidents.certain`` together with its certainty."""
-    match value["certainty"]:
-        case "fact":
-            return f"{_known(value['value'], Rounding.NEAREST)} (fact)"
-        case "bound":
-            low, high = value["at_least"], value["at_most"]
-            word = ("after", "at or before") if isinstance(low or high, datetime) else ("at least", "at most")
-            ends = [
-                f"{name} {_known(end, rounding)}"
-                for name, end, rounding in ((word[0], low, Rounding.DOWN), (word[1], high, Rounding.UP))
-                if end is not None
-            ]
-            return f"{', '.join(ends)} (bound)"
-    return f"unknown: {_plain(value['why'])}"
-
-
-def _known(value: datetime | float, rounding: Rounding) -> str:
-    if isinstance(value, datetime):
-        return clock(value)
-    return duration(timedelta(milliseconds=value), rounding)
 
 
 def _evidence(incident: Row) -> Iterator[str]:

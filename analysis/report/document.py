@@ -1,38 +1,23 @@
-"""The report as plain data: a bounded number of rows of each answer, whatever the size of the logs."""
+"""The report as plain data: a bounded number of rows of each kind, whatever the size of the logs."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql import Row as SparkRow
 
 from barnabas.analysis.derived.catalog import DERIVED, Table
-from barnabas.analysis.questions.availability import OFFLINE, UNDER_REPLICATED, millis_between, strip
 from barnabas.analysis.questions.catalog import QUESTIONS
 from barnabas.analysis.questions.story import observed
 from barnabas.analysis.reading.times import doubled_spans
-from barnabas.analysis.report.incidents import left_out, plain
-from barnabas.analysis.report.offsets import behind
-from barnabas.analysis.report.same_facts import departures, without_leader
-from barnabas.analysis.report.same_shortages import shortages, with_writes
-from barnabas.analysis.report.same_stories import (
-    Leaderless,
-    after_losses,
-    born_once,
-    failovers,
-    leaders,
-    periods,
-    stalls,
-)
-from barnabas.analysis.report.strips import Stretch, cells, millis
+from barnabas.analysis.report.incidents import is_internal, left_out, plain
 from barnabas.analysis.runtime.engine import first_of, held, matching, rows_of, sf
 from barnabas.analysis.runtime.threads import threads
 from barnabas.analysis.story.incident import Incident
@@ -41,8 +26,11 @@ from barnabas.analysis.story.observed import Observed
 
 Row = dict[str, Any]
 
+OFFLINE = "without a leader"
+UNDER_REPLICATED = "under-replicated"
+
 PICTURED = 200
-"""The most partitions that are drawn: first those with the longest stalls, then those with most leaders."""
+"""The most partitions that are drawn: those with the longest stretches, then those with most leaders."""
 
 ROWS = 500
 """The most rows of an answer in the report; the tables hold all of them."""
@@ -51,18 +39,12 @@ COUNTED = 5_000
 """The most rows of an answer that one query finds and counts."""
 
 DRAWN = 5_000
-"""The most leaderships, ISRs and stalls of the drawn partitions, of each kind."""
+"""The most leaderships and ISRs of the drawn partitions, of each kind."""
 
-STRETCHES = 50_000
-"""The most times of trouble that are kept one by one; of more, only the number in each cell is known."""
-
-CELLS = 240
-"""The number of cells of a strip."""
+STRETCHES = 20_000
+"""The most stretches of each kind."""
 
 _PARTITION = pa.schema([("topic", pa.string()), ("partition", pa.int32())])
-
-_AFTER = timedelta(milliseconds=1)
-"""The time that is added after the last line, so that what begins with that line is in the strips."""
 
 _AT_ONCE = 4
 """The number of questions that run at the same time; one alone leaves most of a machine idle."""
@@ -83,63 +65,57 @@ class Document:
     Attributes:
         start: The first time in the logs; None if no line has a time.
         end: The last time in the logs; None if no line has a time.
-        lines: The number of entries that were read, without ``others``.
-        understood: The number of those that a rule matches.
-        answers: The first ``ROWS`` rows of each question's answer (``analysis.questions.catalog``). What the
-            incidents tell of brokers and partitions, these answers say, too (``analysis.report.same_facts``).
-        counts: The number of all rows of each question's answer.
-        partitions: The number of partitions.
-        pictured: The partitions that are drawn, those with the longest stalls first, as (topic, partition).
-        leaderships: The rows of the table ``leaders`` for the drawn partitions, by partition and time.
-        isr: The rows of the table ``isr`` for the drawn partitions.
-        stalls: The rows of ``write_stalls`` for the drawn partitions.
-        others: The number of entries of server and controller logs that no rule concerns.
-        troubles: Sentences about what could not be read, and why.
-        zone: The time zone that the logs' times were read in; all times here are UTC.
+        lines: The number of lines that were read.
+        conditions: What is wrong that operators know by name, the most urgent first. Of each its ``text``,
+            ``means``, ``advice`` and ``source``, and the ``lines`` that prove it.
         incidents: What happened, the worst proven first (``analysis.report.incidents``).
         incidents_count: The number of all incidents.
         incidents_left: The number of those that ``incidents`` lacks (``count``) and when the first and the
             last of them began (``since``, ``until``); empty if it lacks none.
-        logs: For each kind of file (``name``) the ``lines``, those that a rule matches (``understood``) and
-            those that no rule concerns (``others``).
-        strips: The numbers of partitions in each cell, by topic, for ``OFFLINE`` and ``UNDER_REPLICATED``.
-        unended: For each trouble (``what``) and topic with stretches whose end no line shows: ``since`` (the
-            earliest of these) and the number of ``partitions``. ``strips`` counts only their begin.
-        stretches: The times that ``strips`` counts, each with ``what``, ``topic``, ``since`` and ``until``;
-            empty if there are more than ``STRETCHES``, and the cells are all that is known.
+        answers: The first ``ROWS`` rows of each question's answer (``analysis.questions.catalog``).
+        counts: The number of all rows of each question's answer.
+        partitions: The number of partitions.
+        pictured: The partitions that are drawn, as (topic, partition): those with the longest stretches
+            first, users' topics before internal ones.
+        leaderships: The rows of the table ``leaders`` for the drawn partitions, by partition and time.
+        isr: The rows of the table ``isr`` for the drawn partitions.
+        stretches: The times in which a partition was in trouble, each with ``what`` (``OFFLINE`` or
+            ``UNDER_REPLICATED``), ``topic``, ``partition``, ``since``, ``earliest`` and ``until``.
+        troubles: Sentences about what could not be read, and why.
+        zone: The time zone that the logs' times were read in; all times here are UTC.
+        logs: For each kind of file (``name``) the ``lines``, those that carry a condition (``conditions``)
+            and those of a logger of interest that no rule matches (``unknown``).
         nameless: The files (``source``) that do not say which broker wrote some of their lines, with the
             number of these (``lines``).
         in_seconds: The files whose times are whole seconds, so that all of them may be up to 1 s later.
         registered: The number of brokers that records of ``__cluster_metadata`` register; 0 without any.
-        behind: How far the clocks are behind, at least, by which lines of the timeline have their times, in
-            milliseconds; only where offsets of records contradict their times (``analysis.report.offsets``).
     """
 
     start: datetime | None
     end: datetime | None
     lines: int
-    understood: int
     answers: Mapping[str, Sequence[Row]]
     counts: Mapping[str, int]
+    conditions: Sequence[Row] = ()
+    incidents: Sequence[Row] = ()
+    incidents_count: int = 0
+    incidents_left: Row = field(default_factory=dict)
     partitions: int = 0
     pictured: Sequence[tuple[str, int]] = ()
     leaderships: Sequence[Row] = ()
     isr: Sequence[Row] = ()
-    stalls: Sequence[Row] = ()
-    others: int = 0
+    stretches: Sequence[Row] = ()
     troubles: Sequence[str] = ()
     zone: str = "UTC"
-    incidents: Sequence[Row] = ()
-    incidents_count: int = 0
-    incidents_left: Row = field(default_factory=dict)
     logs: Sequence[Row] = ()
-    strips: Mapping[str, Mapping[str, Sequence[int]]] = field(default_factory=dict)
-    unended: Sequence[Row] = ()
-    stretches: Sequence[Row] = ()
     nameless: Sequence[Row] = ()
     in_seconds: Sequence[str] = ()
     registered: int = 0
-    behind: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def day(self) -> date | None:
+        """Return the day of all lines; None if they are of several days."""
+        return _day(self.start, self.end)
 
 
 def gather(
@@ -164,78 +140,37 @@ def gather(
         story = pool.submit(_told, tables, min_insync, seen, zone)
         found = pool.map(partial(_answered, tables, stack), _ASKED)
         answered = dict(zip((each.name for each in _ASKED), found, strict=True))
-        named = {each.name: answered[each.name] for each in QUESTIONS}
-        frames = {name: frame for name, (frame, _, _) in named.items()}
-        pictured = pool.submit(lambda: _pictured(frames["write_stalls"], tables["leaders"]))
-        kinds = _all_rows(named["coverage"])
-        files = _all_rows(named["read_logs"])
-        ours = [row for row in kinds if row["understood"] is not None]
-        start, end = _span(ours)
-        troubled = pool.submit(_troubled, frames, start, end)
-        chosen, partitions = pictured.result()
-        strips, stretches, lasting = troubled.result()
-        drawn = [tables["leaders"].drop("raw"), tables["isr"], frames["write_stalls"]]
-        leaderships, isr, stalled = pool.map(lambda frame: _drawn(frame, chosen), drawn)
+        files = _all_rows(answered["read_logs"])
+        short = answered["under_replicated"][0].select("topic", "partition", "since", "until")
+        lacking = pool.submit(rows_of, short.orderBy("since", "topic", "partition").limit(STRETCHES))
         happened, seen = story.result()
-    leaderless = periods(happened)
-    agreed = with_writes(stalls(stalled, leaderless), shortages(happened))
+        without = sorted(_without_leader(happened), key=lambda row: row["since"])[:STRETCHES]
+        chosen, partitions = _pictured(without, tables["leaders"])
+        drawn = [tables["leaders"].drop("raw"), tables["isr"]]
+        leaderships, isr = pool.map(lambda frame: _drawn(frame, chosen), drawn)
+        stretches = [*without, *(_short(row) for row in lacking.result())]
+    start, end = _span(files)
     return Document(
         start=start,
         end=end,
-        lines=sum(row["lines"] for row in ours),
-        understood=sum(row["lines"] for row in ours if row["understood"]),
-        **_answers(named, happened, leaderless),
+        lines=sum(row["lines"] for row in files),
+        incidents=plain(happened, _day(start, end)),
+        incidents_count=len(happened),
+        incidents_left=left_out(happened),
+        answers={each.name: answered[each.name][1] for each in QUESTIONS},
+        counts={each.name: answered[each.name][2] for each in QUESTIONS},
         partitions=partitions,
         pictured=chosen,
-        leaderships=born_once(after_losses(leaders(leaderships, agreed), happened), happened),
+        leaderships=leaderships,
         isr=isr,
-        stalls=agreed,
-        others=sum(row["lines"] for row in kinds if row["understood"] is None),
+        stretches=stretches,
         troubles=[*troubles, *([_UNTOLD.format(seen.untold)] if seen.untold else [])],
         zone=zone,
-        **_of_incidents(happened, _day(start, end)),
-        **_of_files(files),
-        strips=strips,
-        stretches=stretches,
-        unended=lasting,
+        logs=_logs(files),
+        nameless=[{"source": row["source"], "lines": row["nameless"]} for row in files if row["nameless"]],
         in_seconds=seen.in_seconds(),
-        behind=behind(seen, happened),
+        registered=max((row["registered"] for row in files), default=0),
     )
-
-
-def _answers(
-    found: Mapping[str, tuple[DataFrame, list[Row], int]],
-    incidents: Sequence[Incident],
-    leaderless: Mapping[str, Sequence[Leaderless]],
-) -> dict[str, Any]:
-    """Return the answers and their counts as ``Document`` has them; some come from the incidents."""
-    answers = {name: rows for name, (_, rows, _) in found.items()}
-    counts = {name: count for name, (_, _, count) in found.items()}
-    for name, agreed in (("partitions_without_leader", without_leader), ("departures", departures)):
-        rows = agreed(answers[name], incidents)
-        counts[name] = max(counts[name], len(rows)) if counts[name] > ROWS else len(rows)
-        answers[name] = rows[:ROWS]
-    answers["failovers"] = failovers(answers["failovers"], incidents, leaderless)
-    answers["write_stalls"] = stalls(answers["write_stalls"], leaderless)
-    return {"answers": answers, "counts": counts}
-
-
-def _of_incidents(happened: Sequence[Incident], day: date | None) -> dict[str, Any]:
-    """Return the attributes of ``Document`` that are the incidents."""
-    return {
-        "incidents": plain(happened, day),
-        "incidents_count": len(happened),
-        "incidents_left": left_out(happened),
-    }
-
-
-def _of_files(files: Sequence[Row]) -> dict[str, Any]:
-    """Return the attributes of ``Document`` that come from the rows of ``read_logs`` alone."""
-    return {
-        "logs": _logs(files),
-        "nameless": [{"source": row["source"], "lines": row["nameless"]} for row in files if row["nameless"]],
-        "registered": max((row["registered"] for row in files), default=0),
-    }
 
 
 def _told(
@@ -253,8 +188,8 @@ def _answered(
 ) -> tuple[DataFrame, list[Row], int]:
     """Return an answer, its first rows and their number."""
     frame = question.of(tables)
-    if question.name == "write_stalls":
-        # The pictures and the strips are made from it, too.
+    if question.name == "under_replicated":
+        # The stretches are made from it, too.
         stack.enter_context(held(frame))
     return frame, *first_of(frame, ROWS, COUNTED)
 
@@ -265,14 +200,13 @@ def _all_rows(answered: tuple[DataFrame, list[Row], int]) -> list[Row]:
     return [row.asDict() for row in frame.collect()] if count > ROWS else first
 
 
-def _span(kinds: Iterable[Mapping[str, Any] | SparkRow]) -> tuple[datetime, datetime] | tuple[None, None]:
+def _span(files: Iterable[Row]) -> tuple[datetime, datetime] | tuple[None, None]:
     """Return the times of the first and the last line."""
-    times = [row[edge] for row in kinds for edge in ("first", "last") if row[edge] is not None]
+    times = [row[edge] for row in files for edge in ("first", "last") if row[edge] is not None]
     return (min(times), max(times)) if times else (None, None)
 
 
 def _day(start: datetime | None, end: datetime | None) -> date | None:
-    """Return the day of all lines; None if they are of several days."""
     return start.date() if start is not None and end is not None and start.date() == end.date() else None
 
 
@@ -287,38 +221,49 @@ def _logs(rows: Sequence[Row]) -> list[Row]:
     for row in rows:
         name = _ROLLED.sub("", row["source"].rsplit("/", 1)[-1])
         name = name if name in _NAMES else "other files"
-        log = added.setdefault(name, {"name": name, "lines": 0, "understood": 0, "others": 0})
-        for column in ("lines", "understood", "others"):
+        log = added.setdefault(name, {"name": name, "lines": 0, "conditions": 0, "unknown": 0})
+        for column in ("lines", "conditions", "unknown"):
             log[column] += row[column]
     return sorted(added.values(), key=lambda log: (log["name"] == "other files", log["name"]))
 
 
-def _pictured(stalls: DataFrame, leaders: DataFrame) -> tuple[list[tuple[str, int]], int]:
-    """Return the partitions to draw, those with the longest stalls first, and the number of all."""
-    waited = stalls.groupBy("topic", "partition").agg(
-        sf.sum(
-            sf.when(
-                sf.col("what") == OFFLINE,
-                sf.coalesce(millis_between(sf.col("since"), sf.col("until")), sf.lit(2**40)),
-            )
-        ).alias("without"),
-        sf.count("*").alias("stalls"),
-    )
+def _without_leader(happened: Iterable[Incident]) -> Iterator[Row]:
+    """Generate the times without a leader, of which the incidents alone tell."""
+    for cost in (cost for incident in happened for cost in incident.costs):
+        for each in cost.each:
+            since = each.shown if each.begin is None else each.begin
+            if since is None:
+                continue
+            topic, _, partition = each.name.rpartition("-")
+            until = cost.lasting if each.shown is None else max(each.shown, since)
+            yield {
+                "what": OFFLINE, "topic": topic, "partition": int(partition), "since": since,
+                "earliest": each.since, "until": until,
+            }  # fmt: skip
+
+
+def _short(row: Row) -> Row:
+    return {"what": UNDER_REPLICATED, **row, "earliest": None}
+
+
+def _pictured(without: Sequence[Row], leaders: DataFrame) -> tuple[list[tuple[str, int]], int]:
+    """Return the partitions to draw, and the number of all."""
+    waited: dict[tuple[str, int], float] = {}
+    for row in without:
+        until, key = row["until"], (row["topic"], row["partition"])
+        lasted = float("inf") if until is None else (until - row["since"]).total_seconds()
+        waited[key] = waited.get(key, 0) + lasted
+    worst = sorted(waited, key=lambda each: (is_internal(each[0]), -waited[each], each))
     moved = leaders.groupBy("topic", "partition").agg(sf.count("*").alias("leaderships"))
-    rows = (
-        moved.join(waited, ["topic", "partition"], "left")
-        .orderBy(
-            sf.desc_nulls_last("without"),
-            sf.desc_nulls_last("stalls"),
-            sf.desc("leaderships"),
-            "topic",
-            "partition",
-        )
+    others = (
+        moved.withColumn("internal", sf.startswith("topic", sf.lit("__")))
+        .orderBy("internal", sf.desc("leaderships"), "topic", "partition")
         .limit(PICTURED)
         .collect()
     )
-    chosen = [(row["topic"], row["partition"]) for row in rows]
-    return chosen, len(chosen) if len(chosen) < PICTURED else moved.count()
+    names = [*worst, *((row["topic"], row["partition"]) for row in others)]
+    chosen = list(dict.fromkeys(names))[:PICTURED]
+    return chosen, len(others) if len(others) < PICTURED else moved.count()
 
 
 def _drawn(frame: DataFrame, pictured: Sequence[tuple[str, int]]) -> list[Row]:
@@ -328,68 +273,3 @@ def _drawn(frame: DataFrame, pictured: Sequence[tuple[str, int]]) -> list[Row]:
     first = ("topic", "partition", "since")
     others = (name for name in chosen.columns if name not in first)
     return rows_of(chosen.orderBy(*first, *others).limit(DRAWN))
-
-
-def _troubled(
-    frames: Mapping[str, DataFrame], start: datetime | None, end: datetime | None
-) -> tuple[Mapping[str, Mapping[str, Sequence[int]]], Sequence[Row], Sequence[Row]]:
-    """Return the strips, the stretches that they count if these are few enough, and those without an end."""
-    if start is None or end is None:
-        return {}, (), ()
-    rows = frames["write_stalls"].select("what", "topic", "since", "until").limit(STRETCHES + 1)
-    found = rows.toArrow()
-    if found.num_rows > STRETCHES:
-        lasting = frames["write_stalls"].where("until is null").groupBy("what", "topic")
-        numbers = lasting.agg(sf.min("since").alias("since"), sf.count("*").alias("partitions"))
-        return _strips(frames, start, end), (), rows_of(numbers.orderBy("what", "topic"))
-    stretches: list[Row] = found.to_pylist()
-    counted = [
-        Stretch(row["what"], row["topic"], millis(row["since"]), _millis(row["until"])) for row in stretches
-    ]
-    both: dict[str, dict[str, Sequence[int]]] = {OFFLINE: {}, UNDER_REPLICATED: {}}
-    strips = both | cells(counted, millis(start), millis(end), CELLS)
-    return strips, stretches, unended(stretches)
-
-
-def unended(stretches: Sequence[Row]) -> list[Row]:
-    """Count by trouble and topic the stretches whose end no line shows."""
-    found: dict[tuple[str, str], Row] = {}
-    for row in stretches:
-        if row["until"] is None:
-            what, topic, since = row["what"], row["topic"], row["since"]
-            each = found.setdefault(
-                (what, topic), {"what": what, "topic": topic, "since": since, "partitions": 0}
-            )
-            each["since"], each["partitions"] = min(each["since"], since), each["partitions"] + 1
-    return [found[key] for key in sorted(found)]
-
-
-def _millis(value: datetime | None) -> int | None:
-    return None if value is None else millis(value)
-
-
-def _strips(
-    frames: Mapping[str, DataFrame], start: datetime, end: datetime
-) -> dict[str, dict[str, list[int]]]:
-    intervals = {
-        OFFLINE: frames["write_stalls"].where(sf.col("what") == OFFLINE),
-        UNDER_REPLICATED: frames["under_replicated"],
-    }
-    edges = sf.lit(start), sf.lit(end + _AFTER)
-    return {name: _running(strip(frame, *edges, CELLS).collect()) for name, frame in intervals.items()}
-
-
-def _running(steps: Sequence[SparkRow]) -> dict[str, list[int]]:
-    """Sum up the steps to the number that each cell shows, by topic."""
-    change: dict[str, list[int]] = {}
-    for step in steps:
-        row = change.setdefault(step["topic"], [0] * (CELLS + 1))
-        row[min(step["cell"], CELLS)] += step["began"] - step["over"]
-    running: dict[str, list[int]] = {}
-    for topic, row in change.items():
-        total, cells = 0, []
-        for each in row[:CELLS]:
-            total += each
-            cells.append(total)
-        running[topic] = cells
-    return running

@@ -16,7 +16,6 @@ from barnabas.analysis.report.as_html import page as page_of
 from barnabas.analysis.report.as_json import write_json
 from barnabas.analysis.report.as_markdown import markdown
 from barnabas.analysis.report.as_text import summary, text
-from barnabas.analysis.report.detail import FOLDER
 from barnabas.analysis.report.document import Document
 
 _PRINTED_LINES = 200
@@ -58,12 +57,12 @@ def write_report(document: Document, folder: Path, form: Format = Format.HTML) -
 def save_reports(documents: Sequence[Document], folder: Path) -> None:
     """Write ``report.html``, ``report.json`` and ``report.txt``, replacing those of an earlier run.
 
-    Beside ``report.html`` is the folder of the files that it loads. Each of several clusters has a report in
+    Each of several clusters has a report in
     a folder of its own; the files above have the reports of all, or the way to them.
     """
     page, data, words = (folder / name for name in REPORTS)
     if len(documents) == 1:
-        _write_page(documents[0], page)
+        page.write_text(page_of(documents[0]), encoding="utf-8")
     else:
         for number, document in enumerate(documents, 1):
             own = folder / cluster_folder(number)
@@ -129,18 +128,6 @@ def _ways(documents: Sequence[Document]) -> str:
     ]
     head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Several clusters</title>'
     return "\n".join([head, *parts, ""])
-
-
-def _write_page(document: Document, target: Path) -> None:
-    """Write the page, and the files that it loads beside it; those of an earlier run are deleted."""
-    made, folder = page_of(document), target.parent / FOLDER
-    folder.mkdir(exist_ok=True)
-    for name, content in made.files.items():
-        (folder / name).write_text(content, encoding="utf-8")
-    # The page is written last, so that its files exist when it is opened.
-    target.write_text(made.html, encoding="utf-8")
-    for stale in set(folder.glob("*.js")).difference(folder / name for name in made.files):
-        stale.unlink()
 
 
 def _cut(lines: Iterator[str], path: str) -> Iterator[str]:

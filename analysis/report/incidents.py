@@ -23,7 +23,7 @@ from barnabas.analysis.story.costs import Cost, Ending
 from barnabas.analysis.story.departures import are_overlapping, first_departure
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import Incident, IncidentKind
-from barnabas.analysis.story.sentences.incidents import Sentence, details, headline, is_before_its_end
+from barnabas.analysis.story.sentences.incidents import Sentence, details, headline
 from barnabas.analysis.story.sentences.together import shown_cause
 
 Row = dict[str, Any]
@@ -156,23 +156,25 @@ def _absence(absence: Absence) -> Row:
         "cause": shown_cause(absence).value,
         "gone": certain(absence.gone),
         "noticed": certain(absence.noticed),
-        "missed": None if is_before_its_end(absence) else certain(absence.noticed),
-        "left": "was given up" if absence.cause == Cause.LOST_SESSION else "left",
         "returned": certain(absence.returned),
         "was_controller": absence.was_controller,
-        "stopping": absence.stopping,
         "lines": [_line(each) for each in absence.lines[:_EVIDENCE]],
     }
 
 
 def _cost(cost: Cost) -> Row:
     return {
-        "partitions": list(cost.partitions),
+        "partitions": sorted(cost.partitions, key=is_internal),
         "duration_ms": certain(cost.duration),
         "ending": cost.ending.value,
         "leaders": list(cost.leaders),
         "failed_elections": cost.failed,
     }
+
+
+def is_internal(topic: str) -> bool:
+    """Return whether a topic, or a partition's name, is Kafka's own; users' topics come first in a report."""
+    return topic.startswith("__")
 
 
 def _unclean(election: UncleanElection) -> Row:

@@ -137,7 +137,7 @@ def test_the_walk_through(bootstrap, tmp_path):
     assert sorted(read_back(bootstrap), key=int) == sorted(writer.acknowledged(), key=int)
 
     summary = run(next(steps))
-    assert "became controller" in summary
+    assert "is controller, epoch" in summary
     report = tmp_path / "report" / "report.html"
     assert TOPIC in report.read_text()
     assert report.stat().st_uid == report.parent.stat().st_uid

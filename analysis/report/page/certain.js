@@ -34,15 +34,3 @@ function inZone(text) {
     return Number.isNaN(utc) ? time : `${dated || day(utc) !== utcDay(data.start) ? `${day(utc)} ` : ""}${clock(utc, true, false)}`;
   });
 }
-
-// A value of the report: {certainty: fact, bound or unknown}, of a time or of milliseconds.
-function certain(value, show) {
-  const isNone = show === span && (value.value ?? value.at_most) === 0;
-  if (isNone) return make("span", { class: value.certainty, title: value.certainty }, "less than 1 ms");
-  if (value.certainty === "fact") return make("span", { class: "fact", title: "fact" }, show(value.value));
-  if (value.certainty === "unknown") return make("span", { class: "unknown", title: "unknown" }, `unknown: ${value.why}`);
-  const [low, high] = show === span ? [(ms) => `at least ${atLeast(ms)}`, (ms) => `at most ${atMost(ms)}`]
-    : [(ms) => `after ${show(ms)}`, (ms) => `at or before ${show(ms)}`];
-  const ends = [value.at_least === null ? "" : low(value.at_least), value.at_most === null ? "" : high(value.at_most)];
-  return make("span", { class: "bound", title: "bound" }, ends.filter(Boolean).join(", "));
-}

@@ -1,4 +1,4 @@
-// Filters, the time zone, the theme, folding, and the keys that do what the buttons do.
+// Filters, the time zone, and the keys that do what the buttons do.
 const FILTERS = ["by-broker", "by-topic", "by-severity", "by-kind"];
 
 function fill(id, values, label = (value) => value) {
@@ -6,23 +6,18 @@ function fill(id, values, label = (value) => value) {
 }
 
 function fillControls() {
-  fillFilters();
-  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  fill("zone", [...new Set(["UTC", own, ...(Intl.supportedValuesOf?.("timeZone") ?? [])])], (name) => (name === own && own !== "UTC" ? `${name} (this browser's)` : name));
-}
-
-// The filters' values, again when more incidents are loaded; what is chosen stays.
-function fillFilters() {
-  const chosen = FILTERS.map((id) => byId(id).value);
   for (const id of FILTERS) byId(id).replaceChildren(make("option", { value: "" }, "all"));
   fill("by-broker", [...brokerOrder.keys()].map(String), (id) => `broker ${id}`);
   const topics = new Set([...data.incidents.flatMap((each) => each.topics), ...Object.values(data.strips).flatMap((rows) => Object.keys(rows)),
     ...data.partitions.map((name) => name.slice(0, name.lastIndexOf("-")))]);
   topics.delete(ALL);
-  fill("by-topic", [...topics].sort());
+  // Kafka's own topics come last.
+  const internal = (name) => Number(name.startsWith("__"));
+  fill("by-topic", [...topics].sort((a, b) => internal(a) - internal(b) || (a < b ? -1 : 1)));
   fill("by-severity", ["critical", "warning", "info"].filter((each) => data.incidents.some((incident) => incident.severity === each)));
   fill("by-kind", [...new Set(data.incidents.map((each) => each.kind))].sort());
-  FILTERS.forEach((id, index) => { byId(id).value = chosen[index]; });
+  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  fill("zone", [...new Set(["UTC", own, ...(Intl.supportedValuesOf?.("timeZone") ?? [])])], (name) => (name === own && own !== "UTC" ? `${name} (this browser's)` : name));
 }
 
 function readFilters() {
@@ -35,21 +30,7 @@ function readFilters() {
 
 function chooseZone(name) {
   view.zone = name;
-  byId("zone").value = name;
-  document.documentElement.classList.toggle("days", severalDays());
-  document.documentElement.classList.toggle("years", severalYears());
   tellAll();
-  ask(view.partition, byId("moment").value.trim() || null, false);
-}
-
-function chooseTheme(name) {
-  document.documentElement.dataset.theme = name;
-  byId("theme").value = name;
-}
-
-function fold(isFolded) {
-  view.folded = isFolded;
-  byId("fold").checked = isFolded;
   redraw();
 }
 
@@ -73,7 +54,6 @@ const KEYS = {
   "+": ["closer", () => zoom(.5)],
   "-": ["further away", () => zoom(2)],
   0: ["the whole time", () => look(data.start, data.end)],
-  f: ["fold quiet time, or not", () => fold(!view.folded)],
   "/": ["to the filters", () => byId("by-broker").focus()],
   "?": ["show or hide the keys", () => { byId("keys").open = !byId("keys").open; }],
 };
@@ -82,8 +62,6 @@ function listen() {
   for (const id of FILTERS) byId(id).onchange = readFilters;
   byId("clear").onclick = () => { for (const id of FILTERS) byId(id).value = ""; readFilters(); };
   byId("zone").onchange = () => chooseZone(byId("zone").value);
-  byId("theme").onchange = () => chooseTheme(byId("theme").value);
-  byId("fold").onchange = () => fold(byId("fold").checked);
   byId("whole").onclick = () => look(data.start, data.end);
   const buttons = [["earlier", -.25], ["later", .25]];
   for (const [id, part] of buttons) byId(id).onclick = () => pan(part);
@@ -91,7 +69,7 @@ function listen() {
   byId("further").onclick = () => zoom(2);
   byId("keylist").append(...Object.entries(KEYS).flatMap(([key, [meaning]]) => [make("dt", {}, make("kbd", {}, key.replace("Arrow", ""))), make("dd", {}, meaning)]));
   addEventListener("keydown", (event) => {
-    const isTyping = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) && event.target.type !== "checkbox";
+    const isTyping = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
     if (isTyping || event.ctrlKey || event.metaKey || event.altKey || !KEYS[event.key] || data.start === null) return;
     event.preventDefault();
     KEYS[event.key][1]();

@@ -30,18 +30,13 @@ function telling(node, text) {
   return node;
 }
 
-// The labels of an axis; none in a fold, nor so close to another that both cannot be read.
-function axis(scale) {
-  const shown = [];
-  for (const piece of scale.pieces) {
-    const wide = piece.right - piece.left;
-    if (piece.isFold || wide < 1) continue;
-    for (const tick of ticks(piece.since, piece.until, wide / 105)) {
-      const last = shown[shown.length - 1];
-      if (last === undefined || scale.x(tick.at) - scale.x(last.at) > 70) shown.push(tick);
-    }
-  }
-  return shown;
+// From times to places and back.
+function scaleOf(from, to, left, right) {
+  const perMs = (right - left) / Math.max(to - from, 1);
+  return {
+    x: (ms) => left + (ms - from) * perMs,
+    time: (x) => from + (Math.min(Math.max(x, left), right) - left) / perMs,
+  };
 }
 
 const LEFT = 128, RIGHT = 8, AXIS = 22;
@@ -51,19 +46,14 @@ function picture(host, height) {
   const width = Math.max(host.clientWidth, 320);
   const svg = shape("svg", { viewBox: `0 0 ${width} ${height + AXIS}`, height: height + AXIS });
   const [from, to] = view.shown;
-  const scale = scaleOf(from, to, LEFT, width - RIGHT, view.folded ? data.quiet : []), x = scale.x;
-  for (const tick of axis(scale)) {
+  const scale = scaleOf(from, to, LEFT, width - RIGHT), x = scale.x;
+  for (const tick of ticks(from, to, (width - LEFT - RIGHT) / 105)) {
     svg.append(
       shape("line", { class: "grid", x1: x(tick.at), x2: x(tick.at), y1: AXIS - 5, y2: AXIS + height }),
       shape("text", { class: "faint", x: x(tick.at), y: 12, "text-anchor": "middle" }, tick.text),
     );
   }
   svg.append(hatching(), brushing(svg, scale, width, height));
-  for (const piece of scale.pieces.filter((each) => each.isFold)) {
-    const said = `nothing happened for ${span(piece.until - piece.since)}: ${clock(piece.since, false)} to ${clock(piece.until, false)}`;
-    const node = shape("rect", { class: "fold", x: piece.left, y: AXIS - 5, width: piece.right - piece.left, height: height + 5, fill: "url(#folded)" });
-    svg.append(telling(node, said), shape("text", { class: "faint", x: (piece.left + piece.right) / 2, y: 12, "text-anchor": "middle" }, "⋯"));
-  }
   host.replaceChildren(svg);
   return {
     svg, x, width,
@@ -84,11 +74,6 @@ function picture(host, height) {
       svg.append(node);
       return node;
     },
-    mark(ms) {
-      if (ms !== null && ms >= from && ms <= to) {
-        svg.append(shape("line", { class: "chosen", x1: x(ms), x2: x(ms), y1: AXIS - 5, y2: AXIS + height }));
-      }
-    },
   };
 }
 
@@ -102,10 +87,8 @@ function hatching() {
   );
   const unknown = shape("pattern", { id: "unknown", width: 5, height: 5, patternUnits: "userSpaceOnUse" });
   unknown.append(shape("rect", { width: 5, height: 5, fill: "var(--card)" }), shape("rect", { width: 2, height: 5, fill: "var(--faint)", opacity: .5 }));
-  const folded = shape("pattern", { id: "folded", width: 8, height: 8, patternUnits: "userSpaceOnUse" });
-  folded.append(shape("rect", { width: 8, height: 8, fill: "var(--card)" }), shape("path", { d: "M0 0 L4 4 L0 8", fill: "none", stroke: "var(--line)", "stroke-width": 1.5 }));
   const definitions = shape("defs");
-  definitions.append(pattern, unknown, folded);
+  definitions.append(pattern, unknown);
   return definitions;
 }
 

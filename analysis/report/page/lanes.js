@@ -8,7 +8,6 @@ function drawCluster() {
   drawControllers(at);
   brokers.forEach((broker, index) => drawBroker(at, broker, AXIS + LANE * (index + 1)));
   strips.forEach((row, index) => drawStrip(at, row, AXIS + lanes + STRIP * index));
-  at.mark(view.moment);
 }
 
 function drawControllers(at) {

@@ -1,42 +1,23 @@
-// Who led each partition: a row for each, the most troubled first, and the one asked for on top.
+// Who led each partition: a row for each, the most troubled first.
 const ROW = 22, SHOWN = 16;
 
-const rowsFile = (name) => `rows-${Math.floor(data.partitions.indexOf(name) / data.group)}`;
-const leadershipsOf = (name) => details.get(rowsFile(name))?.leaderships[name] ?? [];
-const stallsOf = (name) => details.get(rowsFile(name))?.stalls[name] ?? [];
-
-// Load the files of partitions.
-function loadRows(names) {
-  const files = new Set(names.filter((name) => data.partitions.includes(name)).map(rowsFile));
-  return Promise.all([...files].map((file) => detail(file)));
-}
+const leadershipsOf = (name) => data.leaderships[name] ?? [];
 
 function wantedPartitions() {
   const topic = view.filter.topic, broker = view.filter.broker;
-  return data.partitions.filter((name, index) => (!topic || name.slice(0, name.lastIndexOf("-")) === topic)
-    && (broker === null || data.leaders[index].includes(broker)));
+  return data.partitions.filter((name) => (!topic || name.slice(0, name.lastIndexOf("-")) === topic)
+    && (broker === null || leadershipsOf(name).some((each) => each.leader === broker)));
 }
 
 function drawPartitions() {
-  const wanted = wantedPartitions(), names = wanted.filter((name) => name !== view.partition).slice(0, view.all ? undefined : SHOWN - 1);
-  if (wanted.includes(view.partition)) names.unshift(view.partition);
-  const missing = names.filter((name) => !details.has(rowsFile(name)));
+  const wanted = wantedPartitions(), names = wanted.slice(0, view.all ? undefined : SHOWN);
   const at = picture(byId("rows"), Math.max(ROW * names.length, ROW));
   names.forEach((name, index) => drawPartition(at, name, AXIS + ROW * index));
-  at.mark(view.moment);
-  const hidden = wanted.length - names.length;
-  const text = [
-    hidden > 0 ? `${hidden} more can be shown or asked for` : "",
-    data.others > 0 ? `${data.others} quiet ones are in the table leaders only` : "",
-  ].filter(Boolean).join("; ");
-  byId("others").textContent = text;
-  if (hidden > 0) {
-    const button = make("button", { type: "button", id: "all" }, "show all");
+  byId("others").textContent = data.others > 0 ? `${data.others} quiet ones are in the table leaders only` : "";
+  if (wanted.length > names.length) {
+    const button = make("button", { type: "button", id: "all" }, `show ${wanted.length - names.length} more`);
     button.onclick = () => { view.all = true; drawPartitions(); };
     byId("rows").append(button);
-  }
-  if (missing.length) {
-    loadRows(missing).then((found) => { if (found.every((each) => each !== null)) { drawPartitions(); drawCluster(); } });
   }
 }
 
@@ -58,9 +39,7 @@ function nameLeader(at, led, drawn, top, kind) {
 }
 
 function drawPartition(at, name, top) {
-  const label = at.label(top + 15, name, { class: "pick", "font-weight": name === view.partition ? 700 : 400, tabindex: 0, role: "button" });
-  label.addEventListener("click", () => ask(name, null));
-  label.addEventListener("keydown", (event) => { if (event.key === "Enter") ask(name, null); });
+  at.label(top + 15, name);
   const leaderships = leadershipsOf(name);
   for (const [index, led] of leaderships.entries()) {
     if (led.leader < 0) continue;
@@ -78,14 +57,11 @@ function drawPartition(at, name, top) {
     }
     if (led.led_at !== null) nameLeader(at, led, at.bar(begun, known, top + 4, 13, { class: "led", fill: colour(led.leader) }, said), top, "on");
   }
-  for (const stall of stallsOf(name)) {
-    const said = `${stall.headline}\n${clock(stall.since)} to ${clock(stall.until) || "an unknown time"}`;
-    if (stall.what === "without a leader") {
-      if (stall.since < stall.surely) at.bar(stall.since, stall.surely, top + 4, 13, { fill: PERHAPS }, said);
-      if (stall.until === null) at.bar(stall.surely, data.end, top + 6, 9, { class: "unseen", fill: UNKNOWN }, `${said}\nNo line shows a later leader; until when it had none is unknown.`);
-      at.bar(stall.surely, stall.until ?? stall.surely, top + 2, 17, { class: "lost", fill: "var(--bad)" }, said, 3);
-    } else {
-      at.bar(stall.since, stall.until, top + 17, 3.5, { fill: "var(--warn)" }, said);
-    }
+  for (const each of data.stretches[name] ?? []) {
+    const said = `${name} ${each.what}\n${clock(each.since)} to ${each.until === null ? "an unknown time" : clock(each.until)}`;
+    const [place, tall, kind, fill] = each.what === "under-replicated" ? [17, 3.5, "short", "var(--warn)"] : [2, 17, "lost", "var(--bad)"];
+    if (each.earliest !== null) at.bar(each.earliest, each.since, top + 4, 13, { fill: PERHAPS }, said);
+    if (each.until === null) at.bar(each.since, data.end, top + place, Math.min(tall, 9), { class: "unseen", fill: UNKNOWN }, said);
+    at.bar(each.since, each.until ?? each.since, top + place, tall, { class: kind, fill }, said, 3);
   }
 }

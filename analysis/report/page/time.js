@@ -35,10 +35,9 @@ function day(ms) {
   return local(ms).toISOString().slice(0, 10);
 }
 
-// A span of time; a lower bound is rounded down and an upper bound up, so that each stays one.
-function span(ms, rounded = Math.round) {
-  if (ms === null || ms === undefined) return "";
-  const sign = ms < 0 ? "-" : "", size = Math.abs(ms);
+// A span of time.
+function span(ms) {
+  const rounded = Math.round, sign = ms < 0 ? "-" : "", size = Math.abs(ms);
   if (rounded(size) < 1000) return `${sign}${rounded(size)} ms`;
   if (rounded(size / 100) < 600) return `${sign}${(rounded(size / 100) / 10).toFixed(1)} s`;
   // Round before dividing: 37 min 59.7 s are 38 min.
@@ -47,11 +46,6 @@ function span(ms, rounded = Math.round) {
   const round = rounded(size / 60000), hours = Math.floor(round / 60);
   return hours < 48 ? `${sign}${hours} h ${round % 60} min` : `${sign}${(rounded(size / 8.64e6) / 10).toFixed(1)} days`;
 }
-
-// Lines have whole milliseconds, so two of one moment prove no more than that less than one lies between them.
-const spanOrLess = (ms, short) => (ms === 0 ? short : span(ms));
-
-const atLeast = (ms) => span(ms, Math.floor), atMost = (ms) => span(ms, Math.ceil);
 
 const STEPS = [
   1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 15e3, 3e4, 6e4, 12e4, 3e5, 6e5, 9e5, 18e5, 36e5, 72e5,

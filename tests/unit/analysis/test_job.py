@@ -419,7 +419,7 @@ def test_following_reports_what_a_run_reports_until_it_is_interrupted(
     monkeypatch.setattr("barnabas.analysis.follow.REST_S", 0.0)
     assert job.run([*ran.paths, METADATA], tmp_path, spark, is_followed=True) == 0
     assert tasks.called == (few == 0)
-    for name in ("leaders", "controllers", "isr", "requests", "unavailability"):
+    for name in ("leaders", "controllers", "isr", "requests"):
         followed, run = (
             sorted(map(str, spark.read.parquet(str(out / name)).collect())) for out in (tmp_path, ran.out)
         )

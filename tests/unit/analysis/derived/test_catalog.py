@@ -14,7 +14,7 @@ def test_each_table_finds_what_it_needs() -> None:
 
 
 def test_the_tables_asked_for_are_there() -> None:
-    assert {"leaders", "controllers", "isr", "requests", "unavailability"} <= {t.name for t in DERIVED}
+    assert {"leaders", "controllers", "isr", "requests"} <= {t.name for t in DERIVED}
 
 
 def test_every_table_has_a_schema() -> None:

@@ -7,11 +7,9 @@ from collections.abc import Callable
 import pytest
 from pyspark.sql import DataFrame
 
-from barnabas.analysis.derived.catalog import DERIVED
 from barnabas.analysis.derived.leaders import DELETED, leaders
 from barnabas.analysis.derived.lives import lives, with_life
 from barnabas.analysis.derived.states import states
-from barnabas.analysis.questions.controllers import departures
 from barnabas.analysis.runtime.engine import settled
 from barnabas.cluster.model.epochs import ControllerEpoch, PartitionVersion
 from barnabas.cluster.model.ids import NO_LEADER, BrokerId, TopicPartition
@@ -98,16 +96,9 @@ def deleted(read: Callable[..., DataFrame]) -> DataFrame:
     return read("".join(line.entry(f"2026-11-21 {time}") for time, line in lines))
 
 
-def test_a_deletion_at_info_is_no_outage_and_takes_no_broker_away(deleted: DataFrame) -> None:
-    tables = {"events": deleted}
-    for table in DERIVED:
-        tables[table.name] = settled(table.of(tables))
-    (row,) = tables["lives"].where("deleted is not null").collect()
+def test_a_deletion_at_info_is_no_outage(deleted: DataFrame) -> None:
+    (row,) = lives(deleted).where("deleted is not null").collect()
     assert (row["topic"], row["deleted"].minute) == ("again", 2)
-    (outage,) = tables["unavailability"].collect()
-    assert (outage["topic"], outage["since"].minute, outage["until"]) == ("kept", 5, None)
-    (away,) = departures(deleted, tables["unavailability"], tables["lives"]).collect()
-    assert (away["broker"], away["since"].minute, away["partitions"]) == (2, 5, 1)
 
 
 def test_equal_leader_epochs_of_two_incarnations_are_two_leaderships(twice: DataFrame) -> None:

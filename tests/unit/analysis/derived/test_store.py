@@ -97,14 +97,14 @@ def test_an_exception_in_the_block_cancels_the_tables_that_wait(
         with in_this_process(), store.derive_here(tmp_path) as tables:
             assert begun.wait(60)
             waiting.append(tables)
-            pool.submit(lambda: tables["unavailability"]).add_done_callback(lambda _: left.set())
+            pool.submit(lambda: tables["isr"]).add_done_callback(lambda _: left.set())
             raise KeyboardInterrupt
 
     waiting: list[Mapping[str, DataFrame]] = []
     monkeypatch.setattr(store, "kept", keep)
     with ThreadPoolExecutor(1) as pool, pytest.raises(KeyboardInterrupt):
         interrupted()
-    assert not (tmp_path / "unavailability").exists()
+    assert not (tmp_path / "isr").exists()
 
 
 def test_a_table_that_cannot_be_computed_ends_the_block_with_its_error(

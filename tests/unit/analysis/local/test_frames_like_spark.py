@@ -121,9 +121,7 @@ ORDERS: dict[str, Callable[[Any, Any], Any]] = {
     "nulls first": lambda sf, right: right.orderBy(sf.col("k").asc_nulls_first(), sf.col("n").desc()),
     "by an expression": lambda sf, right: right.orderBy(-sf.col("n")),
     "by a struct": lambda sf, right: right.orderBy(sf.struct("k", "b")),
-    "by a column that is dropped": lambda sf, right: right.orderBy(sf.desc_nulls_last("k"), "n").drop(
-        "k", "n"
-    ),
+    "by a column that is dropped": lambda sf, right: right.orderBy(sf.desc("k"), "n").drop("k", "n"),
 }
 
 

@@ -155,7 +155,6 @@ FUNCTIONS = _functions({
     "round a half": lambda sf: sf.round(sf.lit(1005) / 1000, 2),
     "concat": lambda sf: sf.concat("t", sf.lit("-"), "u"),
     "concat numbers": lambda sf: sf.concat("i", sf.lit("/"), "big"),
-    "concat_ws": lambda sf: sf.concat_ws("-", "t", "i", "u"),
     "printf": lambda sf: sf.printf(sf.lit("it's %s of %d, %s"), "t", "i", "big"),
     "substring": lambda sf: sf.substring("t", 2, 3),
     "substring of a combination": lambda sf: sf.substring("u", 2, 2),
@@ -255,7 +254,7 @@ WINDOWS: dict[str, Case] = {
         e.window.partitionBy("k").orderBy(e.sf.struct("s.x", "id"))
     ),
     "nulls first": lambda e: e.sf.row_number().over(e.window.orderBy(e.sf.col("t").asc_nulls_first(), "id")),
-    "nulls last": lambda e: e.sf.row_number().over(e.window.orderBy(e.sf.desc_nulls_last("u"), "id")),
+    "nulls last": lambda e: e.sf.row_number().over(e.window.orderBy(e.sf.desc("u"), "id")),
 }
 
 CASES = {

@@ -12,10 +12,8 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from barnabas.analysis.derived.leaders import LOST, NEW, NONE
-from barnabas.analysis.derived.unavailability import NOBODY_IN_SYNC
-from barnabas.analysis.questions.availability import OFFLINE, UNDER_REPLICATED
 from barnabas.analysis.questions.catalog import QUESTIONS
-from barnabas.analysis.report.document import CELLS, Document
+from barnabas.analysis.report.document import OFFLINE, UNDER_REPLICATED, Document
 from barnabas.analysis.report.files import Format, write_report
 from tests.browser import started_browser
 
@@ -40,24 +38,12 @@ def leadership(
     return row | {"why": why, "ended": None, "led_at": None, "controller": 1, "previous_leader": None} | more
 
 
-STALL: Row = {
-    "topic": "orders", "partition": 3, "what": OFFLINE, "since": at(12, 8), "until": at(14, 40.53),
-    "earliest": at(12, 2), "sure_until": None, "leader_before": 1, "leader_after": 1, "elected": at(14, 40.4),
-    "led_at": at(14, 40.53), "leader_epoch": 2, "controller_epoch": 8, "failed": 1,
-    "failure": "kafka.common.StateChangeFailedException: nobody </script><b>is</b> alive",
-    "cause": NOBODY_IN_SYNC, "least": None, "assigned": None, "missing": None,
-}  # fmt: skip
-SHORT: Row = dict.fromkeys(STALL) | {
-    "topic": "orders", "partition": 3, "what": UNDER_REPLICATED, "since": at(9), "least": 1, "assigned": 3,
-    "missing": [2, 3],
-}  # fmt: skip
-STORY: Row = {
-    "broker": 1, "was_controller": True, "controller": 2, "controller_epoch": 8, "last_logged": at(12, 2),
-    "controller_since": at(12, 8), "noticed": at(12, 8.01), "elected": at(12, 8.01), "sent": at(12, 8.012),
-    "led": at(12, 8.05), "followed": at(12, 8.009), "led_behind": False, "led_unseen": 0,
-    "followed_behind": True, "returned": at(14, 40.53), "partitions": 2, "moved": 1,
-    "waited": 1, "stranded": 0, "leaders": [2], "total_ms": 6_050,
-}  # fmt: skip
+STRETCHES: list[Row] = [
+    {"what": OFFLINE, "topic": "orders", "partition": 3, "since": at(12, 8), "earliest": at(12, 2),
+     "until": at(14, 40.53)},
+    {"what": UNDER_REPLICATED, "topic": "orders", "partition": 3, "since": at(9), "earliest": None,
+     "until": None},
+]  # fmt: skip
 LINE: Row = {
     "source": "file:///logs/broker-2/state-change.log", "block": 0, "line": 7,
     "place": "broker-2/state-change.log:7", "raw": "[2026-11-21 03:12:08,010] <lost>",
@@ -75,11 +61,14 @@ INCIDENT: Row = {
         {"broker": 1, "cause": "died",
          "gone": {"certainty": "bound", "at_least": at(12, 2), "at_most": at(12, 8.01)},
          "noticed": {"certainty": "fact", "value": at(12, 8.01)},
-         "missed": {"certainty": "fact", "value": at(12, 8.01)}, "left": "left",
          "returned": {"certainty": "unknown", "why": "no line shows that it returned"},
-         "was_controller": True, "stopping": None, "lines": [LINE]}
+         "was_controller": True, "lines": [LINE]}
     ],
-    "costs": [],
+    "costs": [
+        {"partitions": ["orders-3"], "ending": "returned", "leaders": [1], "failed_elections": 1,
+         "duration_ms": {"certainty": "bound", "at_least": 152_390.0, "at_most": 158_530.0}}
+    ],
+    "unclean_elections": [],
 }  # fmt: skip
 FINDING: Row = {
     "check": "two leaders in one epoch", "time": at(1), "topic": "torn", "partition": 0, "leader_epoch": 6,
@@ -108,28 +97,13 @@ def answers() -> dict[str, list[Row]]:
         }
         for broker in (1, 2, 3)
     ]
-    told["departures"] = [
-        {
-            "broker": 1,
-            "since": at(12, 8),
-            "last_logged": at(12, 2),
-            "back": at(14, 40),
-            "controller_epoch": 8,
-            "partitions": 3,
-        }
-    ]
-    told["failovers"] = [STORY]
-    told["partitions_without_leader"] = [
-        {"topic": "orders", "partition": 3, "outages": 1, "lasting": False, "total_ms": 152_530,
-         "at_most_ms": 158_530, "longest_ms": 152_530, "first": at(12, 8), "cause": NOBODY_IN_SYNC}
-    ]  # fmt: skip
     told["clock_skew"] = [
         {"controller": 1, "broker": 3, "decisions": 1, "least_ms": -20, "median_ms": -20, "behind_ms": 20,
          "ahead_ms": 0}
     ]  # fmt: skip
-    told["slowest_leader_and_isr"] = [
-        {"broker": 1, "controller": 2, "controller_epoch": 8, "correlation_id": 1, "partitions": 4,
-         "received": at(14, 40.5), "finished": at(14, 40.56), "duration_ms": 60}
+    told["request_times"] = [
+        {"api": "LEADER_AND_ISR", "broker": 1, "requests": 2, "median_ms": 40, "slowest_ms": 60,
+         "slowest_at": at(14, 40.5), "unlogged": 0, "refused": 0}
     ]  # fmt: skip
     told["flapping_brokers"] = [
         {"broker": 1, "left": 2, "joined": 0, "partitions": 2, "spells": 1, "first": at(12), "last": at(12)}
@@ -149,13 +123,10 @@ def answers() -> dict[str, list[Row]]:
 @pytest.fixture
 def document() -> Document:
     told = answers()
-    cells = [0] * CELLS
-    cells[200:230] = [1] * 30
     return Document(
         start=at(0),
         end=at(15),
         lines=60,
-        understood=59,
         answers=told,
         counts={name: len(rows) for name, rows in told.items()},
         partitions=4,
@@ -169,17 +140,12 @@ def document() -> Document:
             {"topic": "orders", "partition": 3, "isr": [1], "size": 1, "assigned": 3, "left": [2, 3],
              "joined": [], "since": at(9), "until": None, "unseen": 1}
         ],
-        stalls=[SHORT, STALL],
+        stretches=STRETCHES,
         incidents=[INCIDENT],
         incidents_count=1,
         logs=[
-            {"name": "server.log", "lines": 1_000, "understood": 8, "others": 990},
-            {"name": "state-change.log", "lines": 60, "understood": 59, "others": 0},
-        ],
-        strips={OFFLINE: {"orders": cells}, UNDER_REPLICATED: {"orders": cells}},
-        stretches=[
-            {"what": UNDER_REPLICATED, "topic": "orders", "since": at(9), "until": None},
-            {"what": OFFLINE, "topic": "orders", "since": at(12, 8), "until": at(14, 40.53)},
+            {"name": "server.log", "lines": 1_000, "conditions": 8, "unknown": 2},
+            {"name": "state-change.log", "lines": 60, "conditions": 1, "unknown": 1},
         ],
     )  # fmt: skip
 
@@ -187,17 +153,6 @@ def document() -> Document:
 @pytest.fixture
 def finding() -> Row:
     return FINDING
-
-
-@pytest.fixture
-def stalls() -> tuple[Row, Row]:
-    """Under-replicated since 03:09, without a leader from 03:12 to 03:14."""
-    return SHORT, STALL
-
-
-@pytest.fixture
-def failover() -> Row:
-    return STORY
 
 
 CALM = "Replicas fell out of sync at 03:01:00.000; the worst, calm-0, had 2 of 3 replicas in sync."
@@ -217,13 +172,12 @@ def with_another_incident(document: Document) -> Document:
         "kind": "replicas out of sync", "severity": "warning", "brokers": [3], "topics": ["calm"],
         "text": CALM,
         "since": leadership["since"].replace(minute=1), "until": leadership["since"].replace(minute=2),
-        "absences": [], "details": [],
+        "absences": [], "details": [], "costs": [],
     }  # fmt: skip
     calm = leadership | {"topic": "calm", "partition": 0, "leader": 3}
     return replace(
         document, incidents=[incident, other], incidents_count=2,
         pictured=[*document.pictured, ("calm", 0)], leaderships=[*document.leaderships, calm],
-        answers=document.answers | {"failovers": [*document.answers["failovers"]] * 22},
     )  # fmt: skip
 
 
@@ -232,16 +186,18 @@ Opened = Callable[..., Page]
 
 @pytest.fixture
 def opened(browser: Browser, document: Document, tmp_path: Path) -> Iterator[Opened]:
-    """Open the page; an error in its script fails the test."""
+    """Open the page of a document; an error in its script fails the test."""
     write_report(with_another_incident(document), tmp_path, Format.TEXT)
     context = browser.new_context(viewport={"width": 1200, "height": 900}, timezone_id="Europe/Berlin")
     context.set_offline(True)
     errors: list[str] = []
 
-    def open_page(fragment: str = "") -> Page:
+    def open_page(shown: Document | None = None) -> Page:
+        if shown is not None:
+            write_report(shown, tmp_path, Format.TEXT)
         page = context.new_page()
         page.on("pageerror", lambda error: errors.append(str(error)))
-        page.goto(f"{(tmp_path / 'report.html').as_uri()}{fragment}")
+        page.goto((tmp_path / "report.html").as_uri())
         page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
         return page
 

@@ -10,12 +10,10 @@ import pytest
 from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.catalog import DERIVED
-from barnabas.analysis.questions.availability import OFFLINE, UNDER_REPLICATED
 from barnabas.analysis.questions.catalog import QUESTIONS
 from barnabas.analysis.questions.churn import under_replicated
-from barnabas.analysis.questions.stalls import write_stalls
 from barnabas.analysis.report import document as under_test
-from barnabas.analysis.report.document import CELLS, gather
+from barnabas.analysis.report.document import OFFLINE, UNDER_REPLICATED, gather
 from barnabas.analysis.runtime.engine import settled
 from barnabas.analysis.story.observed import Observed
 
@@ -25,31 +23,35 @@ pytestmark = pytest.mark.usefixtures("here")
 def test_all_questions_are_answered(story: Mapping[str, DataFrame]) -> None:
     document = gather(nullcontext(story))
     assert set(document.answers) == {question.name for question in QUESTIONS}
-    assert (document.understood, document.lines - document.understood) == (story["events"].count() - 1, 1)
+    assert document.lines == story["events"].count()
+    assert sum(log["unknown"] for log in document.logs) == 1
     assert document.start is not None
     assert (document.start.minute, document.partitions) == (59, 4)
     assert document.pictured[:2] == [("orders", 3), ("orders", 0)]
     assert [row["leader"] for row in document.leaderships if row["partition"] == 3] == [1, -1, 1]
-    assert [row["what"] for row in document.stalls if row["partition"] == 3] == [UNDER_REPLICATED, OFFLINE]
-    cells = document.strips[OFFLINE]["orders"]
-    assert (len(cells), max(cells), cells[0], cells[-1]) == (CELLS, 2, 0, 1)
+
+
+def test_pictures_show_the_times_that_the_incidents_tell(story: Mapping[str, DataFrame]) -> None:
+    document = gather(nullcontext(story))
+    own = [row for row in document.stretches if row["partition"] == 3]
+    assert [row["what"] for row in own] == [OFFLINE, UNDER_REPLICATED]
+    named = {name for row in document.incidents for cost in row["costs"] for name in cost["partitions"]}
+    drawn = {f"{row['topic']}-{row['partition']}" for row in document.stretches if row["what"] == OFFLINE}
+    assert drawn == named
 
 
 def test_few_rows_are_shown_and_all_are_counted(
     story: Mapping[str, DataFrame], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for limit in ("ROWS", "PICTURED", "DRAWN"):
+    for limit in ("ROWS", "PICTURED", "DRAWN", "STRETCHES"):
         monkeypatch.setattr(under_test, limit, 1)
-    stalls = write_stalls(story["unavailability"], story["isr"])
-    pictured, number = under_test._pictured(stalls, story["leaders"])
-    assert len(pictured) == len(under_test._drawn(story["leaders"], pictured)) == 1
-    assert number == len({(row["topic"], row["partition"]) for row in story["leaders"].collect()}) > 1
     whole = under_test.gather(nullcontext(story))
-    assert len(whole.answers["under_replicated"]) == 1
+    assert len(whole.pictured) == len(whole.leaderships) == len(whole.answers["under_replicated"]) == 1
+    assert whole.partitions == 4
     assert whole.counts["under_replicated"] == under_replicated(story["isr"]).count() > 1
 
 
-def test_lines_without_a_time_are_not_reported_and_there_is_a_last_time(
+def test_lines_without_a_time_are_counted_and_there_is_a_last_time(
     story: Mapping[str, DataFrame], read: Callable[..., DataFrame]
 ) -> None:
     raws = [row["raw"] for row in story["events"].select("raw").collect()]
@@ -59,10 +61,9 @@ def test_lines_without_a_time_are_not_reported_and_there_is_a_last_time(
     for table in DERIVED:
         tables[table.name] = settled(table.of(tables))
     document = gather(nullcontext(tables))
-    assert (document.lines, document.partitions, document.counts["write_stalls"]) == (len(raws) + 1, 0, 0)
+    assert (document.lines, document.partitions, document.stretches) == (len(raws) + 1, 0, [])
     assert sum(row["lines"] for row in document.answers["brokers"]) == len(raws) + 1
     assert document.start == document.end == datetime.fromisoformat("2199-12-31 23:59:59.999")
-    assert document.strips == {OFFLINE: {}, UNDER_REPLICATED: {}}
 
 
 def test_the_partitions_that_the_incidents_leave_out_are_counted(story: Mapping[str, DataFrame]) -> None:

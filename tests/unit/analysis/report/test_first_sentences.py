@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from barnabas.analysis.report.as_text import summary
 from barnabas.analysis.report.document import Document
 from barnabas.analysis.report.first_sentences import happened
 from barnabas.analysis.report.incidents import INCIDENTS, left_out
@@ -30,29 +29,17 @@ def with_incidents(document: Document, number: int, *, alike: bool = False) -> D
 
 
 @pytest.mark.parametrize(
-    ("number", "listed", "expected"),
-    [
-        (5, None, []),
-        (6, None, ["1 more incident is in the report."]),
-        (12, None, ["7 more incidents are in the report."]),
-        (6, 10, ["1 more incident is below."]),
-        (9, 9, ["4 more incidents are below."]),
-        (12, 10, ["7 more incidents; the worst 10 of all are below, the others in report.html."]),
-    ],
+    ("number", "expected"),
+    [(5, []), (6, ["1 more incident is in the report."]), (12, ["7 more incidents are in the report."])],
 )
 def test_the_worst_incidents_stand_on_top_and_the_others_are_counted(
-    document: Document, number: int, listed: int | None, expected: list[str]
+    document: Document, number: int, expected: list[str]
 ) -> None:
-    told = list(happened(with_incidents(document, number), listed))
-    assert told == ["0.", "1.", "2.", "3.", "4.", *expected]
-
-
-def test_what_follows_on_a_terminal_is_not_called_below(document: Document) -> None:
-    assert not any("below" in line for line in summary(with_incidents(document, 40)))
+    assert list(happened(with_incidents(document, number))) == ["0.", "1.", "2.", "3.", "4.", *expected]
 
 
 def test_many_incidents_that_are_alike_share_a_sentence(document: Document) -> None:
-    first, like = happened(with_incidents(document, 300, alike=True), None)
+    first, like = happened(with_incidents(document, 300, alike=True))
     assert first == "0."
     assert like == (
         "299 more incidents are like it (broker 1: died), the first by 2026-11-08 16:12:08.000, the last by "
@@ -61,7 +48,7 @@ def test_many_incidents_that_are_alike_share_a_sentence(document: Document) -> N
 
 
 def test_few_incidents_that_are_alike_each_have_their_sentence(document: Document) -> None:
-    told = list(happened(with_incidents(document, 5, alike=True), None))
+    told = list(happened(with_incidents(document, 5, alike=True)))
     assert told == ["0.", "1.", "2.", "3.", "4."]
 
 
@@ -76,7 +63,7 @@ def test_what_is_not_alike_is_not_counted_as_such(document: Document) -> None:
         out | {"absences": [], "kind": "replicas out of sync"},
         *others,
     ]
-    *told, like = happened(replace(alike, incidents=mixed), None)
+    *told, like = happened(replace(alike, incidents=mixed))
     assert told == ["0.", "1.", "2.", "3.", "4."]
     assert like == (
         "2 more incidents are like it (broker 1: died), the first by 2026-11-20 21:12:08.000, the last by "
@@ -90,7 +77,7 @@ def test_incidents_that_the_report_lacks_are_counted_with_their_times(document: 
     assert left_out(made[:INCIDENTS]) == {}
     left = left_out(made)
     held = with_incidents(document, INCIDENTS, alike=True)
-    told = list(happened(replace(held, incidents_count=len(made), incidents_left=left), None))
+    told = list(happened(replace(held, incidents_count=len(made), incidents_left=left)))
     (lacks,) = told[2:]
     assert lacks == (
         f"The report holds the {INCIDENTS} worst incidents; 3 others, the first by 2026-10-31 05:12:08.000 "

@@ -52,16 +52,10 @@ def test_stops_that_leave_partitions_without_a_leader_are_planned_one_at_a_time(
     assert severity(free) == ("info" if all(each.cause != Cause.DIED for each in absences) else "warning")
 
 
-def test_what_the_sentences_leave_out_or_word_otherwise_the_values_do_too() -> None:
-    # A controller takes the replicas of a broker that stops offline before it ends.
-    early = replace(ONE, noticed=Fact(AT - timedelta(seconds=1)))
-    late = replace(stopped(2, 1, 8, Cause.LOST_SESSION), noticed=Fact(AT + timedelta(seconds=4)))
-    (row,) = plain([Incident(IncidentKind.SEVERAL, AT, None, absences=(early, late))], None)
-    first, second = row["absences"]
-    assert (first["left"], first["missed"]) == ("left", None)
-    assert (second["left"], second["missed"]) == ("was given up", second["noticed"])
-    noticed = [each["text"] for each in row["details"] if "noticed the loss" in each["text"]]
-    assert noticed == ["The cluster noticed the loss of broker 2 at 2026-11-25 22:31:04.000."]
+def test_users_topics_come_before_internal_ones() -> None:
+    cost = replace(COST, partitions=("__consumer_offsets-0", "a-0"))
+    (row,) = plain([Incident(IncidentKind.NO_LEADER, AT, None, costs=(cost,))], None)
+    assert row["costs"][0]["partitions"] == ["a-0", "__consumer_offsets-0"]
 
 
 def test_begin_and_end_say_how_certain_they_are() -> None:

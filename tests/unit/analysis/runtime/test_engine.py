@@ -40,7 +40,22 @@ from barnabas.analysis.scan import write_few_events
 from barnabas.analysis.sources import find
 from barnabas.bench.logs.state_change_logs import write_logs
 from tests.unit.analysis.conftest import killed_logs
-from tests.unit.analysis.derived.test_unavailability import KRAFT
+
+_LEADS = (
+    "INFO [Broker id=1] Leader only-0 with topic id Some(iFjYi-ETSkKhMbbudMW5wg) starts at leader epoch {0} "
+    "from offset 0 with partition epoch {0}, high watermark 0, ISR [1], adding replicas [] and removing "
+    "replicas [] . Previous leader None and previous leader epoch was -1. (state.change.logger)\n"
+)
+KRAFT = (
+    f"[2026-11-25 10:00:00,100] {_LEADS.format(0)}"
+    "[2026-11-25 10:01:07,700] INFO [Broker id=1] Transitioning 1 partition(s) to local followers. "
+    "(state.change.logger)\n"
+    "[2026-11-25 10:01:08,400] INFO [Broker id=1] Follower only-0 starts at leader epoch 1 from offset 0 "
+    "with partition epoch 1 and high watermark 0. Current leader is -1. Previous leader Some(1) and previous "
+    "leader epoch was 0. (state.change.logger)\n"
+    f"[2026-11-25 10:01:09,400] {_LEADS.format(2)}"
+)
+"""A broker of KRaft reads after its return that its partition had no leader meanwhile."""
 
 GOLDEN = "2.8-controller-and-leader-lost"
 """One of the incidents of ``story/golden``."""
