@@ -10,7 +10,7 @@ import pytest
 from barnabas.chaos.targets import composed as module
 from barnabas.chaos.targets import links
 from barnabas.chaos.targets.composed import ComposedCluster, composed_targets, why_not
-from barnabas.chaos.targets.links import CLIENTS, NetworkError
+from barnabas.chaos.targets.links import NetworkError
 from barnabas.local.errors import ClusterError
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
 
@@ -144,29 +144,12 @@ def test_a_zookeeper_is_asked_at_its_address(engine, monkeypatch):
     ]
 
 
-def test_links_are_cut_in_the_containers_namespaces(engine):
-    cluster = ComposedCluster(NOWHERE)
-    cluster.links.cut([("zookeeper", "broker-2"), ("broker-2", CLIENTS)])
-    enter = "nsenter --net=/proc/77/ns/net iptables -w -A"
-    assert engine.done() == [f"{enter} INPUT -s 172.18.0.3 -j DROP", f"{enter} OUTPUT -d 172.18.0.1 -j DROP"]
-
-
 def test_a_container_that_does_not_run_has_no_links(engine):
     engine.pid = "0"
     with pytest.raises(NetworkError, match="broker-2, zookeeper has no network namespace now"):
         ComposedCluster(NOWHERE).links.cut([("zookeeper", "broker-2")])
     assert ComposedCluster(NOWHERE).links.heal() == 0
     assert engine.done() == []
-
-
-def test_the_logs_are_gathered_as_a_local_cluster_has_them(engine, tmp_path):
-    (tmp_path / "volume" / "logs").mkdir(parents=True)
-    (tmp_path / "volume" / "logs" / "state-change.log").touch()
-    (tmp_path / "volume" / "version-2").mkdir()
-    ComposedCluster(NOWHERE).gather(tmp_path / "kept")
-    found = sorted(str(path.relative_to(tmp_path / "kept")) for path in (tmp_path / "kept").glob("*/*"))
-    assert found == [f"broker-{n}/logs" for n in (1, 2, 3)] + [f"zookeeper-{n}/datalog" for n in (1, 2, 3)]
-    assert (tmp_path / "kept" / "broker-3" / "logs" / "state-change.log").exists()
 
 
 def test_the_reason_why_it_is_unavailable_is_returned(engine, monkeypatch, tmp_path):

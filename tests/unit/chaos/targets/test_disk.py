@@ -14,14 +14,6 @@ def commands(monkeypatch):
     return run
 
 
-def test_it_is_a_tmpfs_as_long_as_it_is_needed(commands, tmp_path):
-    with SmallDisk(tmp_path / "small", 8):
-        assert (tmp_path / "small").is_dir()
-    mount, umount = commands
-    assert mount == f"mount -t tmpfs -o size=8m barnabas-{os.getpid()} {tmp_path / 'small'}"
-    assert umount == f"umount --lazy {tmp_path / 'small'}"
-
-
 def test_what_a_killed_process_left_mounted_is_removed(commands, monkeypatch):
     mounts = [
         f"barnabas-{os.getpid()} /mine tmpfs rw 0 0",

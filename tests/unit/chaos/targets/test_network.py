@@ -1,7 +1,5 @@
 """What a network asks of ``ip``; tests/faults tries it for real."""
 
-import os
-
 import pytest
 
 from barnabas.chaos.targets import links
@@ -23,20 +21,6 @@ def machine(machine_that, monkeypatch):
     return machine_that(left_overs, module, links)
 
 
-def inside(node, command):
-    return f"ip netns exec barnabas-{os.getpid()}-{node} {command}"
-
-
-def test_each_node_has_a_namespace_and_an_address_on_the_bridge(machine):
-    with Network(["a", "b"]) as network:
-        assert [place.host for place in network.places.values()] == ["198.18.1.1", "198.18.1.2"]
-        assert network.places["b"].enter[1:] == ("netns", "exec", f"barnabas-{os.getpid()}-b")
-        assert inside("b", "ip addr add 198.18.1.2/24 dev eth0") in machine.commands
-        assert inside("switch", "ip link set b master bridge") in machine.commands
-        machine.commands.clear()
-    assert [c.split()[1:3] for c in machine.commands] == [["netns", "del"]] * 3 + [["link", "del"]]
-
-
 def test_what_a_dead_process_left_is_removed_first(machine):
     Network(["a"]).start()
     assert machine.commands[2] == "ip netns del barnabas-999999999-x"
@@ -47,16 +31,6 @@ def test_a_network_that_cannot_be_built_leaves_nothing(machine):
     with pytest.raises(NetworkError):
         Network(["a"]).start()
     assert machine.commands[-1].startswith("ip link del")
-
-
-def test_the_links_are_those_of_the_namespaces(machine):
-    network = Network(["a", "b"])
-    network.start()
-    assert network.links.can_delay
-    machine.commands.clear()
-    network.links.cut([("a", "b")])
-    (command,) = machine.commands
-    assert command.endswith(inside("b", "iptables -w -A INPUT -s 198.18.1.1 -j DROP").removeprefix("ip"))
 
 
 def test_the_reason_why_it_is_unavailable_is_returned(machine, monkeypatch):
