@@ -37,6 +37,7 @@ def test_nothing_acknowledged_is_lost_in_clean_elections(one_partition):
 
 
 def test_logs_agree_in_the_end_whoever_is_elected(one_partition):
+    """KAFKA-6361 (KIP-279): a third leader in a row left logs apart for ever; also KIP-101."""
     run_state_machine_as_test(
         one_partition.UncleanPartition,
         settings=settings(stateful_step_count=50),
