@@ -241,8 +241,8 @@ class Cluster:
         self.live.discard(broker_id)
         await self.nodes[broker_id].stop(checkpoint=checkpoint)
 
-    async def elect(self, leader: int, isr: Sequence[int], *, tell: Sequence[int] | None = None) -> None:
-        """Write a new leadership and tell the live nodes, or those of ``tell``."""
+    async def elect(self, leader: int, isr: Sequence[int]) -> None:
+        """Write a new leadership and tell the live nodes."""
         members = tuple(map(BrokerId, isr))
         before = self.states.states.get(TP)
         leadership = (
@@ -251,7 +251,7 @@ class Cluster:
             else before.leader_and_isr.new_leader(BrokerId(leader), members)
         )
         state = self.states.write(TP, PartitionState(leadership, REIGN))
-        await self.tell(state, self.live if tell is None else tell)
+        await self.tell(state, self.live)
 
     async def tell(self, state: PartitionState, ids: Sequence[int] | set[int]) -> None:
         replicas = tuple(map(BrokerId, self.nodes))
