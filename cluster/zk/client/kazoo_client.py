@@ -68,6 +68,8 @@ _REFUSALS: dict[type[Exception], type[errors.RequestFailed]] = {
     InvalidACLError: errors.InvalidAcl,
 }
 _HANDSHAKES_PER_SESSION = 3
+_LONGEST_HANDSHAKE = 4
+"""The largest factor by which a handshake may take longer, after others have timed out."""
 _EPHEMERAL, _SEQUENTIAL = 1, 2  # flags of a Create (ZooKeeper's CreateMode)
 _UNDONE = (RolledBackError, RuntimeInconsistency)
 _CHANGES = {
@@ -127,7 +129,7 @@ class KazooConnection:
         handler = SequentialThreadingHandler()
         self._dial = handler.create_connection
         if security.tls is not None:
-            self._dial = partial(_dial_tls, security.tls)
+            self._dial = TlsDialer(security.tls)
             handler.select = partial(select_with_data, handler.select)
         # kazoo calls this before it opens its next session.
         handler.create_connection = self._dial_unless_lost
@@ -139,7 +141,7 @@ class KazooConnection:
             timeout=session_timeout_s,
             handler=handler,
             connection_retry=redial,
-            use_ssl=security.tls is not None,  # this is for kazoo's log; `_dial_tls` sets up TLS
+            use_ssl=security.tls is not None,  # this is for kazoo's log; `TlsDialer` sets up TLS
         )
         self._client.add_listener(self._state_changed)
 
@@ -235,19 +237,37 @@ class KazooConnection:
             self._on_watch(event.path, change)
 
 
-def _dial_tls(
-    context: Callable[[], ssl.SSLContext],
-    address: tuple[str, int],
-    *,
-    hostname: str,
-    timeout: float,
-    **_options: Any,
-) -> TlsSocket:
-    """Connect with our own context: kazoo's trusts the system's authorities, and knows no protocols.
+class TlsDialer:
+    """Connects with our own context: kazoo's trusts the system's authorities, and knows no protocols.
 
-    kazoo's timeout is that of the session; see `repeat_servers` for what is accepted and not answered.
+    A handshake may take a part of kazoo's timeout, which is that of the session; see `repeat_servers` for
+    what is accepted and not answered. After each one that timed out the next may take twice as long: a slow
+    server would begin one after the other for its brokers, and complete none.
+
+    Args:
+        context: Returns the context of a connection.
     """
-    return TlsSocket.dial(context(), hostname, address, timeout / _HANDSHAKES_PER_SESSION)
+
+    def __init__(self, context: Callable[[], ssl.SSLContext]) -> None:
+        self._context = context
+        self._longer = 1
+
+    def __call__(
+        self, address: tuple[str, int], *, hostname: str, timeout: float, **_options: Any
+    ) -> TlsSocket:
+        """Connect to an address, as kazoo's ``create_connection`` does.
+
+        Raises:
+            OSError: There was no connection, or the handshake failed.
+        """
+        timeout_s = timeout * self._longer / _HANDSHAKES_PER_SESSION
+        try:
+            connected = TlsSocket.dial(self._context(), hostname, address, timeout_s)
+        except TimeoutError:
+            self._longer = min(2 * self._longer, _LONGEST_HANDSHAKE)
+            raise
+        self._longer = 1
+        return connected
 
 
 def repeat_servers(servers: str) -> str:

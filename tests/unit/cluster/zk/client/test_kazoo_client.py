@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -38,7 +39,12 @@ from barnabas.cluster.zk.client.errors import (
     RequestTooLarge,
     SessionExpired,
 )
-from barnabas.cluster.zk.client.kazoo_client import ConnectionState, KazooConnection, repeat_servers
+from barnabas.cluster.zk.client.kazoo_client import (
+    ConnectionState,
+    KazooConnection,
+    TlsDialer,
+    repeat_servers,
+)
 from barnabas.cluster.zk.client.operations import (
     MAXIMUM_REQUEST_BYTES,
     Change,
@@ -347,6 +353,28 @@ def test_tls_is_made_with_our_own_context(notified: Heard, monkeypatch: pytest.M
         dial(address=("127.0.0.1", 1), hostname="zk", timeout=6.0, use_ssl=True, ca=None)
     assert dialled == [(name, "zk", ("127.0.0.1", 1), 2.0) for name in ("first", "second")]
     assert connection._client.handler.select([], [], [], 0) == ([], [], [])
+
+
+def test_a_handshake_may_take_longer_after_each_that_timed_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slow ZooKeeper began a handshake every 1.3 s for each of its brokers, and completed none."""
+    server_takes_s, allowed_s = 4.0, []
+
+    def dial(_context: object, _host: str, _address: object, timeout_s: float) -> None:
+        allowed_s.append(timeout_s)
+        if timeout_s < server_takes_s:
+            raise TimeoutError("the handshake operation timed out")
+
+    monkeypatch.setattr(TlsSocket, "dial", dial)
+    dialer = TlsDialer(lambda: None)  # type: ignore[arg-type, return-value]
+    for _ in range(4):
+        with contextlib.suppress(TimeoutError):
+            dialer(("127.0.0.1", 1), hostname="zk", timeout=6.0)
+    assert allowed_s == [2.0, 4.0, 2.0, 4.0]
+    server_takes_s = 60.0
+    for _ in range(4):
+        with pytest.raises(TimeoutError):
+            dialer(("127.0.0.1", 1), hostname="zk", timeout=6.0)
+    assert allowed_s[4:] == [2.0, 4.0, 8.0, 8.0]
 
 
 def test_why_it_cannot_connect_is_kept(notified: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
