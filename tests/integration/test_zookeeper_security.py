@@ -34,7 +34,6 @@ from barnabas.local.cluster import LocalCluster
 from barnabas.local.errors import ClusterError
 from barnabas.local.waiting import wait_until
 from barnabas.local.zookeeper_security import ServerSecurity, ServerTls
-from barnabas.page.model import ClusterState
 from barnabas.page.observer import Observer
 from tests.certificates import Authority
 
@@ -245,7 +244,7 @@ def test_the_page_follows_it(encrypted):
             if state.partitions and state.brokers:
                 seen.set()
 
-        observer = Observer(cluster.zookeeper_connect, on_state, lambda _: None, ClusterState(), security)
+        observer = Observer(cluster.zookeeper_connect, on_state, lambda _: None, security)
         following = asyncio.create_task(observer.run())
         async with asyncio.timeout(120):
             await seen.wait()
