@@ -56,6 +56,7 @@ from barnabas.analysis.sources import (
     Sources,
     covered_by,
     find,
+    met,
     nothing_of,
     spooled,
 )
@@ -297,7 +298,8 @@ def _report(
     understood = any(tally["understood"] for tally in tallies)
     if not understood:
         out.finish()
-        return _fail(1, f"no line was understood of {_names(sources, reading)}: {_EXPECTED}")
+        nothing = f"no line was understood of {_names(sources, reading)}"
+        return _fail(1, f"{nothing}: {_EXPECTED}{met(sources.files)}")
     with without_collection():
         show = write(find(troubles))
     with undisturbed():

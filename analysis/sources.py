@@ -16,6 +16,7 @@ from typing import BinaryIO
 from barnabas.analysis.reading.brokers.described import is_nameless, topic_settings
 from barnabas.analysis.reading.endings import has_ending
 from barnabas.analysis.reading.files.encodings import DamagedError, decoded
+from barnabas.analysis.reading.grammar import layout_of
 from barnabas.analysis.reading.metadata.segments import FOLDER, alone_from, chosen, is_segment, segment_kind
 from barnabas.analysis.reading.splits import next_head
 
@@ -40,6 +41,12 @@ _REPEATING = ("kafkaServer*.out*", "console.log*")
 # Files of a log directory: what clients produced, and its indexes.
 _DATA = re.compile(r"\d{20}\.\w+|.*\.(?:parquet|crc|html|checkpoint|properties|lock)")
 _EARLIER_RUN = ("events", "report.json")
+_TEXTS = (".log", ".out", ".txt")
+"""The endings of files of which a message shows a line."""
+
+_SHOWN = 120
+"""The most characters of a line in a message."""
+
 _NAMED = 3
 """The number of files that a message names."""
 
@@ -324,6 +331,16 @@ def covered_by(out: str | Path, paths: Sequence[str | Path], sources: Sources) -
     return next((log for log in sources.files if Path(log).parent.resolve().is_relative_to(folder)), None)
 
 
+def met(files: Iterable[str | Path]) -> str:
+    """Return what stands in the first line of some files, of which nothing was understood."""
+    for file in files:
+        text = _head_of(Path(file)).decode(errors="replace")
+        line = next((each.strip() for each in text.split("\n") if each.strip()), None)
+        if line is not None:
+            return f"; the first line has {layout_of(line)}: {line[:_SHOWN]!r}"
+    return ""
+
+
 def nothing_in(folder: str) -> str:
     """Return the message about a folder without logs."""
     return (
@@ -372,7 +389,8 @@ def _look_up(path: str, closed: list[str]) -> list[Path]:
                     f"nothing to read in the folder {str(each)!r}: it holds the report of an earlier run, "
                     "which is left out with all folders below it; expected a folder of logs alone"
                 )
-            raise NothingToReadError(nothing_in(str(each)))
+            texts = sorted(file for ending in _TEXTS for file in each.glob(f"*{ending}") if file.is_file())
+            raise NothingToReadError(f"{nothing_in(str(each))}{met(texts)}")
         logs.extend(log.absolute() for log in inside)
     return logs
 

@@ -17,8 +17,11 @@ LEVELS = ("TRACE", "DEBUG", "INFO", "WARN", "ERROR", "FATAL")
 """The levels of a header, as log4j spells them."""
 
 _TIME = r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[,.]\d{3})?Z?"
-_HEAD = re.compile(rf"\[?(?P<time>{_TIME})\]? +\[?(?P<level>{'|'.join(LEVELS)})(?: *\])? +", re.ASCII)
 _THREAD = r"\[(?!Controller id=|Broker id=|Partition )[^\]]*\]"
+# Other layouts have the thread before the level, as ``%d %r [%t] %-5p %c - %m``; ``%r`` is in milliseconds.
+_EARLY = rf"(?P<early>(?:\d+ +)?{_THREAD} +)?"
+_LEVEL = rf"\[?(?P<level>{'|'.join(LEVELS)})(?: *\])? +"
+_HEAD = re.compile(rf"\[?(?P<time>{_TIME})\]? +{_EARLY}{_LEVEL}", re.ASCII)
 _LOGGER = r"(?P<logger>[A-Za-z_][\w.$]*)"
 # Some layouts put a thread's name before the message, others (Strimzi) after the logger's name.
 _REST = re.compile(
@@ -28,6 +31,7 @@ _REST = re.compile(
 _LOGGER_FIRST = re.compile(
     rf"{_THREAD} +\[?{_LOGGER}(?::\d+\]?|\]) +- (?P<message>.*?)\s*", re.DOTALL | re.ASCII
 )
+_AFTER_EARLY = re.compile(rf"{_LOGGER}(?::\d+)? +- (?P<message>.*?)\s*", re.DOTALL | re.ASCII)
 _SHORT_LOGGERS = {"logger": LOGGER}
 """The loggers' last names, which some layouts write alone, where the full name matters."""
 
@@ -60,7 +64,8 @@ def find_head(line: str) -> Head | None:
     spelled = found["time"]
     millis = spelled[20:23] or "000"
     time = f"{spelled[:10]} {spelled[11:19]},{millis}{'Z' if spelled.endswith('Z') else ''}"
-    rest = _LOGGER_FIRST.fullmatch(line, found.end()) or _REST.fullmatch(line, found.end())
+    first = _AFTER_EARLY if found["early"] else _LOGGER_FIRST
+    rest = first.fullmatch(line, found.end()) or _REST.fullmatch(line, found.end())
     if rest is None:
         return Head(found.start(), time, found["level"], (found.end(), len(line)), None)
     logger = _SHORT_LOGGERS.get(rest["logger"], rest["logger"])
@@ -69,6 +74,19 @@ def find_head(line: str) -> Head | None:
         # Brackets may hold a thread's name, or the writer's as in ``[KafkaServer id=1]``.
         begin = found.end()
     return Head(found.start(), time, found["level"], (begin, end), logger)
+
+
+def layout_of(line: str) -> str:
+    """Describe the layout of a line that no rule reads, for who wonders why."""
+    if find_head(line) is not None:
+        return "a header, but nothing of a broker that a rule matches"
+    if line.lstrip().startswith("{"):
+        return "JSON without a time, a level and a message under known names"
+    if re.search(_TIME, line) is not None:
+        return "a date and time, but no level after it"
+    if any(level in line for level in LEVELS):
+        return "a level, but no date and time before it"
+    return "neither a date and time nor a level"
 
 
 def message_columns(text: str) -> Row:

@@ -255,7 +255,7 @@ def test_a_metadata_log_alone_is_about_the_brokers_that_it_registers(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert job.run([METADATA], tmp_path) == 0
-    assert "\nRead 43 lines about 3 brokers, 2026-11-22 22:51:23.490 to " in capsys.readouterr().out
+    assert "Read 43 lines about 3 brokers, 2026-11-22 22:51:23.490 to " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("path", ["-", "gone.log"])
@@ -283,6 +283,7 @@ def test_no_copy_of_the_standard_input_is_named(
         assert job.run(["-"], tmp_path / "out", form=job.Format.JSON) == code
     told = capsys.readouterr()
     assert "no line was understood of the standard input: expected" in told.err
+    assert "; the first line has neither a date and time nor a level: 'hello'\n" in told.err
     assert "could not read all of the standard input: 1 byte not UTF-8" in told.err
     assert "the standard input" in told.out
     assert "broker-9" not in told.err + told.out

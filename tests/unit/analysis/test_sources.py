@@ -326,3 +326,13 @@ def test_of_a_remote_folder_all_logs_are_chosen_whatever_their_names() -> None:
         "hdfs://nn/l/b2/kafkaServer.out",
         "hdfs://nn/l/b2/old.gz",
     ]
+
+
+def test_a_folder_without_logs_shows_the_layout_of_what_is_there(tmp_path: Path) -> None:
+    (tmp_path / "app.log").write_text("\n0 [main] INFO kafka.server.KafkaServer - started\n")
+    with pytest.raises(NothingToReadError) as raised:
+        find([tmp_path])
+    assert str(raised.value).endswith(
+        "; the first line has a level, but no date and time before it: "
+        "'0 [main] INFO kafka.server.KafkaServer - started'"
+    )

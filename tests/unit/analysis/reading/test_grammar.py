@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from barnabas.analysis.reading.grammar import find_head, message_columns
+from barnabas.analysis.reading.grammar import find_head, layout_of, message_columns
 
 MESSAGE = (
     "[Controller id=1 epoch=3] Changed partition a-b-0 from NewPartition to OnlinePartition with state "
@@ -30,6 +30,10 @@ STOCK = f"[2026-11-21 03:12:45,678] INFO {MESSAGE} (state.change.logger)"
         f"2026-11-21T03:12:45.678 INFO {MESSAGE} (state.change.logger)",
         f"[2026-11-21 03:12:45,678] [INFO ] [main] [state.change.logger] - {MESSAGE}",
         f"[pod/kafka-0/kafka] 2026-11-21 03:12:45,678 INFO  [main] logger:76 - {MESSAGE}",
+        f" {STOCK}",
+        f"[2026-11-21 03:12:45,678] 12345 [controller-event-thread] INFO  state.change.logger  - {MESSAGE}",
+        f"broker-1  | [2026-11-21 03:12:45,678] 0 [main] INFO state.change.logger - {MESSAGE}",
+        f"2026-11-21 03:12:45,678 [main] INFO  state.change.logger - {MESSAGE}",
     ],
 )
 def test_a_header_is_found_in_every_layout(line: str) -> None:
@@ -64,6 +68,20 @@ def test_a_hyphen_in_a_message_is_no_layout() -> None:
     head = find_head("[2026-11-21 03:12:45,678] INFO [Log partition=t-0] a - b (kafka.log.Log)")
     assert head is not None
     assert head.logger == "kafka.log.Log"
+
+
+@pytest.mark.parametrize(
+    ("line", "layout"),
+    [
+        ("0 [main] INFO kafka.server.KafkaServer - started", "a level, but no date and time before it"),
+        ("2026-11-21 03:12:45,678 started", "a date and time, but no level after it"),
+        ('{"msg": "started", "lvl": "INFO"}', "JSON without a time, a level and a message under known names"),
+        ("[2026-11-21 03:12:45,678] INFO x (a.B)", "a header, but nothing of a broker that a rule matches"),
+        ("hello", "neither a date and time nor a level"),
+    ],
+)
+def test_the_layout_of_a_line_that_is_not_read_is_named(line: str, layout: str) -> None:
+    assert layout_of(line) == layout
 
 
 @pytest.mark.parametrize(
