@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import pytest
 
@@ -80,10 +81,7 @@ def test_an_unknown_setting_of_the_file_is_a_warning(monkeypatch, settings):
 
 
 def test_logs_that_cannot_be_written_are_named(monkeypatch, settings, capsys):
-    def refuse(*_):
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(command.logs, "set_up", refuse)
+    monkeypatch.setattr(command.logs, "set_up", Mock(side_effect=PermissionError(13, "Permission denied")))
     assert command.main([str(settings)]) == 1
     assert "Cannot write logs to kafka.logs.dir" in capsys.readouterr().err
 

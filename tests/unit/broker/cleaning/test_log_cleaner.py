@@ -13,6 +13,7 @@ import socket
 import threading
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 from structlog.testing import capture_logs
@@ -180,12 +181,8 @@ async def test_a_log_that_cannot_be_compacted_is_skipped_until_it_is_another(roo
     corrupt = CorruptLogError(partition.log.spans()[0].path, 7, 0, "expected a batch")
     met = []
     room.hosted.on_corrupt = lambda *each: met.append(each)
-
-    def fail(_):
-        raise corrupt
-
     with capture_logs() as said:
-        assert await cleaner.clean_filthiest(0, Inline(fail))
+        assert await cleaner.clean_filthiest(0, Inline(Mock(side_effect=corrupt)))
     warned = next(entry["event"] for entry in said if entry["log_level"] == "warning")
     assert warned.startswith("Unexpected exception thrown when cleaning log Log(dir=")
     assert warned.endswith("Marking its partition (t-0) as uncleanable")
@@ -201,12 +198,8 @@ async def test_a_log_that_cannot_be_compacted_is_skipped_until_it_is_another(roo
 async def test_a_disk_that_fails_takes_its_directory_offline(room, cleaner):
     partition = room.lead(isr=(1,))
     fill(partition)
-
-    def fail(_):
-        raise OSError(errno.EIO, "broken")
-
     with capture_logs() as said:
-        assert await cleaner.clean_filthiest(0, Inline(fail))
+        assert await cleaner.clean_filthiest(0, Inline(Mock(side_effect=OSError(errno.EIO, "broken"))))
     assert "Failed to cleanup log for t-0 due to IOException" in [entry["event"] for entry in said]
     assert list(room.hosted.offline) == [TP]
 
@@ -222,13 +215,11 @@ def now(monkeypatch):
 async def test_a_log_whose_cleaner_failed_is_tried_again_later_and_less_often_each_time(room, cleaner, now):
     partition = room.lead(isr=(1,))
     fill(partition)
-
-    def fail(_):
-        raise CleanerUnavailableError("killed")
-
     for pause_ms in (log_cleaner.RETRY_MS, 2 * log_cleaner.RETRY_MS):
         with capture_logs() as said:
-            assert not await cleaner.clean_filthiest(0, Inline(fail))
+            assert not await cleaner.clean_filthiest(
+                0, Inline(Mock(side_effect=CleanerUnavailableError("killed")))
+            )
         assert f"the next try is in {pause_ms} ms" in said[-1]["event"]
         now[0] += pause_ms - 1
         assert not await cleaner.clean_filthiest(0, Inline())
@@ -239,10 +230,7 @@ async def test_a_log_whose_cleaner_failed_is_tried_again_later_and_less_often_ea
 
 
 def refused(number):
-    def refuse(*_, **__):
-        raise OSError(number, "refused")
-
-    return refuse
+    return Mock(side_effect=OSError(number, "refused"))
 
 
 @pytest.mark.parametrize("number", [errno.EAGAIN, errno.ENOMEM, errno.ENOENT, errno.EMFILE])
@@ -367,11 +355,7 @@ async def test_segments_below_the_log_start_go_between_two_cleanings(room):
 
 async def test_a_thread_that_dies_is_counted_and_ends_nothing_else(room, monkeypatch):
     cleaner = LogCleaner(room.hosted, lambda: SETTINGS, Inline)
-
-    async def die(*_):
-        raise ValueError("a mistake")
-
-    monkeypatch.setattr(cleaner, "clean_filthiest", die)
+    monkeypatch.setattr(cleaner, "clean_filthiest", AsyncMock(side_effect=ValueError("a mistake")))
     supervisor = Supervisor(lambda *_: pytest.fail("the broker goes on"))
     running = asyncio.create_task(cleaner.run(supervisor))
     await room.until(lambda: cleaner.figures().gauges["DeadThreadCount"])

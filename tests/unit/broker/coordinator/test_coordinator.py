@@ -8,6 +8,7 @@ import math
 import struct
 from collections import OrderedDict
 from dataclasses import replace
+from unittest.mock import AsyncMock
 
 import pytest
 from structlog.testing import capture_logs
@@ -440,10 +441,11 @@ async def test_sessions_and_join_rounds_count_as_delayed_operations_of_kafkas_pu
 
 
 async def test_damage_that_a_live_replica_has_too_is_skipped(scene, damaged, monkeypatch):
-    async def fetch_again(*_, **_source):
-        raise RangeUnavailableError("offset 4: CORRUPT_MESSAGE", is_damaged=True)
-
-    monkeypatch.setattr(damage, "fetch_again", fetch_again)
+    monkeypatch.setattr(
+        damage,
+        "fetch_again",
+        AsyncMock(side_effect=RangeUnavailableError("offset 4: CORRUPT_MESSAGE", is_damaged=True)),
+    )
     scene.room.know(*(TopicPartition(OFFSETS_TOPIC, number) for number in range(PARTITIONS)))
     partition = scene.room.lead(2, isr=(1,), topic_partition=scene.tp())
     partition.replica.remote(3).log_end_offset = partition.log.log_end_offset

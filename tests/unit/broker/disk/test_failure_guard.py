@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from unittest.mock import Mock
 
 import pytest
 
@@ -22,10 +23,7 @@ def guard(failures, tmp_path):
 
 
 def refusing(number):
-    def work():
-        raise OSError(number, "refused")
-
-    return work
+    return Mock(side_effect=OSError(number, "refused"))
 
 
 def test_what_the_disk_refused_fails_every_later_call(guard, failures):

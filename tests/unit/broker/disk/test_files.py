@@ -3,6 +3,7 @@ from __future__ import annotations
 import ast
 import os
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -95,11 +96,7 @@ def test_a_file_is_replaced_as_a_whole(tmp_path, durable):
 def test_a_failed_replacement_leaves_the_old_content(tmp_path, monkeypatch):
     path = tmp_path / "checkpoint"
     replace_file(path, b"one")
-
-    def full(_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", Mock(side_effect=OSError(28, "No space left on device")))
     with pytest.raises(OSError, match="No space"):
         replace_file(path, b"two")
     assert path.read_bytes() == b"one"

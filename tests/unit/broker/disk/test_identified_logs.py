@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+from unittest.mock import Mock
 
 import pytest
 
@@ -61,11 +62,9 @@ def test_a_disk_that_takes_no_identity_goes_offline(open_dirs, paths, batch, mon
     dirs = open_dirs(*paths)
     log = dirs.get_or_create(tp(0))
     log.append_as_leader(batch(1), EPOCH)
-
-    def refuse(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(topic_identity, "write_identity", refuse)
+    monkeypatch.setattr(
+        topic_identity, "write_identity", Mock(side_effect=OSError(28, "No space left on device"))
+    )
     with pytest.raises(KafkaStorageError, match="identifying events-0"):
         log.identify(FIRST)
     assert dirs.live == paths[1:]
@@ -123,9 +122,5 @@ def test_a_log_in_two_directories_of_one_topic_is_for_a_person_to_choose(open_di
 
 def test_a_directory_that_keeps_a_stray_log_is_offline(open_dirs, paths, lay_twice, monkeypatch):
     lay_twice(FIRST, SECOND)
-
-    def refuse(*_):
-        raise OSError(30, "Read-only file system")
-
-    monkeypatch.setattr(log_dir_module, "rename", refuse)
+    monkeypatch.setattr(log_dir_module, "rename", Mock(side_effect=OSError(30, "Read-only file system")))
     assert open_dirs(*paths).live == paths[1:]

@@ -6,6 +6,7 @@ import signal
 import threading
 import urllib.error
 import urllib.request
+from unittest.mock import AsyncMock
 
 import pytest
 import structlog.testing
@@ -149,22 +150,15 @@ async def test_a_signal_during_the_start_cancels_it(tmp_path):
 
 async def test_a_failed_start_is_reported(tmp_path):
     process = BrokerProcess(config(tmp_path))
-
-    async def start():
-        raise StartError("Cannot listen")
-
     with entered(process), pytest.raises(StartError, match="Cannot listen"):
-        await process.until_stopped(start())
+        await process.until_stopped(AsyncMock(side_effect=StartError("Cannot listen"))())
 
 
 async def test_the_death_of_a_task_stops_the_process_with_status_one(tmp_path):
     process = BrokerProcess(config(tmp_path))
 
-    async def die():
-        raise ValueError("broken")
-
     async def start():
-        process.supervisor.spawn("fetcher", die())
+        process.supervisor.spawn("fetcher", AsyncMock(side_effect=ValueError("broken"))())
 
     with entered(process):
         await process.until_stopped(start())
@@ -174,11 +168,13 @@ async def test_the_death_of_a_task_stops_the_process_with_status_one(tmp_path):
 async def test_the_loss_of_all_log_directories_has_kafkas_line_and_no_traceback(tmp_path):
     process = BrokerProcess(config(tmp_path))
 
-    async def die():
-        raise NoLogDirectoryLeftError("Shutdown broker because all log dirs in /a have failed")
-
     async def start():
-        process.supervisor.spawn("log-directories", die())
+        process.supervisor.spawn(
+            "log-directories",
+            AsyncMock(
+                side_effect=NoLogDirectoryLeftError("Shutdown broker because all log dirs in /a have failed")
+            )(),
+        )
 
     with structlog.testing.capture_logs() as lines, entered(process):
         await process.until_stopped(start())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from unittest.mock import Mock
 
 import pytest
 
@@ -184,11 +185,11 @@ async def test_a_partition_that_lacked_descriptors_is_deleted_when_it_is_sent_ag
     room, scene, tmp_path, monkeypatch
 ):
     await scene.order(room.order(2, 3))
-
-    def refuse(_):
-        raise NoDescriptorError(tmp_path, "deleting", OSError(errno.EMFILE, "too many"))
-
-    monkeypatch.setattr(room.logs, "delete", refuse)
+    monkeypatch.setattr(
+        room.logs,
+        "delete",
+        Mock(side_effect=NoDescriptorError(tmp_path, "deleting", OSError(errno.EMFILE, "too many"))),
+    )
     assert (await scene.stop((TP, -2, True))).partition_errors == {TP: ErrorCode.UNKNOWN_SERVER_ERROR}
     monkeypatch.undo()
     assert (await scene.stop((TP, -2, True))).partition_errors == {TP: ErrorCode.NONE}
@@ -238,10 +239,7 @@ async def test_a_log_that_knows_no_epoch_is_cut_at_the_high_watermark(room, scen
 
 
 async def test_a_disk_that_fails_is_answered_for_each_role(room, scene, tmp_path, monkeypatch):
-    def fail(*_, **__):
-        raise KafkaStorageError(tmp_path, "test")
-
-    monkeypatch.setattr(room.logs, "get_or_create", fail)
+    monkeypatch.setattr(room.logs, "get_or_create", Mock(side_effect=KafkaStorageError(tmp_path, "test")))
     answer = await scene.order(room.order(1, 0), room.order(2, 0, topic_partition=OTHER))
     assert set(answer.partition_errors.values()) == {ErrorCode.KAFKA_STORAGE_ERROR}
     assert {Kind.BECOME_LEADER_OFFLINE, Kind.BECOME_FOLLOWER_OFFLINE} <= set(scene.kinds)
@@ -390,11 +388,7 @@ async def test_a_replica_that_never_was_in_sync_is_deleted_in_the_epoch_that_add
 
 async def test_a_delete_that_the_disk_refuses(room, scene, monkeypatch, tmp_path):
     await scene.order(room.order(2, 3))
-
-    def fail(_topic_partition):
-        raise KafkaStorageError(tmp_path, "test")
-
-    monkeypatch.setattr(room.logs, "delete", fail)
+    monkeypatch.setattr(room.logs, "delete", Mock(side_effect=KafkaStorageError(tmp_path, "test")))
     assert (await scene.stop((TP, -2, True))).partition_errors == {TP: ErrorCode.KAFKA_STORAGE_ERROR}
 
 
@@ -489,10 +483,6 @@ async def test_a_log_of_an_unknown_topic_is_identified_in_the_same_leader_epoch(
 async def test_a_disk_that_takes_no_identity_fails_as_others(room, scene, monkeypatch, tmp_path):
     await scene.order(room.order(2, 5))
     log = room.hosted.get(TP).log
-
-    def fail(*_):
-        raise KafkaStorageError(tmp_path, "test")
-
-    monkeypatch.setattr(log, "identify", fail)
+    monkeypatch.setattr(log, "identify", Mock(side_effect=KafkaStorageError(tmp_path, "test")))
     await scene.order(room.order(2, 5, is_new=False, identity=FIRST))
     assert list(room.hosted.offline) == [TP]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 
 from barnabas.broker.core.records.log_config import LogConfig
@@ -109,11 +111,7 @@ async def test_a_topic_that_is_compacted_alone_keeps_its_records(partition, dele
 
 async def test_a_disk_failure_is_reported(room, partition, delete, monkeypatch, tmp_path):
     error = KafkaStorageError(tmp_path, "the test's")
-
-    def fail(_):
-        raise error
-
-    monkeypatch.setattr(partition.log, "raise_log_start", fail)
+    monkeypatch.setattr(partition.log, "raise_log_start", Mock(side_effect=error))
     assert delete(1).result() == {TP: Deleted(ErrorCode.KAFKA_STORAGE_ERROR)}
     assert TP in room.hosted.offline
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 
@@ -278,11 +279,7 @@ async def test_a_disk_failure_during_the_count_of_bytes_is_reported(room, follow
     partition = room.lead()
     room.write(partition, b"a")
     follower.ask(named(0))
-
-    def fail(*_):
-        raise KafkaStorageError(tmp_path, "test")
-
-    monkeypatch.setattr(partition.log, "bytes_between", fail)
+    monkeypatch.setattr(partition.log, "bytes_between", Mock(side_effect=KafkaStorageError(tmp_path, "test")))
     assert follower.session.has_enough(MB)
     assert follower.answer()[TP].error_code == ErrorCode.KAFKA_STORAGE_ERROR
 
@@ -291,11 +288,9 @@ async def test_a_batch_that_cannot_be_read_is_reported(room, follower, monkeypat
     partition = room.lead()
     room.write(partition, b"a")
     follower.ask(named(0))
-
-    def fail(*_, **__):
-        raise CorruptLogError(tmp_path / "0.log", 0, 0, "test")
-
-    monkeypatch.setattr(partition.log, "read", fail)
+    monkeypatch.setattr(
+        partition.log, "read", Mock(side_effect=CorruptLogError(tmp_path / "0.log", 0, 0, "test"))
+    )
     assert follower.answer()[TP].error_code == ErrorCode.CORRUPT_MESSAGE
     assert room.hosted.get(TP) is partition
 
@@ -332,11 +327,9 @@ async def test_a_disk_that_fails_takes_all_its_partitions_along(room, follower, 
     for name in (TP, OTHER):
         room.write(room.lead(topic_partition=name), b"a")
     follower.ask(named(0), named(0, OTHER))
-
-    def fail(*_, **__):
-        raise KafkaStorageError(tmp_path, "test")
-
-    monkeypatch.setattr(room.hosted.get(TP).log, "read", fail)
+    monkeypatch.setattr(
+        room.hosted.get(TP).log, "read", Mock(side_effect=KafkaStorageError(tmp_path, "test"))
+    )
     answer = follower.answer()
     assert {name: data.error_code for name, data in answer.items()} == dict.fromkeys(
         (TP, OTHER), ErrorCode.KAFKA_STORAGE_ERROR

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 from structlog.testing import capture_logs
@@ -199,10 +200,9 @@ async def test_a_fenced_partition_is_asked_for_again(followed):
 
 
 async def test_a_disk_that_fails_drops_the_partition(room, followed, partition, monkeypatch, tmp_path):
-    def fail(*_):
-        raise KafkaStorageError(tmp_path, "test")
-
-    monkeypatch.setattr(partition.log, "append_as_follower", fail)
+    monkeypatch.setattr(
+        partition.log, "append_as_follower", Mock(side_effect=KafkaStorageError(tmp_path, "test"))
+    )
     followed.take(data(records=bytes(61)))
     assert dict(followed.epochs) == {}
     assert list(room.hosted.offline) == [TP]

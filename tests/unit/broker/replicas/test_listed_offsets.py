@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from unittest.mock import Mock
 
 import pytest
 
@@ -69,11 +70,9 @@ async def test_a_lookup_by_time_whose_log_is_closed_meanwhile_fails_no_disk(room
 
 async def test_a_lookup_by_time_on_a_disk_that_fails(room, reader, monkeypatch):
     partition = room.lead(isr=(1,))
-
-    def failing(*_):
-        raise KafkaStorageError(room.logs.live[0], "reading")
-
-    monkeypatch.setattr(partition.log, "batch_since", failing)
+    monkeypatch.setattr(
+        partition.log, "batch_since", Mock(side_effect=KafkaStorageError(room.logs.live[0], "reading"))
+    )
     assert (await reader.list_offset(TP, 5)).error is ErrorCode.KAFKA_STORAGE_ERROR
     assert list(room.hosted.offline) == [TP]
 

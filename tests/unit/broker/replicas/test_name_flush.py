@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import threading
+from unittest.mock import Mock
 
 import pytest
 
@@ -58,10 +59,9 @@ async def test_an_answer_waits_for_the_names_that_another_request_created(room, 
 
 
 async def test_names_that_the_disk_refuses_to_flush_take_the_directory_offline(room, scene, monkeypatch):
-    def fail(_path):
-        raise OSError(errno.EIO, "Input/output error")
-
-    monkeypatch.setattr(flushing, "sync_directory", fail)
+    monkeypatch.setattr(
+        flushing, "sync_directory", Mock(side_effect=OSError(errno.EIO, "Input/output error"))
+    )
     answer = await scene.order(room.order(1))
     assert answer.partition_errors == {TP: ErrorCode.KAFKA_STORAGE_ERROR}
     assert TP in room.hosted.offline

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import pytest
 
 from barnabas.broker.disk.errors import KafkaStorageError
@@ -64,10 +66,6 @@ def test_who_has_it_not_says_so(room, partition, monkeypatch):
     partition.log.note_damage(span, [DamagedRange(0, 10, 0, 1)])
     assert ask(room)[0] is ErrorCode.CORRUPT_MESSAGE
     assert met[0][0] is partition
-
-    def fail(*_):
-        raise KafkaStorageError(room.logs.live[0], "test")
-
-    monkeypatch.setattr(partition.log, "read", fail)
+    monkeypatch.setattr(partition.log, "read", Mock(side_effect=KafkaStorageError(room.logs.live[0], "test")))
     assert ask(room)[0] is ErrorCode.KAFKA_STORAGE_ERROR
     assert room.hosted.get(TP) is None

@@ -6,6 +6,7 @@ import asyncio
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -205,10 +206,7 @@ async def test_a_disk_that_fails(reader, partition, monkeypatch, tmp_path, max_w
     "error", [KafkaStorageError(Path("logs"), "test"), CorruptLogError(Path("0.log"), 0, 0, "test")]
 )
 async def test_a_failed_lookup_is_reported(reader, partition, monkeypatch, error):
-    def fail(*_):
-        raise error
-
-    monkeypatch.setattr(partition.log, "batch_since", fail)
+    monkeypatch.setattr(partition.log, "batch_since", Mock(side_effect=error))
     assert (await reader.list_offset(TP, 1_700_000_000_001)).error is error.error
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from unittest.mock import Mock
 
 import pytest
 
@@ -56,11 +57,11 @@ async def test_a_follower_deletes_what_it_knows_to_be_committed(room, retention)
 
 async def test_a_disk_that_fails_takes_its_directory_offline(room, retention, monkeypatch):
     partition = room.lead(isr=(1,))
-
-    def failing(_):
-        raise KafkaStorageError(room.logs.live[0], "renaming")
-
-    monkeypatch.setattr(partition.log, "delete_old_segments", failing)
+    monkeypatch.setattr(
+        partition.log,
+        "delete_old_segments",
+        Mock(side_effect=KafkaStorageError(room.logs.live[0], "renaming")),
+    )
     await retention.delete_old_segments()
     assert list(room.hosted.offline) == [TP]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from unittest.mock import Mock
 
 import pytest
 
@@ -81,11 +82,9 @@ async def test_a_partition_that_is_removed_meanwhile_is_let_alone(room, scrub, f
 
 async def test_a_disk_that_refuses_takes_its_directory_offline(room, scrub, monkeypatch):
     fill(room, TP)
-
-    def fail(*_):
-        raise OSError(5, "Input/output error")
-
-    monkeypatch.setattr("barnabas.broker.disk.segment.scrub.open_to_read", fail)
+    monkeypatch.setattr(
+        "barnabas.broker.disk.segment.scrub.open_to_read", Mock(side_effect=OSError(5, "Input/output error"))
+    )
     await scrub.check_all()
     assert room.hosted.get(TP) is None
     assert list(room.logs.offline) == [room.logs.live[0] if room.logs.live else next(iter(room.logs.offline))]

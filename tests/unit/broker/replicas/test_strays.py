@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from structlog.testing import capture_logs
@@ -143,10 +144,7 @@ async def test_nothing_is_led_that_zookeeper_does_not_know_as_it_knows_nothing(
 
 
 async def test_zookeeper_is_asked_again_where_it_does_not_answer(room, strays, topics, pauses):
-    def away():
-        raise ZooKeeperTimeout("away")
-
-    topics.meanwhile = away
+    topics.meanwhile = Mock(side_effect=ZooKeeperTimeout("away"))
     pauses.append(lambda: setattr(topics, "meanwhile", lambda: None))
     with capture_logs() as said:
         await look(strays)

@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 from structlog.testing import capture_logs
@@ -79,11 +80,7 @@ def test_a_name_that_no_directory_can_have_takes_none_offline(open_dirs, paths):
 
 def test_a_disk_that_refuses_a_new_directory_goes_offline(open_dirs, paths, monkeypatch):
     dirs = open_dirs(*paths)
-
-    def refuse(*_):
-        raise OSError(5, "Input/output error")
-
-    monkeypatch.setattr(os, "mkdir", refuse)
+    monkeypatch.setattr(os, "mkdir", Mock(side_effect=OSError(5, "Input/output error")))
     with pytest.raises(KafkaStorageError, match="creating events-0"):
         dirs.get_or_create(tp(0))
     assert dirs.live == paths[1:]
@@ -93,11 +90,7 @@ def test_a_log_that_cannot_be_deleted_goes_offline_with_its_directory(open_dirs,
     dirs = open_dirs(*paths)
     for n in range(2):
         dirs.get_or_create(tp(n))
-
-    def refuse(*_):
-        raise OSError(30, "Read-only file system")
-
-    monkeypatch.setattr(os, "rename", refuse)
+    monkeypatch.setattr(os, "rename", Mock(side_effect=OSError(30, "Read-only file system")))
     with pytest.raises(KafkaStorageError, match="deleting events-0"):
         dirs.delete(tp(0))
     assert dirs.live == paths[1:]
@@ -107,11 +100,7 @@ def test_a_log_that_cannot_be_deleted_goes_offline_with_its_directory(open_dirs,
 def test_one_failed_directory_does_not_take_the_other_with_it(open_dirs, paths, batch, monkeypatch):
     dirs = open_dirs(*paths)
     first, second = dirs.get_or_create(tp(0)), dirs.get_or_create(tp(1))
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "pwritev", full)
+    monkeypatch.setattr(os, "pwritev", Mock(side_effect=OSError(28, "No space left on device")))
     with pytest.raises(KafkaStorageError, match="No space"):
         first.append_as_leader(batch(1), EPOCH)
     monkeypatch.undo()
@@ -221,11 +210,7 @@ def test_a_stray_is_kept_as_long_as_its_records_would_have_been(open_dirs, paths
 def test_a_stray_that_cannot_be_put_aside_goes_offline_with_its_directory(open_dirs, paths, monkeypatch):
     dirs = open_dirs(*paths)
     dirs.get_or_create(tp(0))
-
-    def refuse(*_):
-        raise OSError(30, "Read-only file system")
-
-    monkeypatch.setattr(os, "rename", refuse)
+    monkeypatch.setattr(os, "rename", Mock(side_effect=OSError(30, "Read-only file system")))
     with pytest.raises(KafkaStorageError, match="putting events-0 aside"):
         dirs.put_aside(tp(0), "of the test")
     assert dirs.live == paths[1:]

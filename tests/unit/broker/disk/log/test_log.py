@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import os
 from dataclasses import replace
+from unittest.mock import Mock
 
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatch
@@ -305,11 +306,7 @@ def test_flushes(logs, batch):
 
 def test_a_full_disk_is_a_storage_error_from_then_on(logs, batch, monkeypatch):
     log = filled(logs.open(), batch, 2)
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "pwritev", full)
+    monkeypatch.setattr(os, "pwritev", Mock(side_effect=OSError(28, "No space left on device")))
     with pytest.raises(KafkaStorageError, match=r"appending events-0: \[Errno 28\]") as caught:
         filled(log, batch, 1)
     monkeypatch.undo()
@@ -341,11 +338,7 @@ def test_what_a_full_disk_took_is_cut_off_at_the_next_start(logs, batch, monkeyp
 @pytest.mark.parametrize("call", ["ftruncate", "fsync", "open"])
 def test_a_disk_that_fails_a_roll_is_a_storage_error(logs, batch, monkeypatch, call):
     log = filled(logs.open(replace(SMALL, segment_bytes=200)), batch, 1)
-
-    def broken(*_):
-        raise OSError(5, "Input/output error")
-
-    monkeypatch.setattr(os, call, broken)
+    monkeypatch.setattr(os, call, Mock(side_effect=OSError(5, "Input/output error")))
     with pytest.raises(KafkaStorageError, match="events-0"):
         filled(log, batch, 3)
     monkeypatch.undo()
@@ -424,11 +417,9 @@ def test_the_first_record_comes_after_the_identity(logs, batch, monkeypatch, rol
 def test_a_log_that_cannot_be_identified_takes_no_record(logs, batch, monkeypatch):
     log = logs.open()
     log.identify(FIRST)
-
-    def refuse(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(topic_identity, "write_identity", refuse)
+    monkeypatch.setattr(
+        topic_identity, "write_identity", Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
+    )
     with pytest.raises(KafkaStorageError, match="appending events-0"):
         log.append_as_leader(batch(1), EPOCH)
     assert logs.path(".log").stat().st_size == 0
@@ -437,11 +428,9 @@ def test_a_log_that_cannot_be_identified_takes_no_record(logs, batch, monkeypatc
 def test_an_identity_that_finds_no_descriptor_is_written_with_the_next_record(logs, batch, monkeypatch):
     log, real = logs.open(), topic_identity.write_identity
     log.identify(FIRST)
-
-    def refuse(*_):
-        raise OSError(errno.EMFILE, "Too many open files")
-
-    monkeypatch.setattr(topic_identity, "write_identity", refuse)
+    monkeypatch.setattr(
+        topic_identity, "write_identity", Mock(side_effect=OSError(errno.EMFILE, "Too many open files"))
+    )
     with pytest.raises(NoDescriptorError):
         log.append_as_leader(batch(1), EPOCH)
     monkeypatch.setattr(topic_identity, "write_identity", real)

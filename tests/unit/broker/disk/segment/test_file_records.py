@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import socket
+from unittest.mock import Mock
 
 import pytest
 
@@ -70,10 +71,7 @@ def test_a_closed_file_is_reported(sockets):
 
 
 def test_a_disk_failure_is_reported(fd, monkeypatch):
-    def fail(*_):
-        raise OSError(5, "Input/output error")
-
-    monkeypatch.setattr(file_records, "read_exactly", fail)
+    monkeypatch.setattr(file_records, "read_exactly", Mock(side_effect=OSError(5, "Input/output error")))
     failures = []
     records = FileRecords(lambda: fd, 0, 200)
     records.on_failure = failures.append

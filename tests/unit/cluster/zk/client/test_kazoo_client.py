@@ -5,6 +5,7 @@ import contextlib
 import threading
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from kazoo.client import KazooState, TransactionRequest
@@ -380,11 +381,9 @@ def test_a_handshake_may_take_longer_after_each_that_timed_out(monkeypatch: pyte
 def test_why_it_cannot_connect_is_kept(notified: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
     connection = notified.connection()
     assert connection.last_error == ""
-
-    def refuse(*_: Any, **__: Any) -> None:
-        raise ConnectionRefusedError(111, "Connection refused")
-
-    monkeypatch.setattr(connection, "_dial", refuse)
+    monkeypatch.setattr(
+        connection, "_dial", Mock(side_effect=ConnectionRefusedError(111, "Connection refused"))
+    )
     with pytest.raises(ConnectionRefusedError):
         connection._client.handler.create_connection(("h", 1))
     assert connection.last_error == "[Errno 111] Connection refused"
