@@ -35,6 +35,8 @@ CommitErrors = dict[TopicPartition, ErrorCode]
 PORTION = 500
 """The most offsets that one turn of the event loop deletes."""
 
+MINUTE_MS = 60_000
+
 MANY_NEW = 5_000
 """The offsets of partitions without a commit before that garbage collections may visit: for some 10 ms."""
 
@@ -272,7 +274,7 @@ class CoordinatedOffsets:
             )
             if rule is None:
                 return ()
-            return offsets.expired(rule, wall_ms(), self._settings.retention_ms, among)
+            return offsets.expired(rule, wall_ms(), self._settings.retention_minutes * MINUTE_MS, among)
 
         # A commit or a join between two portions may keep the remaining offsets.
         known = partition.offsets.get(group_id, GroupOffsets()).partitions

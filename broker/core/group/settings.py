@@ -9,8 +9,6 @@ from barnabas.cluster.model.configs.settings import setting
 NEW_MEMBER_JOIN_TIMEOUT_MS = 5 * 60 * 1000
 """The time that a member may wait in its first join round (``GroupCoordinator.NewMemberJoinTimeoutMs``)."""
 
-_MINUTE_MS = 60_000
-
 
 @dataclass(frozen=True, slots=True)
 class GroupSettings:
@@ -33,8 +31,3 @@ class GroupSettings:
     commit_required_acks: int = setting("offsets.commit.required.acks")
     metadata_max_bytes: int = setting("offset.metadata.max.bytes")
     load_buffer_bytes: int = setting("offsets.load.buffer.size")
-
-    @property
-    def retention_ms(self) -> int:
-        """``offsets.retention.minutes`` in milliseconds."""
-        return self.retention_minutes * _MINUTE_MS

@@ -151,3 +151,10 @@ def test_the_last_to_join_a_round_of_a_group_that_is_too_large_is_removed():
     assert list(coordinator.group.members) == [second, third]
     assert coordinator.group.state is GroupState.COMPLETING_REBALANCE
     assert fx.TimerKey(JOIN, G) not in coordinator.timers
+
+
+def test_a_static_member_cannot_use_the_member_id_of_a_dynamic_one():
+    coordinator = Coordinator()
+    coordinator.join(known=False)
+    token = coordinator.join("c-uuid1", instance="i")
+    assert coordinator.answers[token] == refused("c-uuid1", ErrorCode.UNKNOWN_SERVER_ERROR)

@@ -59,6 +59,12 @@ def test_a_restarted_member_keeps_its_assignment(coordinator):
     ]
 
 
+def test_a_restarted_leader_learns_of_the_old_one(coordinator):
+    token = coordinator.join(instance="i", protocols=BOTH)
+    coordinator.written()
+    assert (coordinator.answers[token].leader, coordinator.group.leader) == ("i-uuid1", "i-uuid3")
+
+
 def test_a_restart_that_cannot_be_stored_is_undone(coordinator):
     token = coordinator.join(instance="j", protocols=RANGE)
     coordinator.written(ErrorCode.NOT_LEADER_OR_FOLLOWER)
@@ -73,6 +79,25 @@ def test_a_restart_that_cannot_be_stored_is_undone(coordinator):
         "Failed to persist metadata for group g: this broker is not the coordinator"
     )
     assert coordinator.group.all_joined is False
+
+
+def test_of_two_restarts_the_first_is_fenced(coordinator):
+    first = coordinator.join(instance="j", protocols=BOTH)
+    second = coordinator.join(instance="j", protocols=BOTH)
+    assert coordinator.answers[first].error is ErrorCode.FENCED_INSTANCE_ID
+    coordinator.written()
+    assert second not in coordinator.answers
+    coordinator.written()
+    assert coordinator.answers[second].member_id == "j-uuid4"
+
+
+def test_a_rebalance_overtakes_the_write_of_a_restart(coordinator):
+    token = coordinator.join(instance="j", protocols=BOTH)
+    coordinator.leave("i-uuid1")
+    assert coordinator.answers[token].generation == 2
+    coordinator.written(ErrorCode.REQUEST_TIMED_OUT)
+    assert coordinator.group.static_members == {"j": "j-uuid3"}
+    assert coordinator.group.state is GroupState.COMPLETING_REBALANCE
 
 
 def test_a_restart_that_changes_the_vote_begins_a_rebalance(coordinator):
@@ -103,6 +128,29 @@ def test_a_restart_while_the_leader_assigns_begins_a_rebalance(coordinator):
     coordinator.written()
     coordinator.join("i-uuid1", instance="i", protocols=BOTH)
     assert coordinator.answers[token].generation == 3
+
+
+def test_a_restart_in_a_round_takes_the_place_of_the_parked_join(coordinator):
+    parked = coordinator.join("i-uuid1", instance="i", protocols=BOTH)
+    token = coordinator.join(instance="i", protocols=BOTH)
+    assert coordinator.answers[parked] == JoinGroupResult("i-uuid1", ErrorCode.FENCED_INSTANCE_ID)
+    coordinator.join("j-uuid2", instance="j", protocols=BOTH)
+    answer = coordinator.answers[token]
+    assert (answer.member_id, answer.leader, len(answer.members)) == ("i-uuid4", "i-uuid4", 2)
+
+
+def test_a_restart_between_join_and_sync_still_has_to_sync():
+    coordinator = Coordinator()
+    for instance in ("i", "j"):
+        coordinator.join(instance=instance, session=100_000)
+    coordinator.advance(6000)
+    coordinator.sync("i-uuid1")
+    coordinator.written()
+    token = coordinator.join(instance="j", session=100_000)
+    coordinator.written()
+    coordinator.advance(60_000)
+    assert coordinator.answers[token].member_id == "j-uuid3"
+    assert list(coordinator.group.members) == ["i-uuid1"]
 
 
 @pytest.mark.parametrize(

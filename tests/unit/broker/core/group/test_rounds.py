@@ -77,6 +77,16 @@ def test_the_initial_delay_is_extended_up_to_the_rebalance_timeout(rebalance_ms,
     assert coordinator.group.state is GroupState.COMPLETING_REBALANCE
 
 
+def test_a_group_whose_last_member_left_during_the_delay_is_empty_after_it():
+    coordinator = Coordinator()
+    token = coordinator.join()
+    assert coordinator.leave("c-uuid1") == [ErrorCode.NONE]
+    assert coordinator.answers[token].error is ErrorCode.UNKNOWN_MEMBER_ID
+    coordinator.advance(3000)
+    coordinator.written()
+    assert (coordinator.group.state, coordinator.group.generation) == (GroupState.EMPTY, 1)
+
+
 def test_the_last_member_leaves():
     coordinator = Coordinator()
     (member,) = coordinator.stable("a")

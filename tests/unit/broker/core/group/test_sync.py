@@ -37,6 +37,12 @@ def test_a_sync_is_refused(coordinator, fields, error):
     assert not coordinator.writes
 
 
+def test_a_sync_in_a_round_comes_too_late(coordinator):
+    coordinator.join()
+    token = coordinator.sync("a-uuid1")
+    assert coordinator.answers[token].error is ErrorCode.REBALANCE_IN_PROGRESS
+
+
 def test_members_that_the_leader_left_out_get_an_empty_assignment(coordinator):
     follower = coordinator.sync("b-uuid2", type_="consumer", protocol="range")
     coordinator.sync("a-uuid1", {"a-uuid1": b"0"})

@@ -46,6 +46,23 @@ def test_an_assignment_that_cannot_be_stored(append_error, answer, level, line):
     assert coordinator.lines(level)[-1] == line
 
 
+@pytest.mark.parametrize("error", [ErrorCode.NONE, ErrorCode.REQUEST_TIMED_OUT])
+def test_the_write_of_a_former_generation_changes_nothing(error):
+    coordinator = Coordinator()
+    for client in ("a", "b"):
+        coordinator.join(client=client)
+    coordinator.advance(6000)
+    coordinator.sync("a-uuid1", {"a-uuid1": b"old"})
+    coordinator.leave("b-uuid2")
+    token = coordinator.join("a-uuid1")
+    assert coordinator.answers[token].generation == 2
+    coordinator.written(error)
+    assert coordinator.group.state is GroupState.COMPLETING_REBALANCE
+    coordinator.sync("a-uuid1", {"a-uuid1": b"new"})
+    coordinator.written()
+    assert coordinator.group.members["a-uuid1"].assignment == b"new"
+
+
 def test_the_write_of_a_group_that_was_unloaded_changes_nothing():
     coordinator = Coordinator()
     coordinator.join()
