@@ -113,7 +113,7 @@ class AnyCluster:
         handle: A cluster that exists already; the other arguments do not count then.
 
     Raises:
-        ValueError: An option is not possible, or brokers have no such setting.
+        ValueError: An option is not possible, or brokers have no such setting or refuse its value.
         PortError: There are no free ports.
     """
 

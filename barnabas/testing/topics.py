@@ -7,14 +7,12 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, 
 from typing import Protocol, TypeVar
 
 from barnabas.cluster.model.errors import ErrorCode
+from barnabas.cluster.model.topic_names import INTERNAL_TOPICS
 from barnabas.testing import wire
 from barnabas.testing.errors import RefusedError, UnknownTopicError
 from barnabas.testing.view import Partition, State, View, remaining
 
 T = TypeVar("T")
-
-INTERNAL = frozenset({"__consumer_offsets", "__transaction_state"})
-"""Topics of the cluster itself, which no test has created."""
 
 _REQUEST_MS = 10_000
 
@@ -204,7 +202,7 @@ class Topics:
         Raises:
             WaitTimeoutError: It is not done in the seconds that are ``left``.
         """
-        new = (await self._view.look()).topics - set(topics) - INTERNAL
+        new = (await self._view.look()).topics - set(topics) - INTERNAL_TOPICS
         if new:
             await self.delete(sorted(new), left())
 
