@@ -21,11 +21,13 @@ from rich.console import Console
 
 from barnabas.checker.checker import Verdict, check
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
+from barnabas.cluster.zk.schema import paths
 from barnabas.local.cluster import LocalCluster
 from barnabas.local.errors import ClusterError
-from barnabas.local.observe import ClusterView, ControllerEpochs, Observer
+from barnabas.local.observe import ClusterView, Observer
 from barnabas.local.waiting import wait_until
 from barnabas.local.zookeeper_jars import ZooKeeperStartError
+from barnabas.local.zookeeper_wire import Connection
 from barnabas.picture import Frame, Scene, cluster_picture, failover_picture, verdict_picture
 from barnabas.stage import Stage
 from barnabas.workload.clients import LIBRARIES, Library
@@ -121,7 +123,8 @@ class Demo:
         self._cluster = cluster
         self._library = library
         self._observer = Observer(cluster.bootstrap)
-        self._epochs = ControllerEpochs(broker.state_change_log for broker in cluster.brokers.values())
+        self._zookeeper = Connection(cluster.zookeeper_connect)
+        self._asking = threading.Lock()
         self._watch = Watch(self._observer, self._note)
         self._began = time.monotonic()
         self._workload: Workload | None = None
@@ -136,13 +139,14 @@ class Demo:
             TimeoutError: The cluster did not recover from a fault in time.
             ClusterError: A broker did not start again.
         """
+        self._zookeeper.connect()
         partitions = self._observer.create_topic(
             TOPIC,
             partitions=PARTITIONS,
             replication_factor=REPLICATION_FACTOR,
             configs={"min.insync.replicas": str(MIN_INSYNC_REPLICAS)},
         )
-        with self._watch, self._stage:
+        with self._zookeeper, self._watch, self._stage:
             self._stage.say(
                 f"Topic [b]{TOPIC}[/]: {PARTITIONS} partitions, replication factor {REPLICATION_FACTOR}, "
                 f"min.insync.replicas={MIN_INSYNC_REPLICAS}. Writing with acks=all."
@@ -205,10 +209,15 @@ class Demo:
         return Scene(
             view=self._watch.view,
             processes={broker.id: broker.pid for broker in self._cluster.brokers.values()},
-            epoch=self._epochs.highest(),
+            epoch=self._epoch(),
             acknowledged={} if self._workload is None else self._workload.acknowledged,
             waiting_s={} if self._workload is None else self._workload.waiting_s(),
         )
+
+    def _epoch(self) -> int:
+        """Return the controller epoch, for which ordinary clients cannot ask."""
+        with self._asking:
+            return int(self._zookeeper.data(paths.CONTROLLER_EPOCH) or 0)
 
 
 def run(picture: Path | None = None) -> int:

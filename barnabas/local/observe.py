@@ -1,28 +1,18 @@
-"""A client's view of a cluster: brokers, controller, leaders and in-sync replicas.
-
-Everything comes from Metadata requests, except the controller epoch, which clients cannot request; it comes
-from the brokers' state-change logs.
-"""
+"""A client's view of a cluster, by Metadata requests: brokers, controller, leaders and in-sync replicas."""
 
 from __future__ import annotations
 
 import contextlib
-import os
-import re
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import BinaryIO
 
 import confluent_kafka
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 
 from barnabas.cluster.model.ids import BrokerId, TopicPartition
-
-_CONTROLLER_LINE = re.compile(rb"\[Controller id=\d+ epoch=(\d+)\]")
 
 _POLL_S = 0.05
 
@@ -196,35 +186,3 @@ class Observer:
             f"topic {topic}: {partitions} partitions expected with a leader and a full ISR within "
             f"{timeout_s:g} s, found {dict(view.partitions)}"
         )
-
-
-class ControllerEpochs:
-    """A reader of the highest controller epoch in state-change logs, which continues where it stopped.
-
-    Args:
-        logs: The ``state-change.log`` of each broker, which may not exist yet; it is rolled every hour.
-    """
-
-    def __init__(self, logs: Iterable[Path]) -> None:
-        self._logs = tuple(logs)
-        self._positions: dict[int, int] = {}
-        self._highest = 0
-
-    def highest(self) -> int:
-        """Return the epoch; 0 if no controller has logged yet."""
-        for log in self._logs:
-            # The current file first: if it is rolled meanwhile, it is found again under its other name.
-            for path in (log, *log.parent.glob(f"{log.name}.*")):
-                with contextlib.suppress(FileNotFoundError), path.open("rb") as file:
-                    self._read(file)
-        return self._highest
-
-    def _read(self, file: BinaryIO) -> None:
-        """Read on in a file, which keeps its inode when it is rolled."""
-        inode = os.fstat(file.fileno()).st_ino
-        position = self._positions.get(inode, 0)
-        file.seek(position)
-        text = file.read()
-        whole = text.rfind(b"\n") + 1  # the last line may be incomplete
-        self._positions[inode] = position + whole
-        self._highest = max(self._highest, *map(int, _CONTROLLER_LINE.findall(text[:whole])), 0)

@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import KafkaException
 
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.local.observe import ClusterView, ControllerEpochs, Observer, PartitionView
+from barnabas.local.observe import ClusterView, Observer, PartitionView
 
 
 def test_an_ordinary_client_sees_brokers_controller_and_leaders(mock_bootstrap):
@@ -117,40 +117,3 @@ def test_a_whole_partition_has_a_leader_and_all_its_replicas_in_sync(leader, isr
     partition = PartitionView(leader, isr, replicas=(1, 2, 3))
     assert partition.is_whole is whole
     assert ClusterView(partitions={TopicPartition("t", 0): partition}).whole == whole
-
-
-def test_the_controller_epoch_is_the_highest_any_log_speaks_of(tmp_path):
-    one, two = tmp_path / "1.log", tmp_path / "2.log"
-    epochs = ControllerEpochs([one, two])
-    assert epochs.highest() == 0
-    one.write_text(
-        "[2026-11-21 11:00:00,000] INFO [Controller id=1 epoch=1] Sending ... (state.change.logger)\n"
-    )
-    assert epochs.highest() == 1
-    two.write_text("[…] INFO [Controller id=2 epoch=3] Changed … (state.change.logger)\n")
-    with one.open("a") as file:
-        file.write("[…] INFO [Controller id=1 epoch=2] …\n")
-    assert epochs.highest() == 3
-
-
-def test_a_line_that_is_still_being_written_counts_once_it_is_whole(tmp_path):
-    log = tmp_path / "state-change.log"
-    epochs = ControllerEpochs([log])
-    log.write_text("[Controller id=1 epoch=1")
-    assert epochs.highest() == 0
-    with log.open("a") as file:
-        file.write("2] Sending …\n")
-    assert epochs.highest() == 12
-
-
-def test_a_rolled_log_is_read_to_its_end_and_the_new_one_from_its_begin(tmp_path):
-    log = tmp_path / "state-change.log"
-    epochs = ControllerEpochs([log])
-    log.write_text("[Controller id=1 epoch=1] Sending …\n")
-    assert epochs.highest() == 1
-    with log.open("a") as file:
-        file.write("[Controller id=1 epoch=2] Sending …\n")
-    log.rename(tmp_path / "state-change.log.2026-11-21-10")
-    assert epochs.highest() == 2
-    log.write_text("[Controller id=1 epoch=3] …\n")
-    assert epochs.highest() == 3
