@@ -35,21 +35,21 @@ class Quotas:
 
 
 class Store:
-    """``/config`` and its notes, and a listener that takes down what it is told."""
+    """``/config`` and its notes, and a listener that records what it applies."""
 
     def __init__(self):
         self.settings = {}
         self.notes = []
         self.reads = []
         self.failures = []
-        self.heard = []
-        self.told = asyncio.Event()
-        self.topic_was_told = asyncio.Event()
+        self.applied = []
+        self.something_was_applied = asyncio.Event()
+        self.topic_was_applied = asyncio.Event()
         self.topics = ("t",)
         self.refused = set()
         self.quotas = Quotas()
-        self.heard_quotas = []
-        self.quotas_were_told = asyncio.Event()
+        self.applied_quotas = []
+        self.quotas_were_applied = asyncio.Event()
 
     def note(self, number, resource, age_ms=0, error=None, entity=None):
         name = f"config_change_{number:010d}"
@@ -65,7 +65,7 @@ class Store:
     async def changes(self, *, watch=False):
         assert watch
         self._fail("changes")
-        self.told.set()
+        self.something_was_applied.set()
         return list(self.notes)
 
     async def delete_change(self, name):
@@ -81,18 +81,18 @@ class Store:
     def topic_changed(self, topic, own):
         if topic == "poisoned":
             raise OverflowError(topic)
-        self.heard.append((topic, dict(own)))
-        self.topic_was_told.set()
+        self.applied.append((topic, dict(own)))
+        self.topic_was_applied.set()
 
     def brokers_default_changed(self, settings):
-        self.heard.append(("all brokers", dict(settings)))
+        self.applied.append(("all brokers", dict(settings)))
 
     def own_changed(self, settings):
-        self.heard.append(("this broker", dict(settings)))
+        self.applied.append(("this broker", dict(settings)))
 
     def quotas_changed(self, changed, *, are_all):
-        self.heard_quotas.append((dict(changed), are_all))
-        self.quotas_were_told.set()
+        self.applied_quotas.append((dict(changed), are_all))
+        self.quotas_were_applied.set()
 
 
 @pytest.fixture
@@ -114,8 +114,8 @@ async def changes(store, monkeypatch):
 async def settled(store):
     """Until what was noticed is dealt with."""
     async with asyncio.timeout(60):
-        await store.told.wait()
-    store.told.clear()
+        await store.something_was_applied.wait()
+    store.something_was_applied.clear()
     for _ in range(5):
         await asyncio.sleep(0)
 
@@ -126,7 +126,7 @@ async def test_each_kind_of_note_reaches_the_listener(changes, store):
         store.note(number, resource)
     changes.noticed()
     await settled(store)
-    assert sorted(store.heard) == [("all brokers", {}), ("t", {"flush.ms": "9"}), ("this broker", {})]
+    assert sorted(store.applied) == [("all brokers", {}), ("t", {"flush.ms": "9"}), ("this broker", {})]
 
 
 async def test_a_note_is_dealt_with_once_and_many_of_one_resource_at_once(changes, store):
@@ -136,11 +136,11 @@ async def test_a_note_is_dealt_with_once_and_many_of_one_resource_at_once(change
     await settled(store)
     changes.noticed()
     await settled(store)
-    assert store.heard == [("t", {})]
+    assert store.applied == [("t", {})]
     store.note(5, TOPIC)
     changes.noticed()
     await settled(store)
-    assert store.heard == [("t", {})] * 2
+    assert store.applied == [("t", {})] * 2
 
 
 async def test_old_notifications_are_deleted_by_any_reader(changes, store):
@@ -149,17 +149,17 @@ async def test_old_notifications_are_deleted_by_any_reader(changes, store):
     changes.noticed()
     await settled(store)
     assert [note.number for note in store.notes] == [2]
-    assert store.heard == [("t", {})]
+    assert store.applied == [("t", {})]
 
 
 async def test_with_a_session_everything_in_use_is_read(changes, store):
     changes.session_began()
     await settled(store)
-    assert sorted(name for name, _ in store.heard) == ["all brokers", "t", "this broker"]
-    store.heard.clear()
+    assert sorted(name for name, _ in store.applied) == ["all brokers", "t", "this broker"]
+    store.applied.clear()
     changes.noticed()
     await settled(store)
-    assert store.heard == []
+    assert store.applied == []
 
 
 @pytest.mark.parametrize("what", ["changes", "read"])
@@ -168,8 +168,8 @@ async def test_nothing_is_lost_while_zookeeper_does_not_answer(changes, store, w
     store.note(1, TOPIC)
     changes.noticed()
     async with asyncio.timeout(60):
-        await store.topic_was_told.wait()
-    assert ("t", {}) in store.heard
+        await store.topic_was_applied.wait()
+    assert ("t", {}) in store.applied
     assert store.failures == []
 
 
@@ -179,7 +179,7 @@ async def test_settings_that_cannot_be_read_change_nothing(changes, store):
     store.note(1, TOPIC)
     changes.noticed()
     await settled(store)
-    assert store.heard == []
+    assert store.applied == []
 
 
 async def test_an_unreadable_notification_is_logged_once_and_skipped(changes, store):
@@ -189,9 +189,9 @@ async def test_an_unreadable_notification_is_logged_once_and_skipped(changes, st
         for _ in range(2):
             changes.noticed()
             await settled(store)
-    assert store.heard == [("t", {})]
-    (told,) = (each["event"] for each in logs)
-    assert told.startswith("A notification of changed settings is skipped: /config/changes/config_change_")
+    assert store.applied == [("t", {})]
+    (line,) = (each["event"] for each in logs)
+    assert line.startswith("A notification of changed settings is skipped: /config/changes/config_change_")
 
 
 @pytest.mark.parametrize("how", ["raises", "is refused"])
@@ -202,11 +202,11 @@ async def test_one_resource_that_fails_keeps_no_other(changes, store, how):
         store.note(number, resource)
     changes.noticed()
     await settled(store)
-    assert sorted(store.heard) == [("all brokers", {}), ("t", {})]
+    assert sorted(store.applied) == [("all brokers", {}), ("t", {})]
     store.note(9, TOPIC)
     changes.noticed()
     await settled(store)
-    assert store.heard[2:] == [("t", {})]
+    assert store.applied[2:] == [("t", {})]
 
 
 async def test_an_old_note_that_cannot_be_removed_keeps_no_other(changes, store):
@@ -221,7 +221,7 @@ async def test_an_old_note_that_cannot_be_removed_keeps_no_other(changes, store)
 async def test_what_is_set_for_brokers_is_read_before_anything_goes_by_it(store):
     store.settings[OWN] = ResourceConfigs({"min.insync.replicas": "2"}, 0)
     await ConfigChanges(BrokerId(1), lambda: store, lambda: store.quotas, store, lambda: NOW).read_brokers()
-    assert store.heard == [("all brokers", {}), ("this broker", {"min.insync.replicas": "2"})]
+    assert store.applied == [("all brokers", {}), ("this broker", {"min.insync.replicas": "2"})]
 
 
 ALICE, APP = QuotaEntity("alice"), QuotaEntity(None, "app")
@@ -231,10 +231,10 @@ async def test_all_quotas_are_read_with_each_session_and_then_what_changed(chang
     broken = ResourceConfigs(None, 3, ZnodeDecodeError("/config/clients/app", "what", "JSON"))
     store.quotas.settings = {ALICE: ResourceConfigs({"producer_byte_rate": "5"}, 0), APP: broken}
     changes.session_began()
-    await store.quotas_were_told.wait()
-    store.quotas_were_told.clear()
+    await store.quotas_were_applied.wait()
+    store.quotas_were_applied.clear()
     del store.quotas.settings[ALICE]
     store.note(1, None, entity=ALICE)
     changes.noticed()
-    await store.quotas_were_told.wait()
-    assert store.heard_quotas == [({ALICE: {"producer_byte_rate": "5"}}, True), ({ALICE: {}}, False)]
+    await store.quotas_were_applied.wait()
+    assert store.applied_quotas == [({ALICE: {"producer_byte_rate": "5"}}, True), ({ALICE: {}}, False)]

@@ -88,13 +88,13 @@ def test_a_broker_goes_on_while_one_directory_is_left(tmp_path):
 
 
 async def test_the_owner_is_notified_when_no_directory_is_left(tmp_path):
-    heard = asyncio.get_running_loop().create_future()
-    supervisor = Supervisor(lambda name, error: heard.set_result((name, error)))
-    told = []
-    keep_logs(supervisor, Logs(tmp_path), config(log_dirs=str(tmp_path)), told.append)
+    ended = asyncio.get_running_loop().create_future()
+    supervisor = Supervisor(lambda name, error: ended.set_result((name, error)))
+    failures = []
+    keep_logs(supervisor, Logs(tmp_path), config(log_dirs=str(tmp_path)), failures.append)
     async with asyncio.timeout(60):
-        name, error = await heard
+        name, error = await ended
     assert name == "log-directories"
     assert isinstance(error, NoLogDirectoryLeftError)
-    assert [error.log_dir for error in told] == [tmp_path]
+    assert [error.log_dir for error in failures] == [tmp_path]
     await supervisor.close(5)

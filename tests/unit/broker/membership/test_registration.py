@@ -105,7 +105,7 @@ def world(monkeypatch):
     return plan, sessions
 
 
-class Ears:
+class Recorder:
     def __init__(self):
         self.notified = []
         self.joined_again = asyncio.Event()
@@ -134,8 +134,8 @@ async def test_a_zookeeper_that_is_away_keeps_the_broker_from_starting(world):
 async def test_a_broker_that_another_process_supervises_waits_for_a_late_zookeeper(world):
     away = ZooKeeperUnavailable("no ZooKeeper answered at zk:2181")
     world[0].extend([away, away, 7])
-    place = Membership(replace(ADDRESS, waits=True))
-    assert await place.open() is place.store
+    membership = Membership(replace(ADDRESS, waits=True))
+    assert await membership.open() is membership.store
     assert world[0] == []
 
 
@@ -153,29 +153,29 @@ async def test_a_malformed_address_is_an_error_of_the_settings(world):
 
 async def test_joining_tells_the_epoch(world):
     world[0].append(7)
-    ears, place = Ears(), Membership(ADDRESS)
-    assert await place.open() is place.store
-    assert await place.join(REGISTRATION, ears.listeners) == 7
-    assert ears.notified == [7]
+    recorder, membership = Recorder(), Membership(ADDRESS)
+    assert await membership.open() is membership.store
+    assert await membership.join(REGISTRATION, recorder.listeners) == 7
+    assert recorder.notified == [7]
 
 
 async def test_a_taken_id_keeps_the_broker_from_starting(world):
     world[0].append(NodeExists("/brokers/ids/1"))
-    place = Membership(ADDRESS)
-    await place.open()
+    membership = Membership(ADDRESS)
+    await membership.open()
     with pytest.raises(StartError, match=r"Cannot register broker\.id 1: /brokers/ids/1"):
-        await place.join(REGISTRATION, Ears().listeners)
+        await membership.join(REGISTRATION, Recorder().listeners)
 
 
 async def test_a_session_that_expires_before_the_first_registration_is_replaced(world):
     """The logs were recovered meanwhile, or the machine was too busy to keep the session."""
     plan, sessions = world
     plan += [SessionExpired("over"), ZooKeeperUnavailable("away"), 12]
-    member, ears = Membership(ADDRESS), Ears()
+    member, recorder = Membership(ADDRESS), Recorder()
     await member.open()
     sessions[0].on_event(SessionEvent.EXPIRED)
-    assert await member.join(REGISTRATION, ears.listeners) == 12
-    assert ears.notified == [12]
+    assert await member.join(REGISTRATION, recorder.listeners) == 12
+    assert recorder.notified == [12]
     assert set(sessions[0].ended) == {"closed"}
     assert sessions[1].done == ["made parents", ("register", None)]
     # The event of the session before leads to a look at the registration, which stands.
@@ -192,51 +192,51 @@ async def test_an_id_that_is_taken_in_the_second_session_keeps_the_broker_from_s
     member = Membership(ADDRESS)
     await member.open()
     with pytest.raises(StartError, match=r"Cannot register broker\.id 1"):
-        await member.join(REGISTRATION, Ears().listeners)
+        await member.join(REGISTRATION, Recorder().listeners)
 
 
 async def test_watches_are_handed_on(world):
     world[0].append(7)
-    ears, place = Ears(), Membership(ADDRESS)
-    await place.open()
+    recorder, membership = Recorder(), Membership(ADDRESS)
+    await membership.open()
     event = WatchEvent("/controller", Change.DELETED)
     world[1][0].on_event(event)
-    await place.join(REGISTRATION, ears.listeners)
+    await membership.join(REGISTRATION, recorder.listeners)
     world[1][0].on_event(event)
     world[1][0].on_event(SessionEvent.DISCONNECTED)
     world[1][0].on_event(SessionEvent.RECONNECTED)
-    assert ears.notified == [7, event]
+    assert recorder.notified == [7, event]
 
 
 async def test_after_an_expiry_it_resigns_then_opens_a_new_session_and_registers_again(world):
     world[0].extend([7, ZooKeeperUnavailable("away"), SessionExpired("again"), 9])
-    ears, place = Ears(), Membership(ADDRESS)
-    await place.open()
-    await place.join(REGISTRATION, ears.listeners)
-    staying = asyncio.create_task(place.stay(REGISTRATION))
+    recorder, membership = Recorder(), Membership(ADDRESS)
+    await membership.open()
+    await membership.join(REGISTRATION, recorder.listeners)
+    staying = asyncio.create_task(membership.stay(REGISTRATION))
     world[1][0].on_event(SessionEvent.EXPIRED)
     async with asyncio.timeout(60):
-        await ears.joined_again.wait()
+        await recorder.joined_again.wait()
     staying.cancel()
-    assert ears.notified == [7, "left", 9]
+    assert recorder.notified == [7, "left", 9]
     assert [set(session.ended) for session in world[1]] == [{"closed"}, {"closed"}, set()]
-    assert place.store is world[1][-1]
+    assert membership.store is world[1][-1]
 
 
 async def test_a_registration_that_vanished_is_made_again_in_the_same_session(world):
     world[0].append(7)
-    ears, place = Ears(), Membership(ADDRESS)
-    await place.open()
-    await place.join(REGISTRATION, ears.listeners)
+    recorder, membership = Recorder(), Membership(ADDRESS)
+    await membership.open()
+    await membership.join(REGISTRATION, recorder.listeners)
     (session,) = world[1]
     session.outcomes += [NoNode("/brokers/ids"), 9]
-    staying = asyncio.create_task(place.stay(REGISTRATION))
+    staying = asyncio.create_task(membership.stay(REGISTRATION))
     session.stands = False
     session.on_event(GONE)
     async with asyncio.timeout(60):
-        await ears.joined_again.wait()
+        await recorder.joined_again.wait()
     staying.cancel()
-    assert ears.notified == [7, GONE, "left", 9]
+    assert recorder.notified == [7, GONE, "left", 9]
     again = ["gave /controller up", "made parents", ("register", 1)]
     assert session.done == [("register", None), *again, *again]
     assert session.ended == []
@@ -245,40 +245,40 @@ async def test_a_registration_that_vanished_is_made_again_in_the_same_session(wo
 async def test_parents_that_vanished_are_made_again(world):
     """The controller's watches are gone with them: it has to take over again."""
     world[0].append(7)
-    ears, place = Ears(), Membership(ADDRESS)
-    await place.open()
-    await place.join(REGISTRATION, ears.listeners)
+    recorder, membership = Recorder(), Membership(ADDRESS)
+    await membership.open()
+    await membership.join(REGISTRATION, recorder.listeners)
     (session,) = world[1]
     session.outcomes.append(7)
     session.missing = ["/brokers/topics"]
-    staying = asyncio.create_task(place.stay(REGISTRATION))
+    staying = asyncio.create_task(membership.stay(REGISTRATION))
     gone = WatchEvent("/brokers/topics", Change.DELETED)
     session.on_event(gone)
     async with asyncio.timeout(60):
-        await ears.joined_again.wait()
+        await recorder.joined_again.wait()
     staying.cancel()
-    assert ears.notified == [7, gone, "left", 7]
+    assert recorder.notified == [7, gone, "left", 7]
     assert session.done[1:] == ["gave /controller up", "made parents", ("register", 1)]
 
 
 async def test_a_registration_that_stands_is_left_alone(world):
     world[0].append(7)
-    ears, place = Ears(), Membership(ADDRESS)
-    await place.open()
-    await place.join(REGISTRATION, ears.listeners)
-    staying = asyncio.create_task(place.stay(REGISTRATION))
+    recorder, membership = Recorder(), Membership(ADDRESS)
+    await membership.open()
+    await membership.join(REGISTRATION, recorder.listeners)
+    staying = asyncio.create_task(membership.stay(REGISTRATION))
     world[1][0].on_event(WatchEvent(PATH, Change.UNKNOWN))
     for _ in range(10):
         await asyncio.sleep(0)
     staying.cancel()
-    assert [each for each in ears.notified if not isinstance(each, WatchEvent)] == [7]
+    assert [each for each in recorder.notified if not isinstance(each, WatchEvent)] == [7]
 
 
 async def test_a_registration_that_vanished_at_once_is_noticed(world):
     """No watch was armed yet."""
     world[0].append(7)
-    ears, place = Ears(), Membership(ADDRESS)
-    await place.open()
+    recorder, membership = Recorder(), Membership(ADDRESS)
+    await membership.open()
     (session,) = world[1]
     stands = [None, Stat(0, 0, 0, session.id)]
 
@@ -289,44 +289,44 @@ async def test_a_registration_that_vanished_at_once_is_noticed(world):
     session.exists = exists
     session.outcomes.append(9)
     stands.insert(0, None)
-    await place.join(REGISTRATION, ears.listeners)
-    staying = asyncio.create_task(place.stay(REGISTRATION))
+    await membership.join(REGISTRATION, recorder.listeners)
+    staying = asyncio.create_task(membership.stay(REGISTRATION))
     async with asyncio.timeout(60):
-        await ears.joined_again.wait()
+        await recorder.joined_again.wait()
     staying.cancel()
-    assert ears.notified == [7, "left", 9]
+    assert recorder.notified == [7, "left", 9]
 
 
 async def test_a_zookeeper_of_another_cluster_ends_it(world):
     world[0].append(7)
-    place = Membership(ADDRESS)
-    await place.open()
-    await place.join(REGISTRATION, Ears().listeners)
+    membership = Membership(ADDRESS)
+    await membership.open()
+    await membership.join(REGISTRATION, Recorder().listeners)
     world[1][0].stands = False
     world[1][0].kept_cluster_id = "another"
     world[1][0].on_event(GONE)
     with pytest.raises(InconsistentClusterIdError, match="The Cluster ID another doesn't match stored"):
-        await place.stay(REGISTRATION)
+        await membership.stay(REGISTRATION)
 
 
 async def test_an_id_that_was_taken_meanwhile_ends_it(world):
     world[0].extend([7, NodeExists("/brokers/ids/1")])
-    place = Membership(ADDRESS)
-    await place.open()
-    await place.join(REGISTRATION, Ears().listeners)
+    membership = Membership(ADDRESS)
+    await membership.open()
+    await membership.join(REGISTRATION, Recorder().listeners)
     world[1][0].on_event(SessionEvent.EXPIRED)
     with pytest.raises(NodeExists):
-        await place.stay(REGISTRATION)
+        await membership.stay(REGISTRATION)
 
 
 async def test_it_is_closed_and_aborted_through_its_session(world):
     world[0].append(7)
-    place = Membership(ADDRESS)
-    place.abort()
-    await place.close()
-    await place.open()
-    place.abort()
-    await place.close()
+    membership = Membership(ADDRESS)
+    membership.abort()
+    await membership.close()
+    await membership.open()
+    membership.abort()
+    await membership.close()
     assert world[1][0].ended == ["aborted", "closed"]
 
 

@@ -171,7 +171,7 @@ async def test_no_partition_starves_where_one_always_has_more(room, follower):
             ends[name] += 1
             follower.ask(named(ends[name], name, last_epoch=0, max_bytes=1))
     waits = [set().union(*served[n : n + len(names)]) for n in range(len(names) * 4)]
-    assert all(heard == set(names) for heard in waits)
+    assert all(served_in == set(names) for served_in in waits)
 
 
 async def test_one_batch_comes_however_large(room, follower):
@@ -374,17 +374,17 @@ async def test_a_followers_log_start_of_an_old_epoch_says_nothing(room, follower
 async def test_one_that_asks_again_for_what_it_was_sent_has_not_taken_it(room, follower):
     partition = room.lead(isr=(1, 2))
     room.write(partition, b"a")
-    told = []
-    room.hosted.on_refetch = lambda where, offset: told.append((where, offset))
+    refetched = []
+    room.hosted.on_refetch = lambda where, offset: refetched.append((where, offset))
     follower.ask(named(0))
     follower.ask(named(0))
-    assert told == []
+    assert refetched == []
     follower.answer()
     follower.ask(named(0))
-    assert told == [(partition, 0)]
+    assert refetched == [(partition, 0)]
     follower.answer()
     follower.ask(named(1))
-    assert told == [(partition, 0)]
+    assert refetched == [(partition, 0)]
 
 
 async def test_a_fetch_from_beyond_what_was_sent_moves_nothing(room, follower):

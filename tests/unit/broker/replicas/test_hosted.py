@@ -1,4 +1,4 @@
-"""What is hosted, what is answered where it is not, and who is told."""
+"""What is hosted, what is answered where it is not, and who is notified."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ class Listener:
     """Takes down what a partition tells its followers' sessions."""
 
     def __init__(self):
-        self.heard = []
+        self.notified = []
 
     def data_appended(self, topic_partition):
-        self.heard.append(("data", topic_partition))
+        self.notified.append(("data", topic_partition))
 
     def high_watermark_rose(self, topic_partition):
-        self.heard.append(("high watermark", topic_partition))
+        self.notified.append(("high watermark", topic_partition))
 
     def log_start_rose(self, topic_partition):
-        self.heard.append(("log start", topic_partition))
+        self.notified.append(("log start", topic_partition))
 
     def leadership_changed(self, topic_partition):
-        self.heard.append(("leadership", topic_partition))
+        self.notified.append(("leadership", topic_partition))
 
 
 async def test_absence_has_three_names(room, tmp_path):
@@ -77,7 +77,7 @@ async def test_followers_get_data_and_the_high_watermark(room):
     room.write(partition, b"a")
     partition.replica.remote(2).caught_up_ms = partition.replica.remote(3).caught_up_ms = -(10**9)
     room.hosted.grew(partition)
-    assert feed.heard == [("data", TP), ("high watermark", TP)]
+    assert feed.notified == [("data", TP), ("high watermark", TP)]
 
 
 @pytest.mark.parametrize("delete", [True, False])
@@ -85,7 +85,7 @@ async def test_removal_tells_and_deletes_only_where_asked(room, delete):
     partition, feed = room.lead(), Listener()
     partition.feeds[2] = feed
     room.hosted.remove(TP, delete=delete)
-    assert feed.heard == [("leadership", TP)]
+    assert feed.notified == [("leadership", TP)]
     assert (room.logs.get(TP) is None) == delete
 
 
@@ -105,12 +105,12 @@ async def test_counts(room):
 
 
 async def test_a_failed_directory_is_reported_once(room, tmp_path):
-    told = []
-    room.hosted.on_directory_failed = told.append
+    failed = []
+    room.hosted.on_directory_failed = failed.append
     room.lead()
     for _ in range(2):
         room.hosted.disk_failed(KafkaStorageError(tmp_path, "test"))
-    assert told == [(TP,)]
+    assert failed == [(TP,)]
 
 
 async def test_followers_get_a_later_log_start_and_fetches_below_it_complete(room):
@@ -124,7 +124,7 @@ async def test_followers_get_a_later_log_start_and_fetches_below_it_complete(roo
     partition.log.raise_log_start(Offset(2))
     assert not waiting.done()
     room.hosted.log_start_rose(partition)
-    assert feed.heard == [("log start", TP)]
+    assert feed.notified == [("log start", TP)]
     assert waiting.result()[TP].error is ErrorCode.OFFSET_OUT_OF_RANGE
 
 
@@ -256,4 +256,4 @@ async def test_what_is_hosted_of_another_topic_is_put_aside_too(room):
     room.hosted.identify(TP, SECOND)
     assert room.logs.get(TP).topic == FIRST
     assert room.hosted.host(TP, LogExpectation.OPTIONAL, SECOND) is not former
-    assert listener.heard == [("leadership", TP)]
+    assert listener.notified == [("leadership", TP)]
