@@ -57,16 +57,28 @@ async def test_a_damaged_segment_is_reported_active_or_not(room, scrub, found, n
     assert (damaged.first_offset, damaged.end_offset) == (number, number + 1)
 
 
-async def test_it_begins_at_once_after_an_unclean_stop_and_waits_after_a_clean_one(room, scrub, found):
-    damage(fill(room, TP), 0)
-    waiting = asyncio.ensure_future(scrub.run(after_clean_stop=True))
-    await asyncio.sleep(0)
-    running = asyncio.ensure_future(scrub.run(after_clean_stop=False))
-    await room.until(lambda: found)
-    for task in (waiting, running):
-        task.cancel()
-    await asyncio.gather(waiting, running, return_exceptions=True)
-    assert len(found) == 1
+class Slept(Exception):
+    pass
+
+
+@pytest.mark.parametrize(("after_clean_stop", "first"), [(True, 30.0), (False, "a check")])
+async def test_it_begins_at_once_after_an_unclean_stop_and_waits_after_a_clean_one(
+    scrub, monkeypatch, after_clean_stop, first
+):
+    done = []
+
+    async def check_all():
+        done.append("a check")
+
+    async def sleep(seconds):
+        done.append(seconds)
+        raise Slept
+
+    monkeypatch.setattr(scrub, "check_all", check_all)
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    with pytest.raises(Slept):
+        await scrub.run(after_clean_stop=after_clean_stop)
+    assert done[0] == first
 
 
 async def test_a_partition_that_is_removed_meanwhile_is_let_alone(room, scrub, found):
