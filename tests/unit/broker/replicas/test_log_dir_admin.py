@@ -4,6 +4,7 @@ from pathlib import Path
 
 from structlog.testing import capture_logs
 
+from barnabas.broker.disk.names import MAX_NAME_LENGTH, future_directory
 from barnabas.broker.replicas.log_dir_admin import LogDirectories
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
@@ -28,6 +29,16 @@ async def test_a_directory_that_is_offline_says_so(room, tmp_path):
     room.logs.fail(Path(tmp_path), "gone")
     (described,) = LogDirectories(room.hosted, room.logs, lambda: None).describe()
     assert (described.error, described.logs) == (ErrorCode.KAFKA_STORAGE_ERROR, ())
+
+
+def test_a_name_may_be_so_long_that_its_future_log_still_has_one(room, tmp_path):
+    admin = LogDirectories(room.hosted, room.logs, lambda: None)
+    longest = MAX_NAME_LENGTH - len(future_directory(TopicPartition("", 0)))
+    for length, error in (
+        (longest, ErrorCode.REPLICA_NOT_AVAILABLE),
+        (longest + 1, ErrorCode.INVALID_TOPIC_EXCEPTION),
+    ):
+        assert admin.alter(TopicPartition("a" * length, 0), str(tmp_path)) is error
 
 
 async def test_many_refused_moves_are_not_all_logged(room):
