@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -137,7 +138,8 @@ def last_failover(base: Json, entries: Sequence[Entry]) -> Failover | None:
     partitions = _Partitions.of(base)
     for entry in entries[:start]:
         partitions.apply(entry)
-    manners = {broker: _manner(partitions.leaders, entries[start:], broker) for broker in lost}
+    gone = _lost_for_good(entries[:start])
+    manners = {broker: _manner(partitions, entries[start:], broker, gone) for broker in lost}
     return _described(partitions, entries[start:], manners)
 
 
@@ -194,29 +196,35 @@ def _departure(base: Json, entries: Sequence[Entry], loss: int, broker: int) -> 
     return min(recent, default=loss)
 
 
-def _manner(before: Mapping[TopicPartition, int], entries: Sequence[Entry], broker: int) -> str:
+def _manner(before: _Partitions, entries: Sequence[Entry], broker: int, gone: AbstractSet[int]) -> str:
     """Return how a broker left.
 
     An action on it or the state of its process shows that. Without them, leaders that moved away before its
-    session ended show a controlled shutdown; a broker that is lost leads until then.
+    session ended show a controlled shutdown; a broker that is lost leads until then, although another live
+    replica in sync could.
 
     Args:
-        before: The leader of each partition before the entries.
+        before: The partitions before the entries.
         entries: The failover.
         broker: The broker's id.
+        gone: The brokers that are not alive before the entries.
     """
-    led = {tp for tp, leader in before.items() if leader == broker}
-    partitions = _Partitions(leaders=dict(before))
+    led = {tp for tp, leader in before.leaders.items() if leader == broker}
+    partitions = _Partitions(dict(before.leaders), dict(before.isr))
+    away = set(gone)
     shown, inferred, is_gone = None, _LEFT, False
     for entry in entries:
         change = entry.change
+        if (other := _lost(entry)) is not None:
+            away.add(other)
         if partitions.apply(entry) is not None or change.data.get("id") != broker:
             continue
         if change.kind == "broker":
             is_gone = _lost(entry) is not None
             if is_gone and led:
                 now = {partitions.leaders.get(tp, NO_LEADER) for tp in led}
-                inferred = _STOPPED if now - {broker, NO_LEADER} else _LOST
+                can_move = any(partitions.isr.get(tp, frozenset()) - away for tp in led)
+                inferred = _STOPPED if now - {broker, NO_LEADER} else _LOST if can_move else _LEFT
         elif not is_gone:
             shown = _MANNERS.get(str(change.data.get("action", change.data.get("state"))))
         elif shown is None and change.data.get("state") == "stopped":

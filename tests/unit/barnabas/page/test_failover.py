@@ -124,6 +124,16 @@ def test_partitions_that_nobody_leads_are_in_the_headline():
     assert not told.is_over
 
 
+@pytest.mark.parametrize("isr", [(3,), (3, 2)])
+def test_a_clean_stop_without_another_live_replica_in_sync_is_not_called_a_loss(isr):
+    scene = Scene()
+    last = {P0: PartitionView((3, 2), 3, isr, 1, 2)}
+    scene.now(500, ClusterState({1: BROKERS[1], 3: BROKERS[3]}, 1, 1, last))
+    scene.now(1_000, ClusterState({1: BROKERS[1]}, 1, 1, last))
+    # No controlled shutdown could move its leader.
+    assert scene.told().headline.startswith("Brokers 2, 3 left; 1 of 1 partition")
+
+
 def test_a_broker_that_led_nothing():
     scene = Scene()
     led_by_1 = {P0: WHOLE.partitions[P0]._replace(leader=1, leader_epoch=1), P1: WHOLE.partitions[P1]}
