@@ -34,16 +34,17 @@ def request_times(requests: DataFrame) -> DataFrame:
     """Count the requests of each kind to each broker; partitions refuse writes until LeaderAndIsr is done.
 
     Columns: ``api``, ``broker``, ``requests``, ``median_ms``, ``slowest_ms``, ``slowest_at`` (when the
-    slowest was received), ``unlogged`` (sent, but missing in the broker's log), ``refused`` (from a stale
-    controller). Ordered by kind and broker.
+    slowest was received, or the latest of them), ``unlogged`` (sent, but missing in the broker's log),
+    ``refused`` (from a stale controller). Ordered by kind and broker.
     """
+    timed = sf.when(sf.col("duration_ms").isNotNull(), sf.struct("duration_ms", "received"))
     return (
         requests.groupBy("api", "broker")
         .agg(
             sf.count("*").alias("requests"),
             sf.median("duration_ms").cast("bigint").alias("median_ms"),
             sf.max("duration_ms").alias("slowest_ms"),
-            sf.max_by("received", "duration_ms").alias("slowest_at"),
+            sf.max_by("received", timed).alias("slowest_at"),
             sf.count_if(sf.col("received").isNull()).alias("unlogged"),
             sf.count_if(sf.startswith("outcome", sf.lit("refused"))).alias("refused"),
         )
