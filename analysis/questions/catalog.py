@@ -10,7 +10,7 @@ from barnabas.analysis.questions.reading import brokers, clock_skew, not_underst
 
 QUESTIONS: tuple[Table, ...] = (
     Table("not_understood", ("events",), not_understood, is_of_all_lines=True),
-    Table("read_logs", ("events",), read_logs, is_of_all_lines=True),
+    Table("read_logs", ("events", "conditions"), read_logs, is_of_all_lines=True),
     Table("brokers", ("events",), brokers, is_of_all_lines=True),
     Table("clock_skew", ("delays",), clock_skew),
     Table("controller_epochs", ("controllers",), controller_epochs),

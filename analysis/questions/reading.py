@@ -34,7 +34,7 @@ def not_understood(events: DataFrame) -> DataFrame:
     )
 
 
-def read_logs(events: DataFrame) -> DataFrame:
+def read_logs(events: DataFrame, conditions: DataFrame) -> DataFrame:
     """Count the lines of each file.
 
     Columns: ``source``, ``lines`` (all), ``conditions`` (that carry a condition), ``unknown`` (that no rule
@@ -51,13 +51,15 @@ def read_logs(events: DataFrame) -> DataFrame:
         events.groupBy("source")
         .agg(
             sf.count("*").alias("lines"),
-            sf.count_if(sf.col("condition").isNotNull()).alias("conditions"),
             sf.count_if(~sf.coalesce(sf.col("understood"), sf.lit(col=True))).alias("unknown"),
             sf.min("time").alias("first"),
             sf.max("time").alias("last"),
             sf.count_if(is_nameless).alias("nameless"),
             sf.count_distinct(registered).alias("registered"),
         )
+        .join(conditions.groupBy("source").agg(sf.sum("lines").alias("carry")), ["source"], "left")
+        .withColumn("conditions", sf.coalesce("carry", sf.lit(0)))
+        .drop("carry")
         .orderBy("source")
     )
 
