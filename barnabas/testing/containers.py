@@ -89,15 +89,14 @@ class RunningContainers(Running):
     """A cluster of containers.
 
     Args:
-        options: What it is made of.
+        options: The options of the cluster.
         image: The image of the brokers.
     """
 
     def __init__(self, options: Options, image: str) -> None:
         zookeeper, control, *ports = free_ports(2 + 3 * options.brokers)
-        super().__init__(range(1, options.brokers + 1), f"localhost:{zookeeper}", None)
+        super().__init__(options, f"localhost:{zookeeper}", None)
         self.logs_at = f"{_LOGS} in the containers, while they exist"
-        self._options = options
         self._image = image
         self._addresses = {broker: f"localhost:{ports.pop()}" for broker in self.ids}
         self._metrics = {broker: f"localhost:{ports.pop()}" for broker in self.ids}
@@ -132,7 +131,7 @@ class RunningContainers(Running):
         mine = {link.server: link for link in self._links.values() if link.source == str(broker)}
         zookeeper = mine.pop(ZOOKEEPER)
         settings = {
-            **self._options.all_settings(),
+            **self.options.all_settings(),
             "zookeeper.connect": f"{_SWITCHES}:{zookeeper.port}",
             "zookeeper.connection.wait": "true",  # the containers start at once
             "inter.broker.detours": ",".join(
@@ -142,14 +141,14 @@ class RunningContainers(Running):
             "advertised.listeners": f"INTERNAL://broker-{broker}:19092,HOST://{self._advertised[broker]},"
             f"GRPC://broker-{broker}:{_GRPC}",
         }
-        if self._options.racks:
-            settings["broker.rack"] = self._options.racks[broker - 1]
+        if self.options.racks:
+            settings["broker.rack"] = self.options.racks[broker - 1]
         overrides = [word for key, value in settings.items() for word in ("--override", f"{key}={value}")]
         return (
             self._member(DockerContainer(self._image), f"broker-{broker}")
             .with_kwargs(entrypoint=["sh", "-c", _BROKER, "broker"])
             .with_command(overrides)
-            .with_env("FAILPOINTS", self.own_failpoints())
+            .with_env("FAILPOINTS", self.own_failpoints)
             .with_bind_ports(_KAFKA, _port_of(self._addresses[broker]))
             .with_bind_ports(_METRICS, _port_of(self._metrics[broker]))
         )
@@ -221,10 +220,6 @@ class RunningContainers(Running):
         except OSError as error:
             raise ClusterError(f"the container of the switches does not answer: {error}") from error
 
-    def own_failpoints(self) -> str:
-        """Return the setting ``failpoints`` of the test."""
-        return self._options.settings.get("failpoints", "")
-
     async def write_failpoints(self, broker_id: int, failpoints: str) -> None:
         """Write the file in the container that a start of the broker reads."""
         content, archive = failpoints.encode(), io.BytesIO()
@@ -251,15 +246,9 @@ class RunningContainers(Running):
         """Make a call that blocks on a thread."""
         return await asyncio.to_thread(call)
 
-    def addresses(self, *, reachable: bool = False) -> dict[int, str]:
-        """Return ``localhost:port`` of each running broker by id; with ``reachable`` of those not paused."""
-        wanted = {"running"} if reachable else {"running", "paused"}
-        disturbed = self.disturbed_nodes() if reachable else set()
-        return {
-            broker: self._addresses[broker]
-            for broker in self.ids
-            if self.state_of(broker) in wanted and str(broker) not in disturbed
-        }
+    def address(self, broker_id: int) -> str:
+        """Return ``localhost:port`` of a broker, past the switches."""
+        return self._addresses[broker_id]
 
     def state_of(self, broker_id: int) -> str:
         """Return ``running``, ``paused`` or ``dead``."""

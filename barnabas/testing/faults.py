@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
@@ -17,6 +17,7 @@ from barnabas.local.links import HEALTHY, Condition
 from barnabas.local.switches import ZOOKEEPER
 from barnabas.local.zookeeper_wire import WireError
 from barnabas.testing.errors import ClusterError, RefusedError, UnknownBrokerError
+from barnabas.testing.options import Options
 from barnabas.testing.story import Action, stamp
 
 CLIENTS = "clients"
@@ -37,15 +38,18 @@ class Faults(ABC):
     """The faults of a running cluster: of its processes, links, disks and ZooKeeper sessions.
 
     Args:
-        ids: The ids of all brokers.
+        options: The options of the cluster.
         zookeeper: ``host:port`` of ZooKeeper, past all switches.
 
     Attributes:
+        options: The options of the cluster.
+        ids: The ids of all brokers.
         actions: The test's actions on the cluster, in order.
     """
 
-    def __init__(self, ids: Iterable[int], zookeeper: str) -> None:
-        self.ids = sorted(ids)
+    def __init__(self, options: Options, zookeeper: str) -> None:
+        self.options = options
+        self.ids = list(range(1, options.brokers + 1))
         self.zookeeper = zookeeper
         self.actions: list[Action] = []
         self._ways: Ways = {}
@@ -82,10 +86,6 @@ class Faults(ABC):
         """Change the conditions of ways."""
 
     @abstractmethod
-    def own_failpoints(self) -> str:
-        """Return the setting ``failpoints`` of the test."""
-
-    @abstractmethod
     async def write_failpoints(self, broker_id: int, failpoints: str) -> None:
         """Write the setting ``failpoints`` that the broker reads when it starts."""
 
@@ -100,6 +100,11 @@ class Faults(ABC):
     @abstractmethod
     async def on_thread(self, call: Callable[[], T]) -> T:
         """Make a call that blocks."""
+
+    @property
+    def own_failpoints(self) -> str:
+        """Return the setting ``failpoints`` of the test."""
+        return self.options.settings.get("failpoints", "")
 
     async def expire_session(self, broker_id: int) -> None:
         """End the broker's ZooKeeper session."""
@@ -171,7 +176,7 @@ class Faults(ABC):
         self.check_known(broker_id)
         self.note(f"{'fill' if is_full else 'free'} the disk of broker {broker_id}")
         (self._full.add if is_full else self._full.discard)(broker_id)
-        faults = [self.own_failpoints(), "disk.full=error" if is_full else ""]
+        faults = [self.own_failpoints, "disk.full=error" if is_full else ""]
         await self.write_failpoints(broker_id, ",".join(filter(None, faults)))
         if self.state_of(broker_id) == "dead":
             return

@@ -25,7 +25,7 @@ class RunningProcesses(Running):
     """A cluster of processes.
 
     Args:
-        options: What it is made of.
+        options: The options of the cluster.
         local: The processes, of which none was started except ZooKeeper.
         threads: Threads for calls that block. They start the processes too, which Linux ends with them.
         launched: The start of ZooKeeper.
@@ -34,8 +34,7 @@ class RunningProcesses(Running):
     def __init__(
         self, options: Options, local: LocalCluster, threads: ThreadPoolExecutor, launched: Future[None]
     ) -> None:
-        super().__init__(map(int, local.brokers), local.zookeeper_connect, local.directory)
-        self._options = options
+        super().__init__(options, local.zookeeper_connect, local.directory)
         self._local = local
         self._threads = threads
         self._launched = launched
@@ -68,8 +67,8 @@ class RunningProcesses(Running):
                 "advertised.listeners": f"PLAINTEXT://{clients},GRPC://{broker.grpc}",
                 **await detours(self._links, broker, brokers, self.zookeeper, lambda: self._is_starting),
             }
-            if self._options.racks:
-                broker.own_settings["broker.rack"] = self._options.racks[broker.id - 1]
+            if self.options.racks:
+                broker.own_settings["broker.rack"] = self.options.racks[broker.id - 1]
             advertised.append(clients)
         self.bootstrap_servers = ",".join(advertised)
 
@@ -133,10 +132,6 @@ class RunningProcesses(Running):
         for ends, condition in ways.items():
             self._links.change(*ends, condition)
 
-    def own_failpoints(self) -> str:
-        """Return the setting ``failpoints`` of the test."""
-        return self._options.settings.get("failpoints", "")
-
     async def write_failpoints(self, broker_id: int, failpoints: str) -> None:
         """Keep the setting for the properties that a start writes."""
         self._broker(broker_id).own_settings["failpoints"] = failpoints
@@ -149,19 +144,9 @@ class RunningProcesses(Running):
         """Wait for the end of the process."""
         return await self.on_thread(lambda: self._broker(broker_id).wait(timeout_s))
 
-    def addresses(self, *, reachable: bool = False) -> dict[int, str]:
-        """Return ``host:port`` of each running broker, past the switches, by id.
-
-        Args:
-            reachable: Leave out those that are paused or that a link is disturbed to.
-        """
-        disturbed = self.disturbed_nodes() if reachable else set()
-        return {
-            int(broker.id): broker.kafka
-            for broker in self._local.brokers.values()
-            if broker.pid is not None
-            and not (reachable and (broker.id in self._paused or str(broker.id) in disturbed))
-        }
+    def address(self, broker_id: int) -> str:
+        """Return ``host:port`` of a broker, past the switches."""
+        return self._broker(broker_id).kafka
 
     def state_of(self, broker_id: int) -> str:
         """Return ``running``, ``paused`` or ``dead``."""

@@ -15,6 +15,7 @@ from pathlib import Path
 from barnabas.cluster.model.acls import AccessControlEntry, AclBinding, ResourcePattern
 from barnabas.testing import settings, wire
 from barnabas.testing.faults import Faults
+from barnabas.testing.options import Options
 from barnabas.testing.settings import Settings
 from barnabas.testing.story import story_of
 from barnabas.testing.topics import Topics
@@ -40,7 +41,7 @@ class Running(Faults):
     """A running cluster.
 
     Args:
-        ids: The ids of all brokers.
+        options: The options of the cluster.
         zookeeper: ``host:port`` of ZooKeeper, past all switches.
         directory: The folder of all files; None if they are not on this machine.
 
@@ -51,8 +52,8 @@ class Running(Faults):
         topics: Topics, partitions and the waits for them.
     """
 
-    def __init__(self, ids: Iterable[int], zookeeper: str, directory: Path | None) -> None:
-        super().__init__(ids, zookeeper)
+    def __init__(self, options: Options, zookeeper: str, directory: Path | None) -> None:
+        super().__init__(options, zookeeper)
         self.directory = directory
         self.logs_at = f"{directory}/broker-*/logs"
         self.bootstrap_servers = ""
@@ -68,12 +69,22 @@ class Running(Faults):
         """Stop everything; what does not stop in time is killed."""
 
     @abstractmethod
-    def addresses(self, *, reachable: bool = False) -> Mapping[int, str]:
-        """Return ``host:port`` of each running broker by id; with ``reachable`` those without a fault."""
+    def address(self, broker_id: int) -> str:
+        """Return ``host:port`` of a broker, past the switches."""
 
     @abstractmethod
     def logs(self) -> Iterable[str]:
         """Generate the lines of all brokers' state-change.log and server.log."""
+
+    def addresses(self, *, reachable: bool = False) -> dict[int, str]:
+        """Return ``host:port`` of each running broker by id; with ``reachable`` of those without a fault."""
+        states = {"running"} if reachable else {"running", "paused"}
+        disturbed = self.disturbed_nodes() if reachable else set()
+        return {
+            each: self.address(each)
+            for each in self.ids
+            if self.state_of(each) in states and str(each) not in disturbed
+        }
 
     async def controller_id(self, timeout_s: float) -> int:
         """Return the controller, once there is one whose process runs."""
