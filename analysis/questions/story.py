@@ -12,18 +12,13 @@ from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.lives import LIFE, NO_LEADER, PARTITION, is_kind, with_life
 from barnabas.analysis.derived.states import PLACE
-from barnabas.analysis.questions.alone import alone, alone_of
 from barnabas.analysis.questions.copies import without_copies
-from barnabas.analysis.questions.isr_lines import isr_lines, leader_isr
-from barnabas.analysis.questions.set_backs import steps, steps_with_texts
 from barnabas.analysis.questions.spoken import moments_of, spoken, spoken_near
 from barnabas.analysis.reading.brokers.described import described
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.reading.events.kinds import Election
 from barnabas.analysis.runtime.engine import Window, sf
 from barnabas.analysis.runtime.threads import threads
-from barnabas.analysis.story.active_controllers import ActiveControllers, with_applied_changes
-from barnabas.analysis.story.failed_starts import without_echoes
 from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.rows import (
     Controller,
@@ -36,9 +31,6 @@ from barnabas.analysis.story.rows import (
     line_of,
     state,
 )
-from barnabas.analysis.story.second_processes import without_second_processes
-from barnabas.analysis.story.set_backs import Step, set_backs_of
-from barnabas.analysis.story.superseded import contradictions, without_superseded
 from barnabas.cluster.model.statechange import Kind
 
 _ROWS = 200_000
@@ -77,32 +69,23 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
     events = tables["events"].where("time is not null")
     marked = _marks(events, tables["lives"])
     restarted = _restarted(events)
-    own_isr = partial(isr_lines, events, tables)
-    troubled = partial(_troubled, tables, marked, restarted, own_isr)
-    frames = _frames(tables, marked, restarted, own_isr, troubled)
+    troubled = partial(_troubled, tables, marked, restarted)
+    frames = _frames(tables, marked, restarted, troubled)
     with threads(_AT_ONCE) as pool:
         read = pool.map(lambda frame: _first(frame()), frames.values())
         found = dict(zip(frames, read, strict=True))
     decisions, marks, own, lines = (found[name] for name in ("decisions", "marks", "own", "lines"))
-    states, controllers, changed = found["states"], found["controllers"], found["changed"]
+    states, controllers = found["states"], found["controllers"]
     deleted = _rows(found["deleted"])
-    back = _first(steps_with_texts(events)) if found["back"].num_rows else found["back"]
     whole, untold = _whole(states, troubled)
     again = _led_again(without_copies(_of(_rows(own), whole), own))
     moments = partial(moments_of, lines, (states, decisions, marks, own))
     voices = spoken_near(found["spoken"], events, moments, _ROWS)
     elected = [_controller(row) for row in _rows(controllers)]
-    known = without_echoes(
-        [line for row in without_copies(_rows(lines), lines) for line in broker_lines(row)]
-    )
-    about, refused = without_second_processes(known, voices.served)
-    apart = contradictions(about, elected)
+    about = [line for row in without_copies(_rows(lines), lines) for line in broker_lines(row)]
     return Observed(
-        brokers=without_superseded(about, elected, apart),
-        states=with_applied_changes(
-            (state(row) for each in (states, decisions) for row in _of(_rows(each), whole)),
-            ActiveControllers(known, elected),
-        ),
+        brokers=about,
+        states=[state(row) for each in (states, decisions) for row in _of(_rows(each), whole)],
         marks=[_mark(row) for row in without_copies(_of(_rows(marks), whole), marks)],
         led=[each for each in again if isinstance(each, LedAgain)],
         refusals=[each for each in again if isinstance(each, Refusal)],
@@ -115,24 +98,15 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         settings=[setting for row in _rows(found["printed"]) for setting in _settings(row)],
         min_insync=min_insync,
         untold=untold,
-        delays=[*(_delay(row) for row in _rows(found["delays"])), *apart],
+        delays=[_delay(row) for row in _rows(found["delays"])],
         joined=voices.joined,
-        refused=refused,
-        isr_lines=[leader_isr(row) for row in without_copies(_of(_rows(changed), whole), changed)],
-        set_backs=set_backs_of(_step(row) for row in _rows(back)),
-        alone=[alone_of(row) for row in _rows(_first(alone(tables["states"])))] if _has_fence(lines) else (),
     )
-
-
-def _has_fence(lines: pa.Table) -> bool:
-    return BrokerKind.BROKER_FENCED.value in lines["kind"].unique().to_pylist()
 
 
 def _frames(
     tables: Mapping[str, DataFrame],
     marked: DataFrame,
     restarted: DataFrame,
-    own_isr: Callable[[], DataFrame],
     troubled: Callable[[], DataFrame],
 ) -> dict[str, Callable[[], DataFrame]]:
     """Return the queries by name; the tables may still be computed, so those that come last are last."""
@@ -145,11 +119,9 @@ def _frames(
         "spoken": lambda: spoken(events),
         "controllers": lambda: _controllers(tables["controllers"], events),
         "delays": lambda: tables["delays"],
-        "back": lambda: steps(events).limit(1),
         "deleted": lambda: lives.where("deleted is not null").select(*LIFE, "deleted"),
         "printed": lambda: tables["events"].where(is_kind(BrokerKind.DESCRIBED)).select(*_SAID, "settings"),
         "lines": lambda: tables["broker_events"].orderBy(*_BY_TIME),
-        "changed": lambda: own_isr().orderBy(*_BY_TIME),
         "states": lambda: _in_order(tables["states"], troubled()),
     }
 
@@ -165,12 +137,6 @@ def _delay(row: Mapping[str, Any]) -> Delay:
         row["controller"], row["broker"], timedelta(milliseconds=row["least_ms"]),
         None if led is None else timedelta(milliseconds=led), excess=timedelta(milliseconds=row["excess_ms"]),
     )  # fmt: skip
-
-
-def _step(row: Mapping[str, Any]) -> Step:
-    return Step(
-        row["broker"], row["first"], row["before"], row["after"], row["following"], row["last"], line_of(row)
-    )
 
 
 def _whole(states: pa.Table, troubled: Callable[[], DataFrame]) -> tuple[set[_Life] | None, int]:
@@ -232,7 +198,6 @@ def _troubled(
     tables: Mapping[str, DataFrame],
     marked: DataFrame,
     restarted: DataFrame,
-    changed: Callable[[], DataFrame],
 ) -> DataFrame:
     """Find the lives of partitions that changed or are marked, and whether they lost leader or replicas.
 
@@ -240,7 +205,6 @@ def _troubled(
         tables: The table ``states``, for which it waits if it is still computed.
         marked: The lines that show a partition without a leader.
         restarted: The leaders that a new process made lead again.
-        changed: Returns the lines of leaders that show ISRs which ``states`` lacks.
     """
     states = tables["states"]
     lost = (
@@ -250,7 +214,6 @@ def _troubled(
     )
     sizes = sf.size("isr")
     marks = marked.select(*LIFE).distinct().withColumn("is_marked", sf.lit(col=True))
-    changes = changed().select(*LIFE).distinct().withColumn("is_changed", sf.lit(col=True))
     again = restarted.select(*PARTITION).distinct().withColumn("is_again", sf.lit(col=True))
     return (
         states.groupBy(*LIFE)
@@ -260,13 +223,11 @@ def _troubled(
             (sf.min("leader_epoch") < sf.max("leader_epoch")).alias("is_moved"),
         )
         .join(marks, list(LIFE), "left")
-        .join(changes, list(LIFE), "left")
         .join(again, list(PARTITION), "left")
         .withColumn(
             "is_lost",
             sf.col("had_none") | sf.col("is_marked").isNotNull() | sf.col("is_again").isNotNull(),
         )
-        .withColumn("is_short", sf.col("is_short") | sf.col("is_changed").isNotNull())
         .where("is_lost or is_short or is_moved")
         .select(*LIFE, "is_lost", "is_short")
     )

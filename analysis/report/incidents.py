@@ -23,8 +23,8 @@ from barnabas.analysis.story.costs import Cost, Ending
 from barnabas.analysis.story.departures import are_overlapping, first_departure
 from barnabas.analysis.story.elections import UncleanElection
 from barnabas.analysis.story.incident import Incident, IncidentKind
+from barnabas.analysis.story.sentences.absences import shown_cause
 from barnabas.analysis.story.sentences.incidents import Sentence, details, headline
-from barnabas.analysis.story.sentences.together import shown_cause
 
 Row = dict[str, Any]
 
@@ -55,8 +55,7 @@ def plain(incidents: Sequence[Incident], day: date | None) -> list[Row]:
         incidents: The incidents, the worst first.
         day: The day of all times, if the logs are of one day.
     """
-    costly = sum(bool(each.costs) for each in incidents)
-    return [_incident(each, day, others_cost=costly > bool(each.costs)) for each in incidents[:INCIDENTS]]
+    return [_incident(each, day) for each in incidents[:INCIDENTS]]
 
 
 def left_out(incidents: Sequence[Incident]) -> Row:
@@ -84,8 +83,7 @@ def severity(incident: Incident) -> str:
     )
     if incident.unclean or (incident.costs and (unplanned or at_once or not incident.absences)):
         return "critical"
-    is_short = incident.shortage is not None or incident.unreached is not None or bool(incident.fetchers)
-    return "warning" if incident.costs or is_short or unplanned else "info"
+    return "warning" if incident.costs or incident.shortage is not None or unplanned else "info"
 
 
 def _brokers(incident: Incident) -> list[int]:
@@ -94,12 +92,8 @@ def _brokers(incident: Incident) -> list[int]:
     ruled = (change.new.broker for change in incident.changes)
     elected = (each.leader for each in incident.unclean)
     begun = (each.broker for each in incident.begun)
-    started = (each.broker for each in incident.refused)
     left = (each.broker for each in incident.absences)
-    unreached = () if incident.unreached is None else (incident.unreached.broker,)
-    fetched = (each.subject for each in incident.fetchers if each.subject is not None)
-    own = {*left, *unreached, *fetched, *incident.offline}
-    return sorted({*own, *led, *ruled, *elected, *begun, *started})
+    return sorted({*left, *led, *ruled, *elected, *begun})
 
 
 def _topics(incident: Incident) -> list[str]:
@@ -111,7 +105,7 @@ def _topics(incident: Incident) -> list[str]:
     return sorted(names)[:TOPICS]
 
 
-def _incident(incident: Incident, day: date | None, *, others_cost: bool) -> Row:
+def _incident(incident: Incident, day: date | None) -> Row:
     return {
         "kind": incident.kind.value,
         "severity": severity(incident),
@@ -121,7 +115,7 @@ def _incident(incident: Incident, day: date | None, *, others_cost: bool) -> Row
         "until": incident.until,
         "began": certain(_began(incident)),
         "ended": certain(_ended(incident)),
-        **_sentence(headline(incident, day, others_cost=others_cost)),
+        **_sentence(headline(incident)),
         "details": [_sentence(each) for each in details(incident, day)],
         "absences": [_absence(each) for each in incident.absences],
         "costs": [_cost(each) for each in incident.costs],

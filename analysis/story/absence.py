@@ -7,7 +7,6 @@ from datetime import datetime
 
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Instant, Line, Lines, earliest, latest
-from barnabas.analysis.story.rows import BrokerLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,22 +26,11 @@ class Absence:
         was_controller: Whether it was the controller until then.
         spoke: When it last wrote a line before a KRaft controller fenced it; None if it was not fenced, or
             if it may have been cut off before.
-        unseen: From when on records or lines are missing that may show its return or a later absence; None if
-            none are.
         lines: The lines that prove the absence and its cause.
         cut_short: The line which proves that the process ended before its shutdown was complete; None if none
             does.
-        is_only_offline: Whether all that shows it is that a controller took some of the broker's replicas
-            offline, as it does, too, when a reassignment or a deletion removes them.
         ended_by: When the next process started, if only that shows that the one before had died; None if
             other lines show it, or none does.
-        stopped: The broker's own line of an orderly stop long after the cluster had given it up; None if
-            there is none.
-        wrote_until: When it last wrote a line, if it wrote on long after a controller had given it up, and no
-            line shows a new process or its return; None otherwise.
-        is_by_others: Whether all of its times are from lines of brokers whose clocks differ from its own.
-        may_be_stop: Whether all that shows it is that a controller took some of the broker's replicas
-            offline, as it does, too, when the broker asks to stop and goes on for a while.
         is_only_unled: Whether all that shows it is that partitions which it led had no leader.
         has_spoken: Whether any line of its own is among the logs.
         lasting: When the logs end, if as far as they show it is gone then; None otherwise.
@@ -59,15 +47,9 @@ class Absence:
     stopping: datetime | None = None
     was_controller: bool = False
     spoke: datetime | None = None
-    unseen: datetime | None = None
     lines: Lines = ()
     cut_short: Line | None = None
-    is_only_offline: bool = False
     ended_by: datetime | None = None
-    stopped: BrokerLine | None = None
-    wrote_until: datetime | None = None
-    is_by_others: bool = False
-    may_be_stop: bool = False
     is_only_unled: bool = False
     has_spoken: bool = False
     lasting: datetime | None = None
@@ -83,5 +65,4 @@ def begin_of(absence: Absence) -> datetime:
 
 def known_end(absence: Absence) -> datetime | None:
     """Return until when a later event may be part of an absence; None if nothing shows its end."""
-    ends = [each for each in (latest(absence.returned), absence.unseen) if each is not None]
-    return min(ends, default=None)
+    return latest(absence.returned)

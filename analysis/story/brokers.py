@@ -6,110 +6,78 @@ A controller proves only when the cluster noticed; ``causes`` says when and why 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
-from datetime import datetime
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
 from functools import partial
-from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
+from barnabas.analysis.reading.metadata.registrations import IN_SNAPSHOT
 from barnabas.analysis.story.absence import Absence, begin_of
-from barnabas.analysis.story.causes import (
-    Cause,
-    lives_on,
-    outlived,
-    stopped_later,
-    when_gone,
-    why_gone,
-)
-from barnabas.analysis.story.certainty import (
-    Fact,
-    Unknown,
-    earliest,
-    latest,
-    moment,
-)  # fmt: skip
-from barnabas.analysis.story.closings import cut_short
+from barnabas.analysis.story.causes import Cause, cut_short, lives_on, outlived, when_gone, why_gone
+from barnabas.analysis.story.certainty import Bound, Fact, Instant, Unknown, earliest, moment
 from barnabas.analysis.story.clusters import beginnings
-from barnabas.analysis.story.comebacks import (
-    has_failed,
-    last_gone,
-    line_of_return,
-    returned_at,
-    served_again,
-    unseen_since,
-    writes_on,
-)
-from barnabas.analysis.story.fences import may_have_stopped
-from barnabas.analysis.story.notices import first_notice, moved_from, noticed_at
+from barnabas.analysis.story.comebacks import line_of_return, returned_at
 from barnabas.analysis.story.observed import Observed
-from barnabas.analysis.story.own_files import OwnFiles
 from barnabas.analysis.story.presences import (
     is_first_start,
-    is_known_loss,
     is_of_directory,
     is_only_offline,
     is_present,
+    may_be_stop,
+    moved_from,
 )
-from barnabas.analysis.story.removals import losses, may_be_stop
-from barnabas.analysis.story.returns import Returns
-from barnabas.analysis.story.rows import BrokerLine, State
+from barnabas.analysis.story.rows import BrokerLine
 from barnabas.analysis.story.runs import (
+    ASKED,
     ENDS,
     HANDOVER,
-    IMPLIED,
+    OFFLINE,
     SENT,
     SERVES,
     STARTS,
     STOP,
     Run,
     What,
+    handover,
     lines_about,
     parts_of,
     runs_of,
-)  # fmt: skip
+    sent_on,
+)
 
-OWN_LOG = (*STOP, *HANDOVER, *STARTS, *SERVES, *ENDS, BrokerKind.CONFIGURED)
+TOGETHER = timedelta(seconds=30)
+"""Brokers that leave within this time of each other, or of a return, are parts of one incident."""
+
+_OWN_LOG = (*STOP, *HANDOVER, *STARTS, *SERVES, *ENDS, BrokerKind.CONFIGURED)
 """The kinds of lines that only a broker's own log has."""
 
 
-def absences(
-    observed: Observed, *, only: Collection[int] | None = None, without: Collection[int] = ()
-) -> list[Absence]:
+def absences(observed: Observed, led: Mapping[int, Sequence[datetime]] | None = None) -> list[Absence]:
     """Return the absences of brokers, by the latest time at which each began.
 
     Args:
         observed: Everything in the lines; all times are taken to be of one clock.
-        only: The brokers that count; None for all but those in ``without``.
-        without: The brokers that do not count.
+        led: When partitions lost each broker as their leader; None for never.
     """
     begins: dict[int, list[datetime]] = {}
     for each in beginnings(observed.brokers):
         begins.setdefault(each.broker, []).append(each.start)
-    moved, lost = moved_from(observed.states), losses(observed.states)
-    returns, files = Returns(observed), OwnFiles(observed)
+    moved = moved_from(observed.states)
     found = [
-        _without_start(
-            _left_after(
-                before,
-                _absence(
-                    broker,
-                    run,
-                    _last_present(present, run),
-                    observed,
-                    _Changes(begins.get(broker, ()), moved.get(broker, ()), lost.get(broker, ()), files),
-                ),
-            ),
-            is_first=is_first and not run.left().kinds(*STOP, *HANDOVER, *ENDS),
-        )
+        absence
         for broker, lines in lines_about(observed.brokers).items()
-        if (only is None or broker in only) and broker not in without
-        for since, part in parts_of(returns.added(broker, lines), begins.get(broker, ()))
+        for since, part in parts_of(lines, begins.get(broker, ()))
         for present in [_presences(part)]
-        for before, run in _with_before(runs_of(part, partial(is_of_directory, broker, observed)))
-        for is_first in [is_first_start(broker, run, part, observed, since)]
-        if not (is_first and not is_known_loss(broker, run)) and not is_present(broker, run, observed)
-    ]
+        for run in runs_of(part, partial(is_of_directory, broker, observed))
+        if not is_first_start(broker, run, part, observed, since) and not is_present(broker, run, observed)
+        for has_led in [_has_led(run, (led or {}).get(broker, ()))]
+        for absence in [_absence(broker, run, _last_present(present, run), observed, has_led=has_led)]
+        if has_led
+        or not is_only_offline(
+            broker, run, earliest(absence.gone) or _last_present(present, run), observed,
+            moved=moved.get(broker, ()),
+        )
+    ]  # fmt: skip
     return sorted(found, key=lambda each: (begin_of(each), each.broker))
 
 
@@ -127,110 +95,62 @@ def _last_present(presences: Sequence[datetime], run: Run) -> datetime | None:
     return presences[index - 1] if index else None
 
 
-def _with_before(runs: Sequence[Run]) -> Iterable[tuple[Run | None, Run]]:
-    """Return each absence's lines after those of the one before."""
-    return zip((None, *runs), runs, strict=False)
-
-
-def _left_after(before: Run | None, absence: Absence) -> Absence:
-    """Bound a departure by the last line about the absence before, if no line states the return from that."""
-    if before is None or not before.kinds(IMPLIED):
-        return absence
-    loss, low = before.last_loss(), earliest(absence.gone)
-    if low is not None and low >= loss.time:
-        return absence
-    lines = (*absence.gone.lines, loss.line)
-    return replace(absence, gone=moment(loss.time, latest(absence.gone), lines, ""))
-
-
-def _without_start(absence: Absence, *, is_first: bool) -> Absence:
-    """Return an absence without what its next start says, where the broker's log begins with that start.
-
-    Lines of an earlier start, which may be the next one after the loss, are missing then.
-    """
-    if not is_first:
-        return absence
-    noticed, back = absence.noticed, absence.returned
-    if not isinstance(back, Unknown):
-        back = moment(latest(noticed), latest(back), (*noticed.lines, *back.lines), "")
-    return replace(
-        absence, cause=Cause.UNKNOWN, reason=None, has_own_log=False, started=None,
-        returned=back, lines=(*absence.gone.lines, *noticed.lines),
-    )  # fmt: skip
-
-
-class _Changes(NamedTuple):
-    """Changes beside the lines about a broker.
-
-    Attributes:
-        begins: When other clusters began on its host.
-        moved: The states that moved a leadership away from it.
-        lost: When replicas of it were taken offline that stayed assigned to it.
-        files: The lines of all brokers by file.
-    """
-
-    begins: Sequence[datetime]
-    moved: Sequence[State]
-    lost: Sequence[datetime]
-    files: OwnFiles
+def _has_led(run: Run, lost: Sequence[datetime]) -> bool:
+    """Return whether partitions lost a broker as their leader when it left."""
+    return any(abs(time - run.marks[0][1].time) <= TOGETHER for time in lost)
 
 
 def _absence(
-    broker: int,
-    run: Run,
-    present: datetime | None,
-    observed: Observed,
-    changes: _Changes,
+    broker: int, run: Run, present: datetime | None, observed: Observed, *, has_led: bool
 ) -> Absence:
-    start = run.first(What.START)
-    noticed = first_notice(broker, run)
-    has_own_log = bool(observed.about(broker, *OWN_LOG))
-    first = min(line.time for line in (start, noticed, run.marks[0][1]) if line is not None)
-    alive = lives_on(broker, run, start, observed) or changes.files.goes_on(broker, run)
+    start, notice = run.first(What.START), _first_notice(broker, run)
+    first = min(line.time for line in (start, notice, run.marks[0][1]) if line is not None)
+    alive = lives_on(broker, run, start, observed)
     gone, proof = when_gone(broker, run, first, observed, present=present, is_alive=alive)
-    cause, reason, causal = why_gone(broker, run, start, first, observed, present=present, is_alive=alive)
-    stopped = stopped_later(broker, run, observed) if alive is not None else None
-    # A start that fails stops, too.
-    stop = next(iter(run.left().kinds(*STOP)), None) if stopped is None else None
+    cause, reason, causal = why_gone(broker, run, first, observed, is_alive=alive)
+    if cause is Cause.UNKNOWN and not has_led and may_be_stop(broker, run, observed):
+        # It was lost before its replicas went offline, or it asked to stop, and ended afterwards.
+        cause, gone = Cause.LOST_OR_STOPPED, moment(earliest(gone), None, gone.lines, "no line shows its end")
+    stop = next(iter(run.left().kinds(*STOP)), None)
     is_cut = cut_short(run)
-    cut = () if is_cut is None else (is_cut,)
     expired = next(iter(run.kinds(BrokerKind.SESSION_EXPIRED)), None)
     fenced = next(iter(run.kinds(BrokerKind.BROKER_FENCED)), None)
-    back = line_of_return(run, start or expired or noticed or run.marks[0][1])
-    unseen = unseen_since(run, back, observed)
-    # A start after missing records need not be the first one.
-    next_start = start if start is None or unseen is None or start.time <= unseen else None
-    served = served_again(broker, run, observed, changes.begins)
-    led_to = None if back is None and served is None and has_failed(run) else next_start
-    returned = returned_at(back, led_to or last_gone(run, back), unseen, served)
-    fence = may_have_stopped(run, gone) if cause is Cause.UNKNOWN and not has_own_log else None
-    if fence is not None:
-        cause, gone = Cause.FENCED, Fact(fence.time, (fence.line,))
-    is_silent = cause is Cause.UNKNOWN and start is None and isinstance(returned, Unknown)
+    back = line_of_return(run, start or expired or notice or run.marks[0][1])
+    shown = [each.line for each in (notice,) if each is not None]
     return Absence(
         broker=broker,
         gone=gone,
         cause=cause,
         reason=reason,
-        has_own_log=has_own_log,
-        noticed=gone
-        if cause is Cause.FENCED
-        else noticed_at(run, noticed, observed, gone=earliest(gone), present=present, moved=changes.moved),
-        started=None if next_start is None else next_start.time,
-        returned=returned,
+        has_own_log=bool(observed.about(broker, *_OWN_LOG)),
+        noticed=_noticed_at(notice),
+        started=None if start is None else start.time,
+        returned=returned_at(run, back),
         stopping=None if stop is None else stop.time,
         # What a broker writes after it was cut off does not show that it served until then.
-        spoke=None if fenced is None or stopped is not None else observed.last_spoken(broker, fenced.time),
-        unseen=None if unseen is None else max(unseen, run.marks[0][1].time),
-        lines=tuple(dict.fromkeys((*causal, *cut, *proof, *(() if noticed is None else (noticed.line,))))),
+        spoke=None if fenced is None else observed.last_spoken(broker, fenced.time),
+        lines=tuple(dict.fromkeys((*causal, *(() if is_cut is None else (is_cut,)), *proof, *shown))),
         cut_short=is_cut,
-        is_only_offline=is_only_offline(
-            broker, run, earliest(gone) or present, observed, moved=changes.moved, lost=changes.lost
-        ),
         ended_by=outlived(broker, gone, run, first, observed) if cause is Cause.DIED else None,
-        stopped=stopped,
-        wrote_until=writes_on(broker, fenced or noticed, observed) if is_silent else None,
-        may_be_stop=cause is Cause.UNKNOWN
-        and may_be_stop(broker, run, earliest(gone) or present, changes.moved, observed),
         has_spoken=broker in observed.as_brokers,
     )
+
+
+def _first_notice(broker: int, run: Run) -> BrokerLine | None:
+    """Return the first line by which others took a broker for gone, best one that no stop of it explains."""
+    gone = [line for what, line in run.marks if what is What.GONE and line.broker != broker]
+    is_of_stop, is_sent_on = handover(run.left().kinds(*STOP, *HANDOVER, *ASKED)), sent_on(run)
+    proven = [line for line in gone if not is_of_stop(line) and not is_sent_on(line)]
+    return next(iter((*proven, *gone)), None)
+
+
+def _noticed_at(line: BrokerLine | None) -> Instant:
+    """Return when a controller first treated a broker as gone; its line ``line`` is the first about that.
+
+    Each new controller takes the replicas of all absent brokers offline again, and a snapshot shows only who
+    was fenced when it was made. So such a line bounds the time only from above.
+    """
+    if line is None:
+        return Unknown("no controller's line shows it")
+    is_dated = line.kind not in OFFLINE and line.error != IN_SNAPSHOT
+    return Fact(line.time, (line.line,)) if is_dated else Bound(None, line.time, (line.line,))

@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
-from barnabas.analysis.story.absence import Absence, begin_of
-from barnabas.analysis.story.active_controllers import CONTROLLER_STARTS
-from barnabas.analysis.story.certainty import Lines, earliest, latest
-from barnabas.analysis.story.contacts import CONTACT_WINDOW
+from barnabas.analysis.story.certainty import Lines
 from barnabas.analysis.story.observed import Observed
 from barnabas.analysis.story.rows import BrokerLine, Controller
+from barnabas.analysis.story.runs import STARTS
 
 _ELECTION = timedelta(seconds=5)
 """The longest time without an active controller that counts as a plain election of KRaft."""
 
-_LISTED = timedelta(seconds=30)
-"""The longest time from a controller's election to its first list of the brokers that are registered."""
-
 _RESTARTED = timedelta(minutes=2)
 """The longest time from a resignation to a start that may have to do with it."""
 
+_STARTS = (*STARTS, BrokerKind.CONTROLLER_STARTING)
+
 _ACTIVE = (BrokerKind.CONTROLLER_ACTIVE, BrokerKind.CONTROLLER_KNOWN)
 
-AT_WORK = (
+_AT_WORK = (
     BrokerKind.BROKER_FENCED,
     BrokerKind.BROKER_UNFENCED,
     BrokerKind.BROKER_REGISTERED,
@@ -61,18 +57,16 @@ class Vacancy(NamedTuple):
     """A time in which no line shows an active controller of KRaft, though lines say that there was none.
 
     Attributes:
-        since: The first line which says that there is none.
+        since: The line by which the controller had lost the majority of the voters.
         until: The next line about an active controller; None if there is none.
-        lost_majority: The controller that had lost the majority of the voters; None if no line says so.
+        lost_majority: The controller that had lost it.
         lines: The lines that show it.
-        known_to: The voters that knew of none, if no line shows that there was none; empty if one does.
     """
 
     since: datetime
     until: datetime | None
     lost_majority: int | None
     lines: Lines
-    known_to: tuple[int, ...] = ()
 
 
 def changes_of(observed: Observed) -> Iterator[tuple[Controller, ControllerChange]]:
@@ -88,50 +82,6 @@ def changes_of(observed: Observed) -> Iterator[tuple[Controller, ControllerChang
         is_next = bisect_right(epochs, before.epoch) == bisect_left(epochs, after.epoch)
         unseen = after.epoch - before.epoch - 1 if is_next else 0
         yield before, ControllerChange(new, before.broker, unseen, resigned, restarted)
-
-
-def with_unlisted(observed: Observed, found: Iterable[Absence]) -> tuple[Observed, frozenset[int]]:
-    """Let the first list of each controller say that the one before is gone, if nothing else shows that.
-
-    A broker is registered while it is the controller, so one that the next controller does not find is lost.
-
-    Args:
-        observed: Everything in the lines.
-        found: The absences that the lines show otherwise.
-
-    Returns:
-        Everything in the lines, and the brokers that lists say to be gone.
-    """
-    lists: dict[int | None, list[BrokerLine]] = {}
-    for line in observed.brokers:
-        if line.kind == BrokerKind.BROKERS_CHANGED and line.live:
-            lists.setdefault(line.broker, []).append(line)
-    if not lists:
-        return observed, frozenset()
-    gone: dict[int, list[Absence]] = {}
-    for each in found:
-        gone.setdefault(each.broker, []).append(each)
-    named: dict[BrokerLine, BrokerLine] = {}
-    unlisted: set[int] = set()
-    for before, change in changes_of(observed):
-        own = (line for line in lists.get(change.new.broker, ()) if line.time >= change.new.since)
-        first = min(own, key=lambda line: line.time, default=None)
-        if first is None or change.unseen or first.time > change.new.since + _LISTED:
-            continue
-        is_known = any(_may_cover(each, before.since, first.time) for each in gone.get(before.broker, ()))
-        if before.broker not in first.live and not is_known:
-            named[first] = first._replace(lost=(*first.lost, before.broker))
-            unlisted.add(before.broker)
-    if not named:
-        return observed, frozenset()
-    lines = [named.get(line, line) for line in observed.brokers]
-    return replace(observed, brokers=lines), frozenset(unlisted)
-
-
-def _may_cover(absence: Absence, since: datetime, time: datetime) -> bool:
-    """Return whether a controller of a tenure from ``since`` on may have been absent at a moment."""
-    begin, back = begin_of(absence), latest(absence.returned)
-    return since <= begin <= time + CONTACT_WINDOW and (back is None or back >= time - CONTACT_WINDOW)
 
 
 def successions(controllers: Iterable[Controller]) -> Iterator[tuple[Controller, Controller]]:
@@ -159,108 +109,29 @@ def _resigned(before: Controller, after: Controller, observed: Observed) -> Brok
 
 def _restarted(before: Controller, resigned: BrokerLine, observed: Observed) -> BrokerLine | None:
     since, until = resigned.time, resigned.time + _RESTARTED
-    lines = (
-        line
-        for kind in CONTROLLER_STARTS
-        for line in observed.about_within(before.broker, kind, since, until)
-    )
+    lines = (line for kind in _STARTS for line in observed.about_within(before.broker, kind, since, until))
     return min(lines, key=lambda line: line.time, default=None)
 
 
-class _Doubts:
-    """The lines since an active controller was last shown which say that there is none.
+def vacancies(lines: Iterable[BrokerLine]) -> Iterator[Vacancy]:
+    """Yield the times longer than an election in which a controller of KRaft had lost the majority.
 
-    Args:
-        known: The controller shown last; None if no line names it.
-        at: The time of that line.
-        has_been: Whether any line has shown a controller.
-    """
-
-    def __init__(self, known: int | None, at: datetime, *, has_been: bool = True) -> None:
-        self.known, self.at, self.has_been = known, at, has_been
-        self.first: dict[int | None, BrokerLine] = {}
-        self.ceased: BrokerLine | None = None
-        self.lost: BrokerLine | None = None
-        self.is_refuted = False
-
-    def add(self, line: BrokerLine) -> None:
-        """Take a line that there is no controller, or that one resigned."""
-        if line.kind == BrokerKind.NO_CONTROLLER:
-            self.first.setdefault(line.broker, line)
-            if line.controller_epoch is None:
-                # Only the line about a lost majority lacks the epoch; the controller itself writes it.
-                self.lost = line
-        is_own = line.broker == self.known or line.kind == BrokerKind.CONTROLLER_RESIGNED
-        if is_own or line.controller_epoch is None:
-            self.ceased = self.ceased or line
-
-    def vacancy(self, last: BrokerLine | None, absences: Iterable[Absence]) -> Vacancy | None:
-        """Return the time without a controller until the line ``last``; None if that is not proven."""
-        firsts = sorted(self.first.values(), key=lambda each: each.time)
-        if not firsts or (last is None and self.lost is None):
-            return None
-        nodes: tuple[int, ...] = ()
-        if self.ceased is not None:
-            begin = max(firsts[0], self.ceased, key=lambda each: each.time)
-        elif self._is_gone(firsts[0], last, absences):
-            begin = firsts[0]
-        else:
-            own = [each for each in firsts if last is not None and last.time - each.time > _ELECTION]
-            if self.is_refuted or not own:
-                return None
-            begin = own[-1]
-            nodes = tuple(sorted(each.broker for each in own if each.broker is not None))
-        if last is not None and last.time - begin.time <= _ELECTION:
-            return None
-        found = (each.line for each in (begin, self.lost, last) if each is not None)
-        return Vacancy(
-            begin.time,
-            None if last is None else last.time,
-            None if self.lost is None else self.lost.broker,
-            tuple(dict.fromkeys(found)),
-            nodes,
-        )
-
-    def _is_gone(self, first: BrokerLine, last: BrokerLine | None, absences: Iterable[Absence]) -> bool:
-        """Return whether the controller known last was absent, so that it was none any more."""
-        return any(
-            each.broker == self.known
-            and begin_of(each) >= self.at
-            and (last is None or (earliest(each.gone) or begin_of(each) - CONTACT_WINDOW) <= last.time)
-            and ((back := latest(each.returned)) is None or back >= first.time)
-            for each in absences
-        )
-
-
-def vacancies(lines: Sequence[BrokerLine], absences: Sequence[Absence] = ()) -> Iterator[Vacancy]:
-    """Yield the times longer than an election in which KRaft's voters had no leader, by their own lines.
-
-    A voter that is cut off, or starts, knows of none although there is one, and a network that is divided has
-    one on the side of the majority. So there was none only if the controller known last had ceased: its own
-    line says so, or it was absent. Otherwise it is only what voters knew, and nothing if another line shows
-    a controller at work meanwhile.
+    Only its own line proves that there was none: a voter that is cut off, or starts, knows of none although
+    there is one.
 
     Args:
         lines: The lines about brokers.
-        absences: The absences of brokers and controllers.
     """
-    doubts = _Doubts(None, datetime.min, has_been=False)  # noqa: DTZ901
-    kinds = (BrokerKind.NO_CONTROLLER, BrokerKind.CONTROLLER_RESIGNED, *_ACTIVE, *AT_WORK)
-    own = (each for each in lines if each.kind in kinds)
-    for line in sorted(own, key=lambda each: (each.time, each.line)):
-        if line.kind in _ACTIVE:
-            if (found := doubts.vacancy(line, absences)) is not None:
-                yield found
-            doubts = _Doubts(line.subject, line.time)
-        elif line.kind in AT_WORK:
-            if doubts.ceased is None:
-                doubts.is_refuted = bool(doubts.first)
-            else:
-                if (found := doubts.vacancy(line, absences)) is not None:
-                    yield found
-                at_work = doubts.known if line.broker is None else line.broker
-                doubts = _Doubts(at_work, line.time)
-        elif doubts.has_been:
-            doubts.add(line)
-    if (found := doubts.vacancy(None, absences)) is not None:
-        yield found
+    kinds = (BrokerKind.NO_CONTROLLER, *_ACTIVE, *_AT_WORK)
+    own = sorted((each for each in lines if each.kind in kinds), key=lambda each: (each.time, each.line))
+    lost: BrokerLine | None = None
+    for line in own:
+        if line.kind == BrokerKind.NO_CONTROLLER:
+            # Only the line about a lost majority lacks the epoch; the controller itself writes it.
+            lost = line if line.controller_epoch is None and lost is None else lost
+        elif lost is not None:
+            if line.time - lost.time > _ELECTION:
+                yield Vacancy(lost.time, line.time, lost.broker, (lost.line, line.line))
+            lost = None
+    if lost is not None:
+        yield Vacancy(lost.time, None, lost.broker, (lost.line,))

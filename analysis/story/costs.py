@@ -11,9 +11,9 @@ from typing import NamedTuple
 from barnabas.analysis.story.certainty import Bound, Duration, Fact, Lines, Unknown, earliest, latest
 from barnabas.analysis.story.clocks import DIFFERING, duration_of
 from barnabas.analysis.story.partitions import Outage
-from barnabas.analysis.story.rows import BrokerLine, Mark, Refusal
+from barnabas.analysis.story.rows import BrokerLine, Refusal
 
-Reason = BrokerLine | Refusal | Mark
+Reason = BrokerLine | Refusal
 """A line which says why partitions had no leader though no broker left."""
 
 
@@ -67,9 +67,8 @@ class Cost:
         begin: The latest moment by which the first of them had lost its leader.
         lines: Lines that prove it, of one partition.
         times: How often they had no leader, in total.
-        reason: The line about the log directory because of which a broker that stayed did not lead them, or
-            that they were created without a leader; None if a broker left, or no line shows why.
-        refusals: The lines of brokers that were elected meanwhile that they do not lead, by time.
+        reason: The line about the log directory because of which a broker that stayed did not lead them; None
+            if a broker left, or no line shows why.
         each: The times without a leader one by one.
         lasting: When the logs end, if as far as they show the partitions have no leader then; None otherwise.
     """
@@ -83,7 +82,6 @@ class Cost:
     lines: Lines
     times: int = 1
     reason: Reason | None = None
-    refusals: tuple[Refusal, ...] = ()
     each: tuple[Period, ...] = ()
     lasting: datetime | None = None
 
@@ -112,7 +110,7 @@ def _ending(broker: int | None, outage: Outage) -> Ending:
     if outage.leader_after is None:
         return Ending.NOT_SHOWN if outage.lasting is None else Ending.LASTING
     has_led = latest(outage.end) is not None
-    if outage.leader_after == broker and outage.created is None:
+    if outage.leader_after == broker:
         return Ending.RETURNED if has_led else Ending.ELECTED_AGAIN
     return Ending.MOVED if has_led else Ending.ELECTED
 
@@ -131,7 +129,6 @@ def _cost(ending: Ending, outages: Sequence[Outage]) -> Cost:
         begin=min((begin for begin in begins if begin is not None), default=None),
         lines=tuple(dict.fromkeys((*outages[worst].lines, *durations[worst].lines))),
         times=len(outages),
-        refusals=tuple(sorted({refusal for each in outages for refusal in each.refusals}, key=_time)),
         each=tuple(map(_period, outages, durations)),
         lasting=max((each.lasting for each in outages if each.lasting is not None), default=None),
     )
@@ -145,10 +142,6 @@ def _period(outage: Outage, duration: Duration) -> Period:
         f"{topic}-{partition}", duration, latest(outage.begin), since, outage.shown, outage.leader_before,
         outage.leader_after,
     )  # fmt: skip
-
-
-def _time(refusal: Refusal) -> datetime:
-    return refusal.time
 
 
 def _together(durations: Sequence[Duration], *, is_mixed: bool) -> Duration:

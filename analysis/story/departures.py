@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 
 from barnabas.analysis.story.absence import Absence, begin_of, known_end
+from barnabas.analysis.story.brokers import TOGETHER
 from barnabas.analysis.story.causes import ORDERLY, Cause
-from barnabas.analysis.story.certainty import Bound, Fact, Instant, earliest, latest, moment
+from barnabas.analysis.story.certainty import Fact, Instant, earliest, latest, moment
 from barnabas.analysis.story.clocks import Clocks, writers
 from barnabas.analysis.story.clusters import are_of_several
 from barnabas.analysis.story.costs import costs_of
-from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
+from barnabas.analysis.story.incident import Incident, IncidentKind
 from barnabas.analysis.story.nodes import Members
 from barnabas.analysis.story.partitions import Outage
 
@@ -64,9 +64,8 @@ class _Open:
 
 def _brokers_of(absence: Absence) -> set[int | None]:
     """Return the brokers by whose clocks an absence has its times; who noticed it counts if that is all."""
-    own = () if absence.is_by_others else (absence.broker,)
     is_by_notice = latest(absence.gone) is None
-    return {*own, *writers((*absence.gone.lines, *(absence.noticed.lines if is_by_notice else ())))}
+    return {absence.broker, *writers((*absence.gone.lines, *(absence.noticed.lines if is_by_notice else ())))}
 
 
 def groups_of(found: Sequence[Absence], clocks: Clocks, clusters: Mapping[str, str]) -> list[list[int]]:
@@ -171,7 +170,7 @@ def all_gone(
             ZooKeeper is gone. One that was fenced may do so, too.
     """
     brokers = {each.broker for each in members}
-    here = [Cause.UNREGISTERED, *(() if or_given_up else (Cause.LOST_SESSION, Cause.FENCED))]
+    here = [Cause.UNREGISTERED, *(() if or_given_up else (Cause.LOST_SESSION,))]
     down = [each for each in members if each.cause not in here]
     gone = (
         time for time in sorted(begin_of(each) for each in down)
@@ -192,7 +191,7 @@ def is_gone(absence: Absence, time: datetime, *, by_silence: bool = True) -> boo
     is_open = absence.cause in ORDERLY and latest(absence.gone) is None
     if absence.cause is Cause.LOST_OR_STOPPED or is_open:
         return False
-    begin, back = begin_of(absence), earliest(absence.returned) or absence.unseen
+    begin, back = begin_of(absence), earliest(absence.returned)
     has_returned = latest(absence.returned) is not None
     is_certain = isinstance(absence.gone, Fact) or latest(absence.noticed) is not None
     stays = by_silence and not has_returned and is_certain
@@ -226,25 +225,3 @@ def are_overlapping(members: Sequence[Absence], *, by_silence: bool = True) -> b
         for index, each in enumerate(members)
         if index
     )
-
-
-def absence_by_one_clock(absence: Absence, clocks: Clocks) -> Absence:
-    """Keep of a departure and a return between the moments of two clocks that differ only the later one.
-
-    The later one is of a witness, and the broker's own last line is on its own clock. Nor does it then show
-    that a broker wrote on.
-    """
-
-    def kept(moment: Instant) -> Instant:
-        if not isinstance(moment, Bound) or moment.at_most is None:
-            return moment
-        own = () if absence.is_by_others else (absence.broker,)
-        if clocks.agree((*own, *writers(moment.lines))):
-            return moment
-        return Bound(None, moment.at_most, moment.lines)
-
-    is_one = clocks.agree((absence.broker, *writers(absence.noticed.lines)))
-    return replace(
-        absence, gone=kept(absence.gone), returned=kept(absence.returned),
-        wrote_until=absence.wrote_until if is_one else None,
-    )  # fmt: skip

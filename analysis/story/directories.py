@@ -30,7 +30,7 @@ _OF_PROCESS = (*STARTS, *STOP, *ENDS, *ASKED)
 """The lines with which a process begins or ends."""
 
 
-def with_moves(observed: Observed, lost: Iterable[Outage], stops: Iterable[BrokerLine]) -> Observed:
+def with_moves(observed: Observed, lost: Iterable[Outage]) -> Observed:
     """Add when controllers moved what lay on each log directory that failed.
 
     A controller moves all of it at once, and each new controller does so again, until the broker stops, is
@@ -40,7 +40,6 @@ def with_moves(observed: Observed, lost: Iterable[Outage], stops: Iterable[Broke
     Args:
         observed: Everything in the lines.
         lost: The times without a leader.
-        stops: Stops that no line states.
     """
     failures = [line for line in observed.brokers if line.kind in _FAILED]
     if not failures:
@@ -53,7 +52,7 @@ def with_moves(observed: Observed, lost: Iterable[Outage], stops: Iterable[Broke
         broker: sorted((*losses.get(broker, ()), *(line.time for line in observed.about(broker, *OFFLINE))))
         for broker in {failure.subject for failure in failures if failure.subject is not None}
     }
-    turns = _turns(by_broker, observed, stops)
+    turns = _turns(by_broker, observed)
     elections = [each.since for each in observed.controllers]
     moves: dict[tuple[int, datetime], Sequence[tuple[datetime, datetime]]] = {}
     for failure in failures:
@@ -65,14 +64,9 @@ def with_moves(observed: Observed, lost: Iterable[Outage], stops: Iterable[Broke
     return replace(observed, moves=moves)
 
 
-def _turns(
-    brokers: Iterable[int], observed: Observed, stops: Iterable[BrokerLine]
-) -> dict[int, list[datetime]]:
+def _turns(brokers: Iterable[int], observed: Observed) -> dict[int, list[datetime]]:
     """Return when each broker stopped, was lost or started again, by its own lines or a controller's."""
     turns = {broker: [line.time for line in observed.about(broker, *_OF_PROCESS)] for broker in brokers}
-    for line in stops:
-        if line.subject is not None:
-            turns.get(line.subject, []).append(line.time)
     for line in observed.of_kind(BrokerKind.BROKERS_CHANGED):
         for broker in (*line.lost, *line.added, *line.bounced):
             turns.get(broker, []).append(line.time)

@@ -11,21 +11,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from itertools import chain
+from functools import partial
+from itertools import chain, groupby
 from typing import NamedTuple
 
 from barnabas.analysis.story.absence import begin_of
+from barnabas.analysis.story.accounts import account_of
+from barnabas.analysis.story.brokers import absences
 from barnabas.analysis.story.certainty import Bound, Instant, Line, Lines, Unknown, by, latest
 from barnabas.analysis.story.clocks import clocks_of, duration_of
 from barnabas.analysis.story.controllers import changes_of
 from barnabas.analysis.story.elections import consecutive, unclean_elections
 from barnabas.analysis.story.isr import IsrStep
-from barnabas.analysis.story.minimums import Held, Minimums, minimums_of
+from barnabas.analysis.story.minimums import Minimums, minimums_of
 from barnabas.analysis.story.observed import Observed
-from barnabas.analysis.story.one_clock import account_by_clocks
 from barnabas.analysis.story.partitions import History, Life, Outage
-from barnabas.analysis.story.rows import NO_LEADER, BrokerLine, State
-from barnabas.analysis.story.witnesses import absences_by_clocks
+from barnabas.analysis.story.rows import NO_LEADER, State
 from barnabas.analysis.story.words import Rounding, at, count, duration, lasted
 
 
@@ -109,7 +110,7 @@ class Episode:
 def episodes(observed: Observed) -> list[Episode]:
     """Return the episodes that are worth an alert, sorted within each kind and subject by their begin."""
     # An absence bounds the outages that it causes, as in the incidents.
-    account = account_by_clocks(observed, clocks_of(observed))
+    account = account_of(observed, clocks_of(observed))
     stories = account.stories
     newest: dict[tuple[str, int], int] = {}
     for story in stories:
@@ -147,7 +148,7 @@ def _without_leader(outages: Iterable[Outage], newest: Mapping[tuple[str, int], 
         if begin is not None:
             # Clocks that differ bound nothing.
             known = Bound(None, begin, outage.begin.lines) if outage.is_mixed else outage.begin
-            bounded = replace(outage, begin=known, span=duration_of(outage))
+            bounded = replace(outage, begin=known)
             yield _of_outage(bounded, is_newest=_is_newest(outage.life, newest))
 
 
@@ -176,130 +177,57 @@ def _of_outage(outage: Outage, *, is_newest: bool) -> Episode:
     )  # fmt: skip
 
 
-class _Short(NamedTuple):
-    """The ISRs of a time in which they were below the minimum.
-
-    Attributes:
-        before: The last ISR before; None if none is known.
-        pieces: The ISRs, each with the minimum that held, an ISR once for each minimum.
-        minimum: The minimum; None if only its leader's line shows that an ISR is below it.
-        mark: The first such line about the first ISR; None if there is none.
-    """
-
-    before: IsrStep | None
-    pieces: list[tuple[IsrStep, Held]]
-    minimum: int | None
-    mark: BrokerLine | None
-
-    @property
-    def steps(self) -> list[IsrStep]:
-        """Return the ISRs."""
-        return [step for step, _ in self.pieces]
-
-    @property
-    def since(self) -> datetime:
-        """Return the latest moment of the begin: a leader may log its change of the ISR before others do."""
-        first = self.pieces[0][0].since
-        is_dated = self.mark is not None and (self.before is None or self.before.since < self.mark.time)
-        return min(first, self.mark.time) if self.mark is not None and is_dated else first
-
-
 def _under_min_isr(
     stories: Iterable[History], deleted: Mapping[Life, datetime], newest: Mapping[tuple[str, int], int],
     minimums: Minimums,
 ) -> Iterator[Episode]:  # fmt: skip
     for story in stories:
-        for short in _shorts(story, minimums):
-            proofs = minimums.proofs(story.life, short.steps[0].since, short.steps[-1].until)
-            is_own = not any(
-                held.value is not None and (held.is_default or held.is_of_others) for _, held in short.pieces
-            )
-            yield _of_short(
-                story, short, deleted.get(story.life), is_newest=_is_newest(story.life, newest),
-                is_own=is_own, is_proven=is_own or bool(proofs), lines=tuple(proofs),
-            )  # fmt: skip
+        before: IsrStep | None = None
+        for is_short, group in groupby(story.isr, partial(_is_below, story, minimums)):
+            steps = list(group)
+            if is_short:
+                yield _of_short(
+                    story, before, steps, minimums, deleted.get(story.life),
+                    is_newest=_is_newest(story.life, newest),
+                )  # fmt: skip
+            before = steps[-1]
 
 
-def _shorts(story: History, minimums: Minimums) -> Iterator[_Short]:
-    """Yield the times in which a partition was below its minimum, one for each value of it."""
-    before: IsrStep | None = None
-    found: _Short | None = None
-    for step, held in _with_minimums(story, minimums):
-        minimum = _minimum_above(story, minimums, step, held)
-        mark = _mark_below(story, minimums, step, held) if minimum is None else None
-        is_short = minimum is not None or mark is not None
-        is_other = found is not None and None not in (found.minimum, minimum) and found.minimum != minimum
-        if found is not None and (is_other or not is_short):
-            yield found
-            before, found = found.steps[-1], None
-        if not is_short:
-            before = step
-        elif found is None:
-            found = _Short(before, [(step, held)], minimum, mark or minimums.mark_of(story.life, step))
-        else:
-            found.pieces.append((step, held))
-            found = found._replace(minimum=minimum if found.minimum is None else found.minimum)
-    if found is not None:
-        yield found
-
-
-def _with_minimums(story: History, minimums: Minimums) -> Iterator[tuple[IsrStep, Held]]:
-    """Yield a partition's ISRs with the minimum that held, an ISR once for each minimum."""
-    if not story.isr:
-        return
-    held = minimums.held(story, story.isr[0].since, None)
-    index = 0
-    for step in story.isr:
-        while (end := held[index].until) is not None and end <= step.since:
-            index += 1
-        since = step.since
-        while (end := held[index].until) is not None and (step.until is None or end < step.until):
-            yield step._replace(since=since, until=end), held[index]
-            since, index = end, index + 1
-        yield step._replace(since=since), held[index]
-
-
-def _minimum_above(story: History, minimums: Minimums, step: IsrStep, held: Held) -> int | None:
-    """Return the minimum if an ISR is below it; None if it is not, or the minimum is not known.
+def _is_below(story: History, minimums: Minimums, step: IsrStep) -> bool:
+    """Return whether an ISR is below the minimum.
 
     With fewer replicas than the minimum, all in sync, Kafka refuses writes up to 3.6 and accepts them from
     3.7 on (``Partition.effectiveMinIsr``), so only a refused write or the leader's own line proves it.
     """
-    if held.value is None or step.size >= held.value:
-        return None
-    if step.size >= step.assigned and not minimums.proofs(story.life, step.since, step.until):
-        return None
-    return held.value
-
-
-def _mark_below(story: History, minimums: Minimums, step: IsrStep, held: Held) -> BrokerLine | None:
-    """Return the leader's line that an ISR is below the minimum, unless the topic has a smaller one.
-
-    The brokers' setting does not contradict the line: the topic may override it unseen.
-    """
-    is_default = held.is_default or held.is_of_others
-    return minimums.mark_of(story.life, step) if held.value is None or is_default else None
+    proof = minimums.proof(story.life, step.since, step.until)
+    if proof is not None and proof.in_sync in (None, step.size):
+        return True
+    minimum = minimums.held(story.life[0], step.since, step.until).value
+    return minimum is not None and step.size < min(minimum, step.assigned)
 
 
 def _of_short(
-    story: History, short: _Short, deleted: datetime | None, *,
-    is_newest: bool, is_own: bool, is_proven: bool, lines: Lines,
+    story: History, before: IsrStep | None, steps: Sequence[IsrStep], minimums: Minimums,
+    deleted: datetime | None, *, is_newest: bool,
 ) -> Episode:  # fmt: skip
     topic, partition, _ = story.life
-    steps, before, minimum = short.steps, short.before, short.minimum
+    since, until = steps[0].since, steps[-1].until
+    minimum, proof = minimums.held(topic, since, until), minimums.proof(story.life, since, until)
     # A state may be older than the first line about it.
-    begin: Instant = Bound(None, short.since)
-    until = steps[-1].until if steps[-1].until is not None else deleted
+    begin: Instant = Bound(None, since)
+    until = until if until is not None else deleted
     lasts = until is None and is_newest
     # Likewise, only the first line about the ISR that ended it is known.
     end: Instant = Unknown(_LASTS) if until is None else Bound(None, until)
     least = min(step.size for step in steps)
     # The first ISR known may never have been larger, as with one replica.
-    has_fallen = before is not None and minimum is not None and before.size >= minimum
+    has_fallen = before is not None and minimum.value is not None and before.size >= minimum.value
     verb, to = ("fell", "to") if has_fallen else ("was", "with")
     # The topic may have its own setting, which no line shows.
-    are, were = ("are", "were") if is_proven else ("may be", "may have been")
-    name = f"{'' if is_own else _DEFAULT}min.insync.replicas={minimum}" if minimum is not None else _NO_VALUE
+    is_sure = proof is not None or not minimum.is_default
+    are, were = ("are", "were") if is_sure else ("may be", "may have been")
+    whose = _DEFAULT if minimum.is_default else ""
+    name = _NO_VALUE if minimum.value is None else f"{whose}min.insync.replicas={minimum.value}"
     fell = f"{topic}-{partition} {verb} below {name} {at(begin)}, {to} {least} in sync"
     if lasts:
         text = f"{fell}: writes with acks=all {are} refused, and no line shows a larger ISR since."
@@ -309,10 +237,11 @@ def _of_short(
         text = f"{fell}; the topic was deleted {at(end)}."
     else:
         text = f"{fell}, and was no longer below it {at(end)}: writes with acks=all {were} refused between."
+    shown = () if proof is None else (proof.line,)
     return Episode(
         AlertKind.UNDER_MIN_ISR, _subject(story.life), begin, end, lasts=lasts, is_event=False,
         brokers=_concerned(story, steps[-1]), topic=topic, partition=partition, text=text,
-        lines=tuple(dict.fromkeys((*lines, *(step.line for step in steps))))[:_SHOWN_LINES],
+        lines=tuple(dict.fromkeys((*shown, *(step.line for step in steps))))[:_SHOWN_LINES],
     )  # fmt: skip
 
 
@@ -349,7 +278,7 @@ def _unclean(states: Iterable[State]) -> Iterator[Episode]:
 def _flapping(observed: Observed) -> Iterator[Episode]:
     """Yield the times in which a broker left the cluster, or ISRs, again and again."""
     departures: dict[int, list[_Departure]] = {}
-    for absence in absences_by_clocks(observed):
+    for absence in absences(observed):
         line = absence.lines[0] if absence.lines else None
         departures.setdefault(absence.broker, []).append(_Departure(begin_of(absence), line, is_absence=True))
     for before, after in consecutive(observed.states):

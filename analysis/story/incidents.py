@@ -11,6 +11,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
+from barnabas.analysis.story.accounts import account_of
 from barnabas.analysis.story.additions import (
     with_failed_directories,
     with_new_controllers,
@@ -18,34 +19,24 @@ from barnabas.analysis.story.additions import (
     with_unclean,
     with_vacancies,
 )
-from barnabas.analysis.story.alone import with_alone
+from barnabas.analysis.story.brokers import TOGETHER
 from barnabas.analysis.story.causes import ORDERLY
 from barnabas.analysis.story.certainty import latest
-from barnabas.analysis.story.clocks import (
-    clocks_of,
-)
+from barnabas.analysis.story.clocks import absence_by_one_clock, clocks_of
 from barnabas.analysis.story.clusters import Beginning, beginnings, cluster_folders
 from barnabas.analysis.story.controllers import vacancies
 from barnabas.analysis.story.costs import Reason, costs_of, worst_first
-from barnabas.analysis.story.departures import absence_by_one_clock, departure, groups_of, parted
+from barnabas.analysis.story.departures import departure, groups_of, parted
 from barnabas.analysis.story.directories import failed_directory
 from barnabas.analysis.story.elections import UncleanElection, unclean_choices, unclean_elections
-from barnabas.analysis.story.fetchers import with_dead_fetchers, with_other_deaths
-from barnabas.analysis.story.incident import TOGETHER, Incident, IncidentKind
-from barnabas.analysis.story.lasting import with_lasting
-from barnabas.analysis.story.leaders_isr import written_states
-from barnabas.analysis.story.lost_leaders import with_lost_leaders
+from barnabas.analysis.story.incident import Incident, IncidentKind
+from barnabas.analysis.story.lasting import end_of, with_lasting
 from barnabas.analysis.story.minimums import minimums_of
 from barnabas.analysis.story.nodes import members_of
 from barnabas.analysis.story.observed import Observed
-from barnabas.analysis.story.offline import taken_offline
-from barnabas.analysis.story.one_clock import account_by_clocks
 from barnabas.analysis.story.partitions import Gap, History, Outage
-from barnabas.analysis.story.record_times import as_recorded, by_offsets, tenures_of
-from barnabas.analysis.story.rows import BrokerLine, Mark, Refusal, RefusedProcess
+from barnabas.analysis.story.rows import BrokerLine, Refusal
 from barnabas.analysis.story.troubles import troubles_of
-from barnabas.analysis.story.unnamed_leaders import with_lost_together
-from barnabas.analysis.story.unreached import with_lost_followers, with_unreached
 
 _MOVED = timedelta(seconds=5)
 """The longest time from a controller's line that a broker bounced to that about a leader that it moved."""
@@ -53,16 +44,8 @@ _MOVED = timedelta(seconds=5)
 
 def incidents(observed: Observed) -> list[Incident]:
     """Return the incidents, those that are proven and worst first, and of equal ones the latest first."""
-    tenures = tenures_of(observed)
-    if not tenures:
-        return _by_time(observed)
-    return [as_recorded(each, tenures) for each in _by_time(by_offsets(observed, tenures))]
-
-
-def _by_time(observed: Observed) -> list[Incident]:
-    """Return the incidents as the times of the lines show them."""
     clocks = clocks_of(observed)
-    account = with_lasting(account_by_clocks(observed, clocks), clocks)
+    account = with_lasting(account_of(observed, clocks), clocks)
     observed, stories = account.observed, account.stories
     members = members_of(observed)
     found = [absence_by_one_clock(each, clocks) for each in account.found]
@@ -71,28 +54,22 @@ def _by_time(observed: Observed) -> list[Incident]:
         for group in groups_of(found, clocks, cluster_folders(observed.brokers))
         for part in parted(group, found, members)
     ]
-    charged, free = with_lost_together(found, groups, account.charged, account.free)
-    made = [departure(group, found, charged, members) for group in groups]
-    made.extend(leaderless(free, observed))
-    made.extend(taken_offline(account.offline))
+    made = [departure(group, found, account.charged, members) for group in groups]
+    made.extend(leaderless(account.free, observed))
     made = with_failed_directories(made, observed)
     made = with_new_controllers(made, observed)
-    made = with_vacancies(made, vacancies(observed.brokers, found))
+    made = with_vacancies(made, vacancies(observed.brokers))
     made = with_shortages(made, stories, minimums_of(observed))
-    made = list(with_lost_leaders(with_dead_fetchers(made, observed), observed))
-    made = with_unreached(list(with_lost_followers(made, observed)), observed)
-    made = with_other_deaths(made, observed)
-    made = with_alone(made, stories, observed.alone)
     made = with_unclean(made, _unclean(observed, stories))
     made.extend(_unseen(stories))
     made.extend(_other_clusters(beginnings(observed.brokers)))
-    made.extend(_second_processes(observed.refused))
+    end = end_of(observed)
     whole = (
         replace(
             each,
+            lasting=end if each.until is None else None,
             only_controllers=members.only_controllers,
-            differences=tuple(clocks.differences) if _has_times(each) else (),
-            set_backs=clocks.set_backs if _has_times(each) else (),
+            differences=clocks.differences if _has_times(each) else (),
             is_doubled=_is_doubled(each, observed.repeated),
             troubles=tuple(troubles_of(each.absences, observed)),
         )
@@ -105,8 +82,7 @@ def _by_time(observed: Observed) -> list[Incident]:
 
 def _unclean(observed: Observed, stories: Iterable[History]) -> list[UncleanElection]:
     """Return the unclean elections that states or lines of controllers show."""
-    written = () if observed.is_kraft else written_states(observed.isr_lines, observed.states)
-    known = list(unclean_elections((*observed.states, *written)))
+    known = list(unclean_elections(observed.states))
     chosen = (line for line in observed.brokers if line.kind == BrokerKind.UNCLEAN_CHOICE)
     return [*known, *unclean_choices(chosen, known, stories)]
 
@@ -126,13 +102,11 @@ def _rank(incident: Incident) -> tuple[int, bool, timedelta, timedelta, int]:
 
     Writes that the brokers' setting refused, unless the topic has its own one, come next.
     """
-    unplanned = bool(incident.fetchers) or any(each.cause not in ORDERLY for each in incident.absences)
+    unplanned = any(each.cause not in ORDERLY for each in incident.absences)
     weight = {
         IncidentKind.NO_LEADER: 1, IncidentKind.UNDER_REPLICATED: 0 if unplanned else 3,
         IncidentKind.CONTROLLER: 4,
-        IncidentKind.OFFLINE_REPLICAS: 3, IncidentKind.OUT_OF_CONTACT: 3,
-        IncidentKind.DEAD_FETCHER: 3,
-        IncidentKind.UNSEEN: 5, IncidentKind.OTHER_CLUSTER: 4, IncidentKind.SECOND_PROCESS: 4,
+        IncidentKind.UNSEEN: 5, IncidentKind.OTHER_CLUSTER: 4,
         IncidentKind.NO_CONTROLLER: 1,
     }.get(incident.kind, 0 if unplanned else 2)  # fmt: skip
     is_over = all(cost.lasting is None for cost in incident.costs)
@@ -178,22 +152,18 @@ def _by_reason(
 ) -> dict[Reason | None, list[Outage]]:
     """Group outages by the reason.
 
-    Of each broker that does not lead, and of the partitions that were created, the first line stands for all.
+    Of each broker that does not lead the first line stands for all.
     """
     reasons = [(_reason(outage, begin, observed), outage) for begin, outage in group]
-    single = (reason for reason, _ in reasons if isinstance(reason, Refusal | Mark))
-    first: dict[int | None, Reason] = {}
-    for each in sorted(single, key=lambda reason: reason.time):
-        first.setdefault(_refuser(each), each)
+    refusals = (reason for reason, _ in reasons if isinstance(reason, Refusal))
+    first: dict[int, Refusal] = {}
+    for each in sorted(refusals, key=lambda refusal: refusal.time):
+        first.setdefault(each.broker, each)
     grouped: dict[Reason | None, list[Outage]] = {}
     for reason, outage in reasons:
-        shown = first[_refuser(reason)] if isinstance(reason, Refusal | Mark) else reason
+        shown = first[reason.broker] if isinstance(reason, Refusal) else reason
         grouped.setdefault(shown, []).append(outage)
     return grouped
-
-
-def _refuser(reason: Refusal | Mark) -> int | None:
-    return reason.broker if isinstance(reason, Refusal) else None
 
 
 def _reason(outage: Outage, begin: datetime, observed: Observed) -> Reason | None:
@@ -201,8 +171,6 @@ def _reason(outage: Outage, begin: datetime, observed: Observed) -> Reason | Non
 
     The line about its log directory says more than the one that it refuses to lead.
     """
-    if outage.created is not None:
-        return outage.created
     if outage.leader_before is None:
         return None
     return (
@@ -229,20 +197,6 @@ def _other_clusters(found: Sequence[Beginning]) -> list[Incident]:
             lines=tuple(line for each in group for line in each.lines),
         )
         for group in by_ids.values()
-    ]  # fmt: skip
-
-
-def _second_processes(found: Iterable[RefusedProcess]) -> list[Incident]:
-    """Return one incident for all processes of each broker that were refused."""
-    by_broker: dict[int, list[RefusedProcess]] = {}
-    for each in found:
-        by_broker.setdefault(each.broker, []).append(each)
-    return [
-        Incident(
-            IncidentKind.SECOND_PROCESS, group[0].gave_up, group[-1].gave_up, refused=tuple(group),
-            lines=(*group[0].lines, *group[-1].lines),
-        )
-        for _, group in sorted(by_broker.items())
     ]  # fmt: skip
 
 

@@ -15,9 +15,6 @@ _OFFLINE = ("OfflinePartition", "Offline")
 _ONLINE = ("OnlinePartition", "Online")
 _NEW = ("NewPartition", "New")
 
-_CLEAN = "leaderRecoveryState=RECOVERED"
-"""The words of a state whose leader was in sync before it was elected."""
-
 _SENT = timedelta(seconds=5)
 """The longest time from a controller's decision to its first request about it."""
 
@@ -63,17 +60,6 @@ class Leadership(NamedTuple):
     refusal: Refusal | None = None
     was_new: bool = False
     replicas: tuple[int, ...] | None = None
-
-    @property
-    def is_awaited(self) -> bool:
-        """Return whether nobody led before because the leader was not there.
-
-        It was in sync before its election, and nobody else in sync was there. It is the only replica, or the
-        controller says that it was in sync. Source: ``Election.leaderForOffline``, from 3.2 on.
-        """
-        if not self.epoch or not self.was_offline or self.isr != (self.leader,):
-            return False
-        return self.replicas == self.isr or _CLEAN in self.line.text
 
     @property
     def since(self) -> datetime:

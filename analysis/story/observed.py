@@ -10,16 +10,12 @@ from datetime import datetime, timedelta
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.certainty import Line
 from barnabas.analysis.story.rows import (
-    Alone,
     BrokerLine,
     Controller,
     Delay,
-    LeaderIsr,
     LedAgain,
     Mark,
     Refusal,
-    RefusedProcess,
-    SetBack,
     Setting,
     State,
 )
@@ -63,14 +59,8 @@ class Observed:
             its failure, as far as the model has found out.
         joined: The times of brokers' own lines that show the writer in the cluster, as in ``served``: that it
             leads, or that an ISR was changed as it asked.
-        refused: The processes of which ``brokers`` has no lines, as they were refused while their broker was
-            there, by time.
-        isr_lines: The lines of leaders about ISRs of which ``states`` has none.
-        set_backs: The largest step back of each clock that was set back.
         repeated: The spans whose local times occurred twice, as clocks were set back for the winter: a time
             in them may be an hour off.
-        alone: The last states of partitions in which the leader alone was in sync, if a controller of KRaft
-            fenced a broker.
         is_kraft: Whether the lines show a cluster of KRaft, of which a controller need not be a broker.
     """
 
@@ -91,11 +81,7 @@ class Observed:
     delays: Sequence[Delay] = ()
     moves: Mapping[tuple[int, datetime], Sequence[tuple[datetime, datetime]]] = field(default_factory=dict)
     joined: Mapping[int, Sequence[datetime]] = field(default_factory=dict)
-    refused: Sequence[RefusedProcess] = ()
-    isr_lines: Sequence[LeaderIsr] = ()
-    set_backs: Sequence[SetBack] = ()
     repeated: Sequence[tuple[datetime, datetime]] = ()
-    alone: Sequence[Alone] = ()
     is_kraft: bool = field(init=False)
     _about: Mapping[tuple[int | None, str], Sequence[BrokerLine]] = field(
         init=False, repr=False, compare=False

@@ -13,10 +13,7 @@ from datetime import datetime, timedelta
 from itertools import pairwise, zip_longest
 from typing import NamedTuple, TypeVar
 
-from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.certainty import (
-    Duration,
-    Fact,
     Instant,
     Lines,
     Unknown,
@@ -24,11 +21,10 @@ from barnabas.analysis.story.certainty import (
     moment,
 )
 from barnabas.analysis.story.isr import IsrStep, isr_steps
-from barnabas.analysis.story.leaders_isr import own_states
 from barnabas.analysis.story.leaderships import Leadership, is_of_another_cluster, leaderships, led
 from barnabas.analysis.story.observed import CLOCKS, Observed
 from barnabas.analysis.story.refusals import without_refused
-from barnabas.analysis.story.rows import NO_LEADER, RECORD, LeaderIsr, LedAgain, Mark, Refusal, State
+from barnabas.analysis.story.rows import NO_LEADER, RECORD, LedAgain, Mark, Refusal, State
 
 M = TypeVar("M", Mark, LedAgain)
 
@@ -53,21 +49,11 @@ class Outage:
         deleted: Whether the topic was deleted meanwhile.
         is_late: Whether only lines of brokers show it; of KRaft a broker logs what it reads much later.
         lines: The lines that prove it.
-        unseen: The last state with a leader before it, after which changes of the leader are missing; None
-            if none are, or no such state is known.
         refusal: The line of ``leader_before`` that it does not lead, if the outage began when its leader was
             moved there, or when it should have led on; None otherwise.
         led_at: When the lost leader logged that it leads in its last leader epoch; None if no line shows it.
-        elected: When a controller logged that it elected the lost leader; None if no line shows it. Until
-            then another one led, or nobody.
-        refusals: The lines of brokers that were elected meanwhile that they do not lead, by leader epoch.
         is_mixed: Whether its begin and its end may be by clocks that differ.
-        created: The line which shows that the partition was created without a leader, as none of its replicas
-            was alive; None if it had a leader before, or no line says so.
-        span: How long it lasted by groups of clocks that agree, if other clocks differ; None otherwise.
         lasting: When the logs end, if as far as they show there is no leader then; None otherwise.
-        is_awaited: Whether the next leader alone could lead, and was not there.
-        among: The brokers that were lost at once, one of which led before; none if no lines show that.
         may_be_older: Whether it may have begun in a state before it that no line shows.
     """
 
@@ -81,23 +67,11 @@ class Outage:
     deleted: bool = False
     is_late: bool = False
     lines: Lines = ()
-    unseen: datetime | None = None
     refusal: Refusal | None = None
     led_at: datetime | None = None
-    elected: datetime | None = None
-    refusals: tuple[Refusal, ...] = ()
     is_mixed: bool = False
-    created: Mark | None = None
-    span: Duration | None = None
     lasting: datetime | None = None
-    is_awaited: bool = False
-    among: tuple[int, ...] = ()
     may_be_older: bool = False
-
-    @property
-    def is_after_gap(self) -> bool:
-        """Return whether changes of the leader before it are missing."""
-        return self.unseen is not None or self.may_be_older
 
 
 class Gap(NamedTuple):
@@ -157,28 +131,17 @@ def histories(observed: Observed) -> list[History]:
     refused: dict[Life, list[Refusal]] = {}
     for refusal in observed.refusals:
         refused.setdefault((refusal.topic, refusal.partition, refusal.life), []).append(refusal)
-    own = _own_isr(observed, by_life)
     found = [
         _history(
             life,
             without_refused(leaderships(by_life.get(life, [])), refused.get(life, [])),
-            [*by_life.get(life, []), *own.get(life, [])],
+            by_life.get(life, []),
             sorted(marks_of.get(life, []), key=_time),
             sorted(led_of.get(life, []), key=_time),
         )
-        for life in sorted({*by_life, *marks_of, *own})
+        for life in sorted({*by_life, *marks_of})
     ]
     return [_until_deletion(each, observed.deleted.get(each.life)) for each in found]
-
-
-def _own_isr(observed: Observed, known: Mapping[Life, Sequence[State]]) -> dict[Life, list[State]]:
-    """Return the ISRs that only leaders' own lines show."""
-    lines: dict[Life, list[LeaderIsr]] = {}
-    for line in observed.isr_lines:
-        lines.setdefault((line.topic, line.partition, line.life), []).append(line)
-    leaders = {line.broker for line in observed.isr_lines}
-    starts = {each: [line.time for line in observed.about(each, BrokerKind.STARTING)] for each in leaders}
-    return {life: own_states(each, known.get(life, ()), starts) for life, each in lines.items()}
 
 
 def _time(mark: Mark | LedAgain | Refusal) -> datetime:
@@ -206,24 +169,19 @@ def _history(
         own.setdefault((again.leader, again.leader_epoch), again.time)
     found = [_with_own_line(each, own) for each in elected]
     gaps = [gap for before, after in pairwise(found) for gap in _gap(life, before, after)]
-    outages = [
-        _led_before(outage, found[index - 1 : index + 1], led_again)
-        for index in range(len(found))
-        for outage in _ended(life, found, index, marks)
-    ]
+    outages = [outage for index in range(len(found)) for outage in _ended(life, found, index, marks)]
     returned = _returned(life, found, marks, led_again)
     over = max((each.shown for each in returned if each.shown is not None), default=None)
-    outages.extend(returned)
-    outages.extend(_lasting(life, found, [mark for mark in marks if over is None or mark.time > over]))
-    return History(life, found, outages, gaps, isr_steps(states), led_again)
+    late = [mark for mark in marks if over is None or mark.time > over]
+    return History(
+        life, found, [*outages, *returned, *_lasting(life, found, late)], gaps, isr_steps(states), led_again
+    )
 
 
 def _with_own_line(leadership: Leadership, own: Mapping[tuple[int, int | None], datetime]) -> Leadership:
     """Add when the leader logged that it leads, from the first such lines by leader and leader epoch."""
     led_at = own.get((leadership.leader, leadership.epoch))
-    if leadership.led_at is not None or led_at is None:
-        return leadership
-    return leadership._replace(led_at=led_at)
+    return leadership._replace(led_at=led_at) if leadership.led_at is None is not led_at else leadership
 
 
 def _jump(before: Leadership, after: Leadership) -> int | None:
@@ -243,85 +201,33 @@ def _gap(life: Life, before: Leadership, after: Leadership) -> list[Gap]:
 def _ended(life: Life, found: Sequence[Leadership], index: int, marks: Sequence[Mark]) -> list[Outage]:
     """Return the outage that the leadership at ``index`` ends, if the lines prove one."""
     after, before = found[index], found[index - 1] if index else None
-    earlier = _within(marks, None if before is None else before.since, after.since)
     if before is not None and is_of_another_cluster(before.controller_epoch, after.controller_epoch):
         # No line shows how the leadership in the other cluster ended.
-        left = _lasting(life, found[:index], ()) if before.leader == NO_LEADER else []
-        own = [
-            mark
-            for mark in earlier
-            if not is_of_another_cluster(mark.controller_epoch, after.controller_epoch)
-        ]
-        return [*left, *_ended(life, found[index:], 0, own)]
+        return _lasting(life, found[:index], ()) if before.leader == NO_LEADER else []
     jump = None if before is None else _jump(before, after)
     if before is not None and before.leader == NO_LEADER:
         if after.leader == NO_LEADER and jump == 1:
             return []  # the same outage continues: another replica was removed from the ISR
-        is_next = jump == 1
-        end = led(after)
+        is_next, end = jump == 1, led(after)
         if not is_next:
             end = moment(None, None if after.leader == NO_LEADER else latest(end), end.lines, _UNSEEN)
         shown, leader = max(after.since, before.since), after.leader if is_next else None
         return [_without(life, found, index - 1, marks, shown=shown, end=end, leader_after=leader)]
-    if before is None and (unborn := _unborn(life, after, earlier)) is not None:
-        return [unborn]
     if after.leader == NO_LEADER or not after.was_offline:
         return []
-    # With consecutive epochs the first mark is of this outage; without epochs only the last one surely is, if
-    # no controllers between the two can have elected leaders.
-    if jump is None:
-        earlier = [mark for mark in earlier if _is_of_next(mark.controller_epoch, after.controller_epoch)]
+    earlier = _within(marks, None if before is None else before.since, after.since)
+    # With consecutive epochs the first mark is of this outage; without epochs only the last one surely is.
     noticed = (earlier[:1] if jump == 1 else earlier[-1:] if jump is None else [])[:1]
     at_most = noticed[0].time if noticed else after.since
+    begin = moment(None, at_most, tuple(mark.line for mark in noticed) or (after.line,), "")
     return [
         Outage(
-            life,
-            moment(None, at_most, tuple(mark.line for mark in noticed) or (after.line,), ""),
-            led(after),
-            before.leader if before is not None and jump in (1, None) else None,
-            after.leader,
-            after.since,
-            sum(mark.reason is not None for mark in earlier),
+            life, begin, led(after), before.leader if before is not None and jump in (1, None) else None,
+            after.leader, after.since, sum(mark.reason is not None for mark in earlier),
             lines=(after.line, *(mark.line for mark in noticed)),
             led_at=before.led_at if before is not None and jump == 1 else None,
-            elected=_elected(found, index - 1) if jump == 1 else None,
-            is_awaited=after.is_awaited,
         )
-    ]
-
-
-def _is_of_next(before: int | None, after: int | None) -> bool:
-    """Return whether no controller was between those of two controller epochs; None for an unknown epoch."""
-    return before is None or after is None or after <= before + 1
-
-
-def _unborn(life: Life, first: Leadership, marks: Sequence[Mark]) -> Outage | None:
-    """Return the time from the creation of a partition to its first leader, if no replica was alive then.
-
-    Args:
-        life: The partition.
-        first: Its first leadership that is known.
-        marks: The marks until then.
-    """
-    created = next((mark for mark in marks if mark.is_unborn), None)
-    if created is None or first.leader == NO_LEADER or not (first.was_new or first.epoch == 0):
-        return None
-    begin = moment(created.born, created.time, (created.line,), "")
-    return Outage(
-        life, begin, led(first), None, first.leader, first.since,
-        sum(mark.reason is not None for mark in marks), lines=(first.line, created.line), created=created,
-    )  # fmt: skip
-
-
-def _led_before(outage: Outage, pair: Sequence[Leadership], led_again: Sequence[LedAgain]) -> Outage:
-    """End an outage where its leader says that it leads in its old leader epoch, before its election."""
-    begin, end = latest(outage.begin), latest(outage.end)
-    if len(pair) < 2 or pair[0].leader != pair[1].leader or begin is None or end is None:
-        return outage
-    for each in _between(led_again, begin, end):
-        if (each.leader, each.leader_epoch) == (pair[0].leader, pair[0].epoch):
-            return replace(outage, end=Fact(each.time, (each.line,)))
-    return outage
+    ]  # fmt: skip
 
 
 def _without(
@@ -338,74 +244,22 @@ def _without(
     lost = none.removed if is_next or none.removed in (none.isr or ()) else None
     if lost is None and before is not None and is_next:
         lost = before.leader
-    if before is None and none.refusal is not None:
-        lost = none.refusal.broker
     failed = [mark for mark in _within(marks, none.since - CLOCKS, shown) if mark.reason]
-    lines = (none.line, *(mark.line for mark in failed[:1]))
+    lines = (none.line, *(mark.line for mark in failed[:1]), *end.lines)
     begin = moment(None, none.since, (none.line,), "")
-    if none.was_offline and before is not None and _jump(before, none) == 1:
-        # The leader that was elected could not lead.
-        for mark in _within(marks, before.since, none.since)[:1]:
-            begin, lines = moment(None, mark.time, (mark.line,), ""), (*lines, mark.line)
-    is_same = _is_same(before, none)
-    refusal = none.refusal if is_same or _is_moved(before, none) else None
-    if refusal is not None and is_same:
-        begin = moment(None, max(none.since, refusal.time), (refusal.line,), "")
-    elif refusal is not None:
-        # The leader before was there, and led until it learned that another broker was elected.
-        lost, next_at = refusal.broker, found[index + 1].since if index + 1 < len(found) else none.since
-        begin = moment(none.decided, max(next_at, none.since), (none.line,), "")
-    refusals = [each.refusal for each in found[index : last + 1]]
-    is_late = none.decided is None
-    if before is None:
-        may_be_older = lost is None and none.removed is not None
-    else:
-        may_be_older = (_jump(before, none) or 0) > 1
-    unseen = before.since if before is not None and may_be_older and before.leader != NO_LEADER else None
+    refusal = none.refusal
+    if refusal is not None and none.was_offline and is_next:
+        refusal = None  # The leader before was lost already.
+    if refusal is not None:
+        is_same = before is not None and before.leader == refusal.broker
+        # The leader before, if it was another one, led until it learned that the next one was elected.
+        until = found[last + 1].since if last + 1 < len(found) and not is_same else refusal.time
+        lost, begin = refusal.broker, moment(None, max(none.since, until), (refusal.line,), "")
     return Outage(
-        life, begin, end, lost, leader_after, shown, len(failed), is_late=is_late,
-        lines=(*lines, *end.lines), unseen=unseen, refusal=refusal,
-        led_at=before.led_at if before is not None and before.leader == lost and not may_be_older else None,
-        elected=_elected(found, index - 1) if index and found[index - 1].leader == lost else None,
-        refusals=tuple(each for each in refusals if each is not None and each is not refusal),
-        may_be_older=may_be_older,
+        life, begin, end, lost, leader_after, shown, len(failed), is_late=none.decided is None,
+        lines=lines, refusal=refusal, led_at=before.led_at if before is not None and is_next else None,
+        may_be_older=not is_next and refusal is None and (before is not None or lost is None),
     )  # fmt: skip
-
-
-def _is_moved(before: Leadership | None, after: Leadership) -> bool:
-    """Return whether the leader before was there when another one was elected.
-
-    A controller says so. Without its line the ISR does: a controller removes a leader that is not there.
-    """
-    if after.decided is not None:
-        return after.was_online and not after.was_offline
-    return before is not None and _jump(before, after) == 1 and before.leader in (after.isr or ())
-
-
-def _is_same(before: Leadership | None, none: Leadership) -> bool:
-    """Return whether a leader refused to lead on, in its leader epoch or the next one.
-
-    Where the lines begin after its election, it may have led until then.
-    """
-    if none.refusal is None or before is None:
-        return none.refusal is not None
-    return before.leader == none.refusal.broker and _jump(before, none) == 1
-
-
-def _elected(found: Sequence[Leadership], index: int) -> datetime | None:
-    """Return when the leader of a leadership was elected, which may be some leader epochs before.
-
-    A replica that leaves the ISR raises the leader epoch, too. None stands for no line about the election, or
-    about the state before it.
-    """
-    while (
-        index
-        and found[index - 1].leader == found[index].leader
-        and _jump(found[index - 1], found[index]) == 1
-    ):
-        index -= 1
-    is_first = not index or _jump(found[index - 1], found[index]) != 1
-    return None if is_first else found[index].elected
 
 
 def _lasting(life: Life, found: Sequence[Leadership], marks: Sequence[Mark]) -> list[Outage]:
@@ -416,11 +270,10 @@ def _lasting(life: Life, found: Sequence[Leadership], marks: Sequence[Mark]) -> 
     late = [mark for mark in marks if not found or mark.time > found[-1].since]
     if not late:
         return []
-    failed = sum(mark.reason is not None for mark in late)
+    failed, line = sum(mark.reason is not None for mark in late), late[0].line
     lost = found[-1].leader if found else None
-    begin = moment(None, late[0].time, (late[0].line,), "")
-    created = late[0] if not found and late[0].is_unborn else None
-    return [Outage(life, begin, end, lost, None, failed=failed, lines=(late[0].line,), created=created)]
+    begin = moment(None, late[0].time, (line,), "")
+    return [Outage(life, begin, end, lost, None, failed=failed, lines=(line,))]
 
 
 def _returned(
@@ -436,20 +289,21 @@ def _returned(
         if before.leader == NO_LEADER or (after is not None and after.was_offline):
             continue
         failed = _between(marks, before.since, until)
-        if not failed:
-            continue
-        lines = [
-            each
-            for each in _between(led_again, failed[-1].time, until)
-            if (each.leader, each.leader_epoch) == (before.leader, before.epoch)
-        ]
-        if lines:
+        again = next(
+            (
+                each for each in (_between(led_again, failed[-1].time, until) if failed else ())
+                if (each.leader, each.leader_epoch) == (before.leader, before.epoch)
+            ),
+            None,
+        )  # fmt: skip
+        if again is not None:
             begin = moment(None, failed[0].time, (failed[0].line,), "")
-            end = moment(None, lines[0].time, (lines[0].line,), "")
+            end = moment(None, again.time, (again.line,), "")
+            number = sum(mark.reason is not None for mark in failed)
             outages.append(
                 Outage(
-                    life, begin, end, before.leader, before.leader, lines[0].time,
-                    sum(mark.reason is not None for mark in failed), lines=(failed[0].line, lines[0].line),
+                    life, begin, end, before.leader, before.leader, again.time, number,
+                    lines=(failed[0].line, again.line),
                 )
             )  # fmt: skip
     return outages

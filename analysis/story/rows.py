@@ -61,8 +61,6 @@ class State(NamedTuple):
         changed: When the ISR was changed to this one, by the line of its leader or of a metadata log.
         adding: The replicas that a reassignment adds; None if no line says which.
         removing: Those that it removes; None if no line says which.
-        kept: Until when at least the ISR was this one, by the leader's next line about it; None if no line of
-            a leader that logs what it asks for shows it.
     """
 
     topic: str
@@ -84,27 +82,6 @@ class State(NamedTuple):
     changed: datetime | None = None
     adding: tuple[int, ...] | None = None
     removing: tuple[int, ...] | None = None
-    kept: datetime | None = None
-
-
-class LeaderIsr(NamedTuple):
-    """A leader's line about a change of the ISR of a partition.
-
-    Attributes:
-        before: The ISR before; empty if the line does not give it.
-        isr: The ISR after it; None if the change failed.
-        version: The version of that ISR; None if the leader only asks for the change.
-    """
-
-    topic: str
-    partition: int
-    life: int
-    time: datetime
-    broker: int
-    before: tuple[int, ...]
-    isr: tuple[int, ...] | None
-    version: int | None
-    line: Line
 
 
 class Mark(NamedTuple):
@@ -184,36 +161,6 @@ class Controller(NamedTuple):
     lines: Lines = ()
 
 
-class Alone(NamedTuple):
-    """The last state of a partition, if its leader alone was in sync.
-
-    Attributes:
-        life: The partition: its topic, number, and how often its topic was created before.
-        leader: The leader.
-        since: The first line about the state.
-        line: The line.
-    """
-
-    life: tuple[str, int, int]
-    leader: int
-    since: datetime
-    line: Line
-
-
-class RefusedProcess(NamedTuple):
-    """A process of KRaft that gave up its start, because another one of its broker was registered.
-
-    Attributes:
-        broker: The broker.
-        gave_up: When it gave up.
-        lines: The lines of the refusal and of its end.
-    """
-
-    broker: int
-    gave_up: datetime
-    lines: Lines
-
-
 class Delay(NamedTuple):
     """The delay from a controller's decisions to a broker's lines about them, each by its writer's clock.
 
@@ -222,10 +169,6 @@ class Delay(NamedTuple):
         broker: The broker.
         least: The least delay; negative if a line of the broker is before the decision.
         led: The least delay of the broker's lines that it leads; None if it has none.
-        by_epochs: Whether it is the delay from a controller's last act to the next one's election, which is
-            negative.
-        registered: The least delay from the record of a registration to the broker's line about it; None if
-            no registration is in both.
         excess: The least by which a delay is longer than that of the controller's own elections of about that
             time, which may all be slow; None if it has none.
     """
@@ -234,25 +177,7 @@ class Delay(NamedTuple):
     broker: int
     least: timedelta
     led: timedelta | None = None
-    by_epochs: bool = False
-    registered: timedelta | None = None
     excess: timedelta | None = None
-
-
-class SetBack(NamedTuple):
-    """A clock that was set back while its broker wrote, unless the lines of the file are not in their order.
-
-    Attributes:
-        broker: The broker.
-        before: The time of the line before.
-        after: The time of the line that follows it in the file.
-        line: That line.
-    """
-
-    broker: int
-    before: datetime
-    after: datetime
-    line: Line
 
 
 @cache

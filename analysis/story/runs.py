@@ -33,18 +33,12 @@ SERVES = (BrokerKind.STARTED, BrokerKind.NODE_STARTED)
 
 HANDOVER = (BrokerKind.CONTROLLED_SHUTDOWN_SUCCEEDED, BrokerKind.CONTROLLED_SHUTDOWN_FAILED)
 
-HANDED_OVER = "handed-over"
-"""The kind of a stop that no line states, at the time at which a controller moved a leader because of it."""
-
-ASKED = (BrokerKind.BROKER_STOP_ASKED, BrokerKind.BROKER_STOP_GRANTED, HANDED_OVER)
+ASKED = (BrokerKind.BROKER_STOP_ASKED, BrokerKind.BROKER_STOP_GRANTED)
 
 OFFLINE = (Kind.ISR_REMOVAL, Kind.REPLICAS_OFFLINE, Kind.REPLICA_CHANGE)
 
 SENT = (Kind.LEADER_AND_ISR_BATCH, Kind.LEADER_AND_ISR_SENDING, Kind.STOP_REPLICA_BATCH)
 """The lines by which a controller sends requests to a broker that it takes to be there."""
-
-IMPLIED = "return-implied"
-"""The kind of a return that no line states, at the time of the first line which presupposes it."""
 
 _IN_KRAFT = "Successfully registered broker"
 """The words of ``BrokerLifecycleManager`` about its registration."""
@@ -326,15 +320,13 @@ def _is_late(runs: Sequence[Run], what: What, line: BrokerLine) -> bool:
     if not runs:
         return False
     back = runs[-1].first(What.BACK)
-    if back is None or back.kind == IMPLIED or line.time > back.time + CLOCKS:
+    if back is None or line.time > back.time + CLOCKS:
         return False
     return what is What.START or (what is What.GONE and line.role == "controller")
 
 
 def is_return(run: Run, line: BrokerLine) -> bool:
     """Return whether a line of a broker's presence shows that its absence is over."""
-    if line.kind == IMPLIED:
-        return True
     if is_fenced_registration(line):
         return False
     if line.kind in SENT:

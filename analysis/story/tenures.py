@@ -11,10 +11,10 @@ from itertools import zip_longest
 from barnabas.analysis.reading.events.broker_kinds import BrokerKind
 from barnabas.analysis.story.absence import Absence, begin_of
 from barnabas.analysis.story.causes import ORDERLY
-from barnabas.analysis.story.certainty import Bound, earliest, latest
+from barnabas.analysis.story.certainty import earliest, latest
 from barnabas.analysis.story.contacts import CONTACT_WINDOW
 from barnabas.analysis.story.observed import CLOCKS, Observed
-from barnabas.analysis.story.rows import BrokerLine, Controller
+from barnabas.analysis.story.rows import BrokerLine
 
 
 def with_controllers(found: Sequence[Absence], observed: Observed) -> list[Absence]:
@@ -52,21 +52,7 @@ def with_controllers(found: Sequence[Absence], observed: Observed) -> list[Absen
             index = min(fitting, key=lambda index: abs(begin_of(found[index]) - end))
             proof = tuple(dict.fromkeys((*marked[index].lines, *own.lines)))
             marked[index] = replace(marked[index], was_controller=True, lines=proof)
-            if after is not None and not is_quorum and own.broker not in resigned:
-                marked[index] = _noticed_by(after, marked[index])
     return marked
-
-
-def _noticed_by(successor: Controller, absence: Absence) -> Absence:
-    """Bound the notice of a controller's loss by the election of its successor, which handles it later.
-
-    ``/controller`` is of the session of its broker. That this is over bounds no time without a leader: the
-    broker, if it lives, leads until the successor has handled its loss.
-    """
-    noticed, since = latest(absence.noticed), successor.since
-    if absence.cause in ORDERLY or noticed is None or noticed <= since:
-        return absence
-    return replace(absence, noticed=Bound(None, since, successor.lines))
 
 
 def _alive(found: Sequence[Absence], listed: Mapping[int, Sequence[datetime]]) -> list[datetime]:

@@ -181,10 +181,8 @@ def _bounce(line: BrokerLine, truth: Truth) -> Iterator[str]:
 
 
 def _broker(reason: Reason) -> int | None:
-    """Return the broker that a reason names; None for the creation of partitions."""
-    if isinstance(reason, BrokerLine):
-        return reason.subject
-    return reason.broker if isinstance(reason, Refusal) else None
+    """Return the broker that a reason names; None if a controller's line does not name it."""
+    return reason.broker if isinstance(reason, Refusal) else reason.subject
 
 
 def _of_cost(cost: Cost, name: str, incident: Incident, truth: Truth) -> list[Leaderless]:

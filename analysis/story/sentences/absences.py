@@ -10,10 +10,35 @@ from barnabas.analysis.story.absence import Absence, begin_of
 from barnabas.analysis.story.causes import Cause
 from barnabas.analysis.story.certainty import Bound, Unknown, latest
 from barnabas.analysis.story.incident import Incident
-from barnabas.analysis.story.rows import BrokerLine
-from barnabas.analysis.story.runs import ENDS
 from barnabas.analysis.story.troubles import Trouble
 from barnabas.analysis.story.words import at, clock, node
+
+DID = {
+    Cause.PLANNED: "shut down as planned",
+    Cause.STOPPED: "stopped",
+    Cause.NOT_GRANTED: "stopped after a failed controlled shutdown",
+    Cause.DIED: "died",
+    Cause.LOST_SESSION: "given up by the cluster",
+    Cause.UNREGISTERED: "unregistered",
+    Cause.UNKNOWN: "lost",
+    Cause.LOST_OR_STOPPED: "lost or stopped",
+}
+"""The words for what happened to a broker, after ``was`` unless it died."""
+
+
+def did(absence: Absence) -> str:
+    """Tell in a few words what happened to a broker."""
+    cause = shown_cause(absence)
+    return DID[cause] if cause is Cause.DIED else f"was {DID[cause]}"
+
+
+def shown_cause(absence: Absence) -> Cause:
+    """Return the cause that is proven of an absence itself: it may have begun while the process lived on.
+
+    That a process has ended by its next start does not prove that it had when its cluster lost it.
+    """
+    is_only_ended = absence.cause is Cause.DIED and absence.ended_by is not None
+    return Cause.UNKNOWN if is_only_ended else absence.cause
 
 
 def left(absence: Absence, day: date | None, only: Collection[int]) -> str:
@@ -34,46 +59,21 @@ def left(absence: Absence, day: date | None, only: Collection[int]) -> str:
         case Cause.DIED:
             return f"{who} died {when} ({absence.reason or 'no shutdown logged'})"
         case Cause.LOST_SESSION:
-            return f"{who} was given up by the cluster {when}{_lived(absence, day)}"
-        case Cause.FENCED:
-            return f"{who} was fenced {when} ({_not_shown(absence, 'whether it stopped or was lost')})"
+            why = f" ({absence.reason})" if absence.reason else ""
+            return f"{who} was given up by the cluster {when}{why}, although its process lived on"
         case Cause.UNREGISTERED:
             return f"{who} was unregistered {when}"
         case Cause.LOST_OR_STOPPED:
-            since = "" if isinstance(absence.gone, Unknown) else f" {when}"
-            noticed = at(absence.noticed, day)
-            offline = f"a controller took its replicas offline {noticed}"
-            if absence.is_only_unled:
-                offline = f"it led no more {noticed}"
-            return (
-                f"{who} was lost or stopped{since} ({offline}; {_not_shown(absence, 'when and why it left')})"
-            )
+            offline = "it led no more" if absence.is_only_unled else "a controller took its replicas offline"
+            why = _not_shown(absence, "when and why it left")
+            return f"{who} was lost or stopped ({offline} {at(absence.noticed, day)}; {why})"
     why = "no shutdown logged" if absence.has_own_log else _not_shown(absence, "why")
-    if absence.wrote_until is not None:
-        # Not all lines are read.
-        until = f"{clock(absence.wrote_until, day)} or later"
-        why += f"; its own lines go on until {until}, and none shows a new process"
     return f"{who} was lost {when} ({why})"
 
 
 def _not_shown(absence: Absence, what: str) -> str:
     """Tell that no line shows something; of a broker without lines that its server.log may."""
     return f"no line shows {what}" if absence.has_spoken else f"{what} is unknown without its server.log"
-
-
-def _lived(absence: Absence, day: date | None) -> str:
-    """Tell why a broker was given up, and until when its process lived at least."""
-    lived = "lived on"
-    if absence.stopped is not None:
-        lived = f"still lived (it {_stopped(absence.stopped)} at {clock(absence.stopped.time, day)})"
-    elif absence.started is not None:
-        lived = f"still lived (a new one started at {clock(absence.started, day)})"
-    why = f" ({absence.reason})" if absence.reason else ""
-    return f"{why}, although its process {lived}"
-
-
-def _stopped(line: BrokerLine) -> str:
-    return "stopped" if line.kind in ENDS else "began to stop"
 
 
 def _cut(absence: Absence) -> str:
@@ -97,7 +97,7 @@ def failed_start(incident: Incident, absence: Absence) -> Trouble | None:
     return next(own, None)
 
 
-def failed_to_start(failed: Trouble, day: date | None) -> str:
+def _failed_to_start(failed: Trouble, day: date | None) -> str:
     """Tell how often a broker failed to start, when first, and why."""
     first, times = failed.first, failed.times
     how_often = "" if times == 1 else f" {times} times, the first"
@@ -109,14 +109,14 @@ def failed_to_start(failed: Trouble, day: date | None) -> str:
 def returned(incident: Incident, absence: Absence, day: date | None) -> str:
     """Tell when a broker was back, and which starts failed before; or that no line shows a return."""
     failed = failed_start(incident, absence)
-    tried = "" if failed is None else f", {failed_to_start(failed, day)}"
+    tried = "" if failed is None else f", {_failed_to_start(failed, day)}"
     match absence.returned:
         case Unknown() if absence.lasting is not None:
             still = f"is still gone when the logs end ({clock(absence.lasting, day)}), as far as they show"
             return f"{tried} and {still}"
         case Unknown():
             return f"{tried}, and no line shows a return"
-        case Bound(at_least=started, at_most=None) if started is not None and started == absence.started:
+        case Bound(at_least=started, at_most=None) if started is not None:
             again = f"started again at {clock(started, day)}"
             return f"{tried}, and {again}, but no line shows that it was back"
     return f"{tried} and was back {at(absence.returned, day)}"

@@ -6,7 +6,13 @@ from collections.abc import Collection
 from datetime import date
 
 from barnabas.analysis.story.controllers import ControllerChange, Vacancy
-from barnabas.analysis.story.words import clock, node, nodes
+from barnabas.analysis.story.words import clock, node
+
+
+def became(change: ControllerChange, only: Collection[int]) -> str:
+    """Tell in a few words which node became controller after which."""
+    role = "active controller" if change.new.broker in only else "controller"
+    return f"{node(change.new.broker, only)} became {role} after {node(change.former, only).lower()}"
 
 
 def elected(change: ControllerChange, day: date | None, only: Collection[int]) -> str:
@@ -28,15 +34,9 @@ def _unseen(change: ControllerChange) -> str:
     return f" in epoch {first - 1}; no line names a controller of {between}"
 
 
-def vacant(vacancy: Vacancy, day: date | None, only: Collection[int]) -> str:
-    """Tell when the cluster had no active controller, or some nodes knew of none."""
-    why = ""
-    if vacancy.lost_majority is not None:
-        why = f": {node(vacancy.lost_majority, only).lower()} had lost the majority of the voters"
+def vacant(vacancy: Vacancy, day: date | None) -> str:
+    """Tell from when to when the cluster had no active controller, which no partition can do without."""
+    since, costs = clock(vacancy.since, day), "without one no partition gets another leader"
     if vacancy.until is None:
-        return f"From {clock(vacancy.since, day)} on no line shows an active controller{why}"
-    when = f"between {clock(vacancy.since, day)} and {clock(vacancy.until, day)}"
-    if vacancy.known_to:
-        who = nodes(vacancy.known_to, only)
-        return f"{who[0].upper()}{who[1:]} knew of no active controller {when}"
-    return f"No line shows an active controller {when}{why}"
+        return f"From {since} on no line shows an active controller; {costs}"
+    return f"No line shows an active controller between {since} and {clock(vacancy.until, day)}; {costs}"
