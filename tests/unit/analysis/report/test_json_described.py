@@ -18,7 +18,7 @@ STORIES = Path(__file__).parents[1] / "story" / "golden"
 LOGS = (
     "2.8-unclean-election",
     "0.9-failover-at-trace",
-    "1.0-kill-9-at-trace",
+    "0.10-kill-9-at-trace",
     "1.1-election-failed-then-back",
 )
 """Stories that together have something for each list of the report."""
