@@ -38,13 +38,6 @@ _OF_CONTROLLERS = (
 )  # fmt: skip
 """The requests that controllers of ZooKeeper mode send, which are brokers that have registered."""
 
-_OF_MEMBERS = (Kind.LEADER_STARTS, CompanionKind.ISR_UPDATED)
-"""The kinds of lines that a broker writes only if the cluster knows it to be there.
-
-A controller makes no broker a leader that it has given up, and refuses its changes of ISRs; ZooKeeper refuses
-those of a broker whose session is over.
-"""
-
 
 class Spoken(NamedTuple):
     """The times of brokers' own lines.
@@ -54,14 +47,12 @@ class Spoken(NamedTuple):
         served: The times of those of them that a broker writes only when it has started.
         as_brokers: Those of whose lines some are a broker's.
         until: Until when the times are all that the model needs; None to the end of the logs.
-        joined: The times of those of them that show a broker in the cluster.
     """
 
     times: dict[int, list[datetime]]
     served: dict[int, list[datetime]]
     as_brokers: frozenset[int]
     until: datetime | None
-    joined: dict[int, list[datetime]]
 
 
 def spoken(events: DataFrame) -> DataFrame:
@@ -75,7 +66,6 @@ def spoken(events: DataFrame) -> DataFrame:
             sf.min("time").alias("first"),
             sf.max("time").alias("last"),
             sf.max(sf.when(is_serving, sf.col("time"))).alias("served"),
-            sf.max(sf.when(is_broker & is_kind(*_OF_MEMBERS), sf.col("time"))).alias("joined"),
             sf.max(is_broker & ~is_kind(*_OF_ANY_NODE)).alias("as_broker"),
         )
     )
@@ -101,18 +91,15 @@ def spoken_near(found: pa.Table, events: DataFrame, moments: Callable[[], pa.Tab
         until = min(cut, default=None)
     times: dict[int, list[datetime]] = {}
     served: dict[int, list[datetime]] = {}
-    joined: dict[int, list[datetime]] = {}
     as_brokers: set[int] = set()
     for row in found.to_pylist():
         times.setdefault(row["broker"], []).extend((row["first"], row["last"]))
         if row["served"] is not None:
             served.setdefault(row["broker"], []).append(row["served"])
-        if row["joined"] is not None:
-            joined.setdefault(row["broker"], []).append(row["joined"])
         if row["as_broker"]:
             as_brokers.add(row["broker"])
     kept = {broker: seconds(set(each)) for broker, each in times.items()}
-    return Spoken(kept, _sorted(served), frozenset(as_brokers), until, _sorted(joined))
+    return Spoken(kept, _sorted(served), frozenset(as_brokers), until)
 
 
 def _sorted(times: dict[int, list[datetime]]) -> dict[int, list[datetime]]:
@@ -159,6 +146,6 @@ def before(rows: DataFrame, moments: pa.Table) -> DataFrame:
         .unionByName(marks, allowMissingColumns=True)
         .withColumns({"next": followed, "as_broker": sf.max("as_broker").over(Window.partitionBy("broker"))})
         .where((sf.col("place") == 1) & (sf.col("next").isNull() | (sf.col("next") != 1)))
-        .select("broker", "second", "first", "last", "served", "joined", "as_broker")
+        .select("broker", "second", "first", "last", "served", "as_broker")
         .orderBy("second", "broker")
     )

@@ -99,7 +99,6 @@ def observed(tables: Mapping[str, DataFrame], min_insync: int | None = None) -> 
         min_insync=min_insync,
         untold=untold,
         delays=[_delay(row) for row in _rows(found["delays"])],
-        joined=voices.joined,
     )
 
 
@@ -272,13 +271,10 @@ def _marks(events: DataFrame, lives: DataFrame) -> DataFrame:
     down = is_kind(Kind.PARTITION_DOWN) & sf.col("to").isin(*_OFFLINE)
     lines = events.where((sf.col("role") == "controller") & (failed | down) & sf.col("topic").isNotNull())
     said = sf.coalesce(sf.substring_index("trace", "\n", 1), "error", sf.lit("no reason given"))
-    # Only a line about the creation gives the replicas.
-    births = lives.where("replicas is not null").select(*LIFE, "born")
     return (
         with_life(lines, lives)
-        .join(births, list(LIFE), "left")
         .withColumn("reason", sf.when(failed, said))
-        .select(*LIFE, "time", "controller_epoch", "reason", "born", *_SAID)
+        .select(*LIFE, "time", "controller_epoch", "reason", *_SAID)
     )
 
 
@@ -376,5 +372,5 @@ def _led_again(rows: Iterable[Mapping[str, Any]]) -> list[LedAgain | Refusal]:
 def _mark(row: Mapping[str, Any]) -> Mark:
     return Mark(
         row["topic"], row["partition"], row["life"], row["time"], row["controller_epoch"], row["reason"],
-        line_of(row), row["born"],
+        line_of(row),
     )  # fmt: skip

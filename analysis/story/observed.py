@@ -57,8 +57,6 @@ class Observed:
         delays: The delays of brokers' lines, by controller and broker.
         moves: When controllers moved what lay on a log directory, as begins and ends, by broker and time of
             its failure, as far as the model has found out.
-        joined: The times of brokers' own lines that show the writer in the cluster, as in ``served``: that it
-            leads, or that an ISR was changed as it asked.
         repeated: The spans whose local times occurred twice, as clocks were set back for the winter: a time
             in them may be an hour off.
         is_kraft: Whether the lines show a cluster of KRaft, of which a controller need not be a broker.
@@ -80,7 +78,6 @@ class Observed:
     untold: int = 0
     delays: Sequence[Delay] = ()
     moves: Mapping[tuple[int, datetime], Sequence[tuple[datetime, datetime]]] = field(default_factory=dict)
-    joined: Mapping[int, Sequence[datetime]] = field(default_factory=dict)
     repeated: Sequence[tuple[datetime, datetime]] = ()
     is_kraft: bool = field(init=False)
     _about: Mapping[tuple[int | None, str], Sequence[BrokerLine]] = field(
@@ -146,14 +143,6 @@ class Observed:
         """Return whether a broker has a line of its own at or after a moment."""
         times = self.spoken.get(broker, ())
         return len(times) > 0 and times[-1] >= time
-
-    def first_served(self, broker: int, since: datetime) -> datetime | None:
-        """Return the time of the first known line after ``since`` that the broker wrote after a start."""
-        return first_after(self.served.get(broker, ()), since)
-
-    def first_joined(self, broker: int, since: datetime) -> datetime | None:
-        """Return the time of the first known line after ``since`` that shows the broker in the cluster."""
-        return first_after(self.joined.get(broker, ()), since)
 
     def last_served(self, broker: int, until: datetime) -> datetime | None:
         """Return the time of the last line before ``until`` that the broker wrote after a start."""

@@ -89,7 +89,6 @@ class Mark(NamedTuple):
 
     Attributes:
         reason: Why an election failed; None if the line is not about an election.
-        born: When a controller logged that the partition was created; None if no line shows that.
     """
 
     topic: str
@@ -99,12 +98,6 @@ class Mark(NamedTuple):
     controller_epoch: int | None
     reason: str | None
     line: Line
-    born: datetime | None = None
-
-    @property
-    def is_unborn(self) -> bool:
-        """Return whether the partition was new, and got no leader because no replica of it was alive."""
-        return self.reason is not None and "No assigned replica is alive" in self.reason
 
 
 class LedAgain(NamedTuple):

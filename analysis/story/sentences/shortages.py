@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from barnabas.analysis.story.certainty import Bound, Fact
 from barnabas.analysis.story.isr import IsrStep
 from barnabas.analysis.story.shortages import Shortage
 from barnabas.analysis.story.words import clock, count, lasted
@@ -43,20 +42,6 @@ def writes(shortage: Shortage) -> str:
         return f"no write is refused with that ({minimum}){_unless(shortage)}"
     below = f"acks=all writes were refused while fewer than {shortage.minimum} were in sync"
     return f"{below} ({minimum}){_unless(shortage)}"
-
-
-def refused_writes(shortage: Shortage) -> str:
-    """Tell in a clause how long a partition refused writes; nothing if none is known to be refused."""
-    steps = shortage.refusing
-    if not steps:
-        return ""
-    how_long = "as far as the logs show" if steps[-1].until is None else "for an unknown time"
-    if span := shortage.refused:
-        is_exact = shortage.proof is None and all(step.is_certain and step.is_begun for step in steps)
-        how_long = lasted(Fact(span) if is_exact else Bound(span, None))
-    number = shortage.partitions
-    who = shortage.worst if number == 1 else f"{shortage.worst}, the worst of {number:,} partitions,"
-    return f"acks=all writes to {who} were refused {how_long}{_unless(shortage)}"
 
 
 def _unless(shortage: Shortage) -> str:
