@@ -44,7 +44,6 @@ class Incident:
         kind: What it is about.
         since: When it began, at the latest.
         until: When it was over; None if no line shows that.
-        lasting: When the logs end, if no line shows that it was over by then; None otherwise.
         absences: The brokers that left, in their order.
         costs: The partitions that had no leader, the longest first.
         shortage: The partitions that were short of replicas; None if none was.
@@ -66,12 +65,12 @@ class Incident:
         lines: Lines that prove what no part proves.
         differences: The clocks that differ, if the incident has times that depend on several clocks.
         is_doubled: Whether it has times of an hour that occurred twice, each of which may be an hour off.
+        lasting: When the logs end, if no line shows that it was over by then; None otherwise.
     """
 
     kind: IncidentKind
     since: datetime
     until: datetime | None
-    lasting: datetime | None = None
     absences: tuple[Absence, ...] = ()
     costs: tuple[Cost, ...] = ()
     shortage: Shortage | None = None
@@ -90,6 +89,7 @@ class Incident:
     differences: tuple[Difference, ...] = ()
     bounces: tuple[BrokerLine, ...] = ()
     is_doubled: bool = False
+    lasting: datetime | None = None
 
     @property
     def proven(self) -> timedelta:

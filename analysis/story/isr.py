@@ -100,18 +100,20 @@ def _in_order(states: Sequence[State]) -> list[State]:
 def _replica_counts(states: Sequence[State]) -> list[int]:
     """Return for each state the least number of replicas.
 
-    Without a line that names them, they are those of all ISRs up to then, but for what a reassignment adds or
-    removes: the ISR grows and shrinks by these, and they prove no replica out of sync.
+    Where no line says which of them a reassignment adds, they are those of all ISRs up to then, but for what
+    one adds or removes: the ISR grows and shrinks by these, and they prove no replica out of sync.
     """
     known: set[int] = set()
     moving: set[int] = set()
     counts = []
     for state in states:
         moving |= {*(state.adding or ()), *(state.removing or ())}
-        if state.replicas is not None:
-            known = {*state.replicas} - {*(state.adding or ()), *(state.removing or ())}
+        named = None if state.replicas is None else {*state.replicas}
+        if named is not None and state.adding is not None:
+            known = named - {*state.adding, *(state.removing or ())}
         else:
             known |= {*(state.isr or ())} - moving
+            known = known if named is None else known & named
         counts.append(len(known))
     return counts
 

@@ -27,6 +27,9 @@ from barnabas.analysis.story.shortages import Shortage
 from barnabas.analysis.story.troubles import Trouble
 from barnabas.analysis.story.words import at, brokers_of, clock, count, node, partition_names
 
+_WORDS = 20
+"""The most words of a first sentence; what it cost is left to those after it if there is no room."""
+
 
 class Sentence(NamedTuple):
     """A sentence, and the lines that prove it.
@@ -42,8 +45,9 @@ class Sentence(NamedTuple):
 
 def headline(incident: Incident) -> Sentence:
     """Return the first sentence about an incident: what happened to whom, and what it cost."""
-    costs = _costs(incident)
-    text = f"{_happened(incident)}{f'; {costs}' if costs else ''}."
+    what, costs = _happened(incident), _costs(incident)
+    is_short = len(f"{what} {costs}".split()) <= _WORDS
+    text = f"{what}; {costs}." if costs and is_short else f"{what}."
     return Sentence(text[0].upper() + text[1:], _lines(incident))
 
 
@@ -228,8 +232,8 @@ def _of_shortage(shortage: Shortage) -> Lines:
 
 def _uncleanly(elections: Sequence[UncleanElection]) -> str:
     number = len(elections)
-    were = "1 leader was" if number == 1 else f"{number:,} leaders were"
-    return f"{were} elected that {'was' if number == 1 else 'were'} not in sync: records may be lost"
+    who, were = count(number, "leader"), "was" if number == 1 else "were"
+    return f"{who} not in sync {were} elected: acknowledged records may be lost"
 
 
 def _unclean(elections: Sequence[UncleanElection], day: date | None) -> str:

@@ -396,7 +396,7 @@ def test_no_golden_story_has_an_alert_that_it_does_not_have_itself(path: Path, o
         AlertKind.NO_LEADER: "had no leader",
         AlertKind.UNDER_MIN_ISR: "in sync",
         AlertKind.CONTROLLER_CHANGE: "controller",
-        AlertKind.UNCLEAN_ELECTION: "records may be lost",
+        AlertKind.UNCLEAN_ELECTION: "acknowledged records may be lost",
     }
     for episode in found:
         assert said.get(episode.kind, "\0") in head, episode.text

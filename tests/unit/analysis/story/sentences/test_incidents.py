@@ -79,7 +79,7 @@ def test_the_first_sentence_counts_brokers_that_it_cannot_name() -> None:
         unclean=(unclean,) * 50,
     )
     text = headline(incident).text
-    assert text == "20 brokers died; 50 leaders were elected that were not in sync: records may be lost."
+    assert text == "20 brokers died; 50 leaders not in sync were elected: acknowledged records may be lost."
     assert len(text.split()) <= WORDS
 
 
