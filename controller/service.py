@@ -40,9 +40,10 @@ class Service:
         draws = tuple(Draw(self._dice(), self._dice()) for _ in topics)
         self._put(CommandReceived(token, command, draws))
         try:
-            async with asyncio.timeout(timeout_ms / 1000):
-                return cast("R | Refused", await caller)
-        except TimeoutError:
+            # Not asyncio.timeout: a request handler has no task before its first wait.
+            await asyncio.wait((caller,), timeout=timeout_ms / 1000)
+            if caller.done():
+                return cast("R | Refused", caller.result())
             message = f"The controller did not carry the command out within {timeout_ms} ms."
             return Refused(ErrorCode.REQUEST_TIMED_OUT, message)
         finally:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from barnabas.broker.core.offsets_before import offsets_before
 from barnabas.broker.core.purgatory import DelayedOperation
@@ -45,10 +44,8 @@ MAX_LOOKUPS = 2
 """The number of lookups by time that open batches at a time: each holds an unpacked batch."""
 
 
-class DelayedRead(DelayedOperation):
+class DelayedFetch(DelayedOperation):
     """A long poll that waits for enough committed data, or for a reason to answer without.
-
-    The caller reads afterwards, very many partitions in portions.
 
     Args:
         reader: Says whether there is enough.
@@ -64,7 +61,7 @@ class DelayedRead(DelayedOperation):
         reader: Reader,
         awaited: Mapping[TopicPartition, FetchPartition],
         min_bytes: int,
-        ended: asyncio.Future[Any],
+        ended: asyncio.Future[None],
     ) -> None:
         super().__init__()
         self._reader = reader
@@ -79,47 +76,11 @@ class DelayedRead(DelayedOperation):
     def on_complete(self) -> None:
         """End the poll."""
         if not self._ended.done():
-            self._ended.set_result(self.result())
-
-    def result(self) -> FetchResults | None:
-        """Return the result of ``ended``."""
-        return None
+            self._ended.set_result(None)
 
     def on_expiration(self) -> None:
         """Count a fetch that timed out before there was enough."""
         self._reader.on_expired()
-
-
-class DelayedFetch(DelayedRead):
-    """A long poll whose result are the records of all ``partitions``, at most ``max_bytes``."""
-
-    __slots__ = ("_max_bytes", "_partitions")
-
-    def __init__(
-        self,
-        reader: Reader,
-        partitions: Mapping[TopicPartition, FetchPartition],
-        awaited: Mapping[TopicPartition, FetchPartition],
-        min_bytes: int,
-        answer: asyncio.Future[FetchResults],
-        *,
-        max_bytes: int,
-    ) -> None:
-        super().__init__(reader, awaited, min_bytes, answer)
-        self._partitions = partitions
-        self._max_bytes = max_bytes
-
-    def result(self) -> FetchResults:
-        """Read the records."""
-        return self._reader.read(self._partitions, self._max_bytes)
-
-
-def _complete_with(answer: asyncio.Future[Any], operation: DelayedOperation) -> None:
-    """Take ``operation`` out of the purgatory when ``answer`` is cancelled, because its client has gone.
-
-    The client decides how long a fetch waits, up to 24 days; Kafka keeps the operation all that time.
-    """
-    answer.add_done_callback(lambda _: operation.force_complete())
 
 
 class Reader:
@@ -134,53 +95,30 @@ class Reader:
         self.on_expired = on_expired
         self._looking_up = asyncio.Semaphore(MAX_LOOKUPS)
 
-    def fetch(
-        self,
-        partitions: Mapping[TopicPartition, FetchPartition],
-        *,
-        max_wait_ms: int,
-        min_bytes: int,
-        max_bytes: int,
-    ) -> asyncio.Future[FetchResults]:
-        """Read committed records.
-
-        The future waits in the purgatory until there is enough, or for ``max_wait_ms``. Partitions are read
-        in the order of ``partitions``, which a fair caller rotates. The first batch of the first partition
-        with one is returned even if it is larger than ``max_bytes``.
-
-        Args:
-            partitions: The fetch of each partition.
-            max_wait_ms: The longest time to hold the answer; 0 answers at once.
-            min_bytes: The bytes, over all partitions, that complete the answer before ``max_wait_ms``.
-            max_bytes: The most bytes of the answer, over all partitions.
-        """
-        answer: asyncio.Future[FetchResults] = asyncio.get_running_loop().create_future()
-        awaited = self.known(partitions)
-        fetch = DelayedFetch(
-            self, partitions, awaited, min(min_bytes, max_bytes), answer, max_bytes=max_bytes
-        )
-        if max_wait_ms <= 0 or not awaited:
-            fetch.force_complete()
-        elif not self._hosted.fetches.try_complete_else_watch(fetch, awaited, max_wait_ms):
-            _complete_with(answer, fetch)
-        return answer
-
     async def wait(
         self, partitions: Mapping[TopicPartition, FetchPartition], *, max_wait_ms: int, min_bytes: int
     ) -> None:
-        """Wait as ``fetch`` does, without reading: the caller reads many partitions in portions."""
+        """Wait until a fetch of ``partitions`` is due; the caller reads then, many partitions in portions.
+
+        Args:
+            partitions: The fetch of each partition.
+            max_wait_ms: The longest wait; 0 for none.
+            min_bytes: The bytes, over all partitions, that end the wait before ``max_wait_ms``.
+        """
         if max_wait_ms <= 0:
             return
-        awaited = {tp: each async for tp, each in paced(partitions.items()) if not self._is_unknown(tp)}
+        awaited = await self._known(partitions)
         if not awaited:
             return
         enough: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        wait = DelayedRead(self, awaited, min_bytes, enough)
-        if not self._hosted.fetches.try_complete_else_watch(wait, awaited, max_wait_ms):
-            _complete_with(enough, wait)
+        fetch = DelayedFetch(self, awaited, min_bytes, enough)
+        if not self._hosted.fetches.try_complete_else_watch(fetch, awaited, max_wait_ms):
+            # The client decides how long a fetch waits, up to 24 days. Kafka keeps the operation of a client
+            # that has gone all that time.
+            enough.add_done_callback(lambda _: fetch.force_complete())
         await enough
 
-    def known(
+    async def _known(
         self, partitions: Mapping[TopicPartition, FetchPartition]
     ) -> Mapping[TopicPartition, FetchPartition]:
         """Return the partitions that the metadata has; they alone decide how long the fetch waits.
@@ -188,8 +126,10 @@ class Reader:
         A consumer that still names a deleted topic would otherwise fetch without a pause. A partition that
         becomes unknown later completes the fetch (``KafkaApis.handleFetchRequest``, ``DelayedFetch``).
         """
-        unknown = {tp for tp in partitions if self._is_unknown(tp)}
-        return {tp: each for tp, each in partitions.items() if tp not in unknown} if unknown else partitions
+        unknown = {tp async for tp in paced(partitions) if self._is_unknown(tp)}
+        if not unknown:
+            return partitions
+        return {tp: each async for tp, each in paced(partitions.items()) if tp not in unknown}
 
     def _is_unknown(self, topic_partition: TopicPartition) -> bool:
         hosted = self._hosted

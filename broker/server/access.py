@@ -1,22 +1,21 @@
-"""The permissions of a request's client, and the answers of handlers behind gates."""
+"""The permissions of a request's client."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from barnabas.broker.authorizer.authorizer import AclAuthorizer, requester_of
-from barnabas.broker.server.context import Answer, Building, Handler, Preparing, ServerContext
-from barnabas.broker.wire.frames import Body, Request
+from barnabas.broker.server.context import Answer, Handler, ServerContext
+from barnabas.broker.wire.frames import Request
 from barnabas.cluster.model.acls import CLUSTER_NAME, AclOperation, ResourceType
 from barnabas.cluster.model.authorization import Action, Requester
 from barnabas.cluster.model.authorized_operations import SUPPORTED
 from barnabas.cluster.runtime.turn import freed_in_turns, paced
 
-Gate = Callable[[ServerContext, Request, Handler], Any]
+Gate = Callable[[ServerContext, Request, Handler], Coroutine[Any, Any, Answer]]
 """The check of an API: it is called as its handler is, with the handler, and answers as the handler does."""
 
 
@@ -53,15 +52,6 @@ class Access:
     def cluster(self, operation: AclOperation, *, log_denied: bool = True) -> bool:
         """Return whether the client may perform an operation on the cluster."""
         return self.may(operation, ResourceType.CLUSTER, CLUSTER_NAME, log_denied=log_denied)
-
-    def denied_of_few(
-        self, operation: AclOperation, type_: ResourceType, names: Iterable[str]
-    ) -> frozenset[str]:
-        """Return the result of ``denied`` for a few names, without letting other work run."""
-        times = Counter(names)
-        return frozenset(
-            [name for name, count in times.items() if not self.may(operation, type_, name, count=count)]
-        )
 
     async def denied(
         self,
@@ -111,14 +101,3 @@ def access_of(context: ServerContext, request: Request) -> Access:
         raise LookupError("there is no authorizer")
     name = "".join(map(str.capitalize, request.api.key.name.split("_")))
     return Access(context.authorizer, requester_of(request.principal, request.client_host), name)
-
-
-async def answered(answer: Any, change: Callable[[Body], Awaitable[Body]] | None = None) -> Answer | Building:
-    """Await the answer of a handler and change it; a long one is changed where it is built."""
-    found = await answer if isinstance(answer, Awaitable) else answer
-    if isinstance(found, Preparing):
-        found = await found.work
-        found = await found if isinstance(found, Awaitable) else found
-    if isinstance(found, Building):
-        return Building(partial(answered, found.work(), change)) if change is not None else found
-    return found if change is None else await change(found)

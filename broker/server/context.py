@@ -6,7 +6,7 @@ import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from barnabas.broker.authorizer.authorizer import AclAuthorizer
 from barnabas.broker.coordinator.coordinator import GroupCoordinator
@@ -150,7 +150,7 @@ class ServerContext:
         requests: Counts the memory of long requests.
         started: Counts the memory of long requests that have started, unless ``requests`` is bounded.
         answers: Counts the memory of answers.
-        building: Held while a long answer is built.
+        building: Held while a long answer is built and encoded.
         quotas: The quotas of clients and how much of them they use.
         authorizer: Decides what clients may do; None if everybody may do everything.
         fetch_sessions: The incremental fetch sessions of clients.
@@ -198,34 +198,12 @@ def _session_id() -> int:
     return 1 + secrets.randbelow(LARGEST_ID - 1)
 
 
-Answer = Body | None
+Answer = Body
 """A response entity of kio, or None if the request gets no answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Preparing:
-    """A request that has not been carried out, which holds back the later requests of its connection.
-
-    Attributes:
-        work: Carries it out; returns the answer, or an awaitable of the answer.
-    """
-
-    work: Coroutine[None, None, Answer | Awaitable[Answer]]
-
-
-@dataclass(frozen=True, slots=True)
-class Building:
-    """A long answer to be built; building takes many times its bytes, so few are built at a time.
-
-    Attributes:
-        work: Builds it.
-    """
-
-    work: Callable[[], Coroutine[None, None, Answer]]
-
+Handler = Callable[[ServerContext, Request], Coroutine[Any, Any, Answer]]
+"""A handler of the requests of one API; the rules are in ``broker.server.handlers``."""
 
 MAX_BUILDINGS = 2
 """The number of long answers that are built at a time."""
-
-Handler = Callable[[ServerContext, Request], Answer | Awaitable[Answer | Building] | Preparing]
-"""A handler of the requests of one API; the rules are in ``broker.server.handlers``."""

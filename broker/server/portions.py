@@ -55,8 +55,16 @@ def portions(items: Iterable[T], size: int | None = None) -> Iterator[Sequence[T
         yield portion
 
 
+def portions_of(items: Mapping[K, V], size: int) -> Iterator[Mapping[K, V]]:
+    """Yield ``items`` in portions of ``size``: themselves, without a copy, if they are not more."""
+    if len(items) <= size:
+        yield items
+    else:
+        yield from map(dict, portions(items.items(), size))
+
+
 async def begin_in_portions(
-    items: Mapping[K, V], begin: Callable[[dict[K, V]], asyncio.Future[dict[K, T]]]
+    items: Mapping[K, V], begin: Callable[[Mapping[K, V]], asyncio.Future[dict[K, T]]]
 ) -> dict[K, T]:
     """Begin an operation on ``LOCAL_PORTION`` items at a time, in turns with other work; await the results.
 
@@ -65,8 +73,8 @@ async def begin_in_portions(
         begin: Begins the operation on some items; its future has the result of each.
     """
     begun, turn = [], Turn()
-    for portion in portions(items.items(), LOCAL_PORTION):
-        begun.append(begin(dict(portion)))
+    for portion in portions_of(items, LOCAL_PORTION):
+        begun.append(begin(portion))
         await turn.yield_if_long()
     results: dict[K, T] = {}
     for some in begun:

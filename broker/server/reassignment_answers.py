@@ -50,8 +50,9 @@ async def reassignment_answer(
         message: The message of that error.
     """
     topics = await topic_answers(
+        request,
+        names.topic,
         partitions,
-        lambda topic, of_topic: request.answer(names.topic, name=topic, partitions=of_topic),
         lambda tp: request.answer(names.partition, partition_index=tp.partition, **partitions[tp]),
     )
     return request.answer(

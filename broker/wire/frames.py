@@ -80,6 +80,27 @@ class Spent(Protocol):
         ...
 
 
+class Progress:
+    """The progress of a request, which its handler reports; the base class ignores it.
+
+    Attributes:
+        spent: The time spent on the request; None if no client has a quota.
+    """
+
+    __slots__ = ()
+
+    spent: Spent | None = None
+
+    def carried_out(self) -> None:
+        """Report that only the answer is pending: the next request may start, the content is free."""
+
+    async def begin_long_answer(self) -> None:
+        """Wait until few other long answers are being built: it takes many times their bytes."""
+
+
+UNFOLLOWED = Progress()
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """A request as its handler gets it.
@@ -93,8 +114,8 @@ class Request:
         body: kio's entity of the request.
         client_host: The address that it came from, without the port; "" if that is unknown.
         principal: The identity of its sender.
-        spent: The time spent on it; None if no client has a quota.
         sent_at: When its client sent it at the latest, in s of ``time.monotonic``; infinite if unknown.
+        progress: Its progress, which the handler reports.
     """
 
     api: Api
@@ -105,8 +126,8 @@ class Request:
     body: Body
     client_host: str = ""
     principal: KafkaPrincipal = ANONYMOUS
-    spent: Spent | None = None
     sent_at: float = inf
+    progress: Progress = UNFOLLOWED
 
     def answer(self, name: str, /, **values: Any) -> Any:
         """Return an entity of this request's response module.
@@ -117,6 +138,10 @@ class Request:
                 its schemas mark as ignorable.
         """
         return shape(self.api.key, self.version, name)(values)
+
+    def with_body(self, **changes: Any) -> Request:
+        """Return the request with other values in these fields of its body."""
+        return replace(self, body=replace(self.body, **changes))
 
     def without_body(self) -> Request:
         """Return the part that the answer needs, without the request's content."""
@@ -143,6 +168,8 @@ def decode(
     client_host: str = "",
     principal: KafkaPrincipal = ANONYMOUS,
     sent_at: float = inf,
+    *,
+    progress: Progress = UNFOLLOWED,
 ) -> Request:
     """Decode a request of a served API and version.
 
@@ -154,6 +181,7 @@ def decode(
         client_host: The address of its sender, without the port.
         principal: The identity of its sender.
         sent_at: When its client sent it at the latest, in s of ``time.monotonic``.
+        progress: The progress that its handler reports.
 
     Raises:
         UnreadableFrameError: The bytes are no such request, or hostile.
@@ -174,7 +202,7 @@ def decode(
         ) from error
     version, number = prefix.api_version, prefix.correlation_id
     sender = client_host, principal
-    return Request(api, version, number, header.client_id, listener, body, *sender, sent_at=sent_at)
+    return Request(api, version, number, header.client_id, listener, body, *sender, sent_at, progress)
 
 
 def decode_in_pieces(
@@ -183,6 +211,8 @@ def decode_in_pieces(
     client_host: str = "",
     principal: KafkaPrincipal = ANONYMOUS,
     sent_at: float = inf,
+    *,
+    progress: Progress = UNFOLLOWED,
 ) -> Steps[Request]:
     """Decode a request as ``decode`` does, in steps; ``frame`` must not change until the last one.
 
@@ -204,7 +234,7 @@ def decode_in_pieces(
         ) from error
     version, number = prefix.api_version, prefix.correlation_id
     sender = client_host, principal
-    return Request(api, version, number, header.client_id, listener, body, *sender, sent_at=sent_at)
+    return Request(api, version, number, header.client_id, listener, body, *sender, sent_at, progress)
 
 
 def milliseconds(duration: dt.timedelta) -> int:

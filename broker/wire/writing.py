@@ -160,7 +160,7 @@ def _array(field: Field[Any], *, is_flexible: bool) -> _WriteInSteps:
     ]
 
     def write_array(stream: _Stream, items: Any, count: _Count) -> Steps[None]:
-        write_length(stream, i32(-1 if items is None else len(items)))
+        write_length(stream, cast("i32", -1 if items is None else len(items)))
         for each in items or ():
             if in_steps is None:
                 write_item(stream, each)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable
@@ -11,7 +12,6 @@ from heapq import merge
 from itertools import islice
 from sys import getrefcount
 from typing import Any, TypeVar, cast
-from weakref import WeakKeyDictionary
 
 from barnabas.cluster.model.steps import Steps
 
@@ -19,6 +19,9 @@ T = TypeVar("T")
 
 TURN_S = 0.005
 """The time in seconds that long work may keep the loop in one pass."""
+
+FEW = 20
+"""The elements of an ordinary request, which are handled without a look at the clock."""
 
 Container = dict[Any, Any] | list[Any] | set[Any]
 
@@ -33,22 +36,50 @@ _SORTED_AT_ONCE = 500
 class _Pass:
     """The current pass of an event loop: the time at which long work in it ends, and the work that waits."""
 
-    __slots__ = ("until", "waiting")
+    __slots__ = ("loop", "until", "waiting")
 
-    def __init__(self) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
         self.until: float | None = None
         self.waiting: deque[asyncio.Future[None]] = deque()
 
     def begin(self) -> None:
-        """Measure from now on, until the next pass."""
-        self.until = time.monotonic() + TURN_S
-        asyncio.get_running_loop().call_soon(self._end)
+        """Measure from now on, until the next pass, unless that has begun."""
+        if self.until is None:
+            self.until = time.monotonic() + TURN_S
+            self.loop.call_soon(self._end)
 
     def _end(self) -> None:
         self.until = None
 
+    def is_over(self) -> bool:
+        """Return whether long work has kept the loop for ``TURN_S`` in this pass."""
+        if self.until is None:
+            self.begin()
+            return False
+        return time.monotonic() >= self.until
 
-_PASSES: WeakKeyDictionary[asyncio.AbstractEventLoop, _Pass] = WeakKeyDictionary()
+    async def next(self) -> None:
+        """Let other work run, and continue in a later pass."""
+        await _next_turn(self.waiting)
+        self.begin()
+
+
+class _OfThread(threading.local):
+    """The pass of the loop that ran last on this thread."""
+
+    current: _Pass | None = None
+
+
+_OF_THREAD = _OfThread()
+
+
+def _current_pass() -> _Pass:
+    loop = asyncio.get_running_loop()
+    current = _OF_THREAD.current
+    if current is None or current.loop is not loop:
+        current = _OF_THREAD.current = _Pass(loop)
+    return current
 
 
 class Turn:
@@ -57,28 +88,29 @@ class Turn:
     The time is shared, because many loops that are short each would otherwise make a long turn together.
     However many pieces of work wait, one of them continues in each pass: short work never waits for more than
     one turn.
+
+    Args:
+        few: The first calls of `yield_if_long` that do not look at the clock: a request of few elements is
+            carried out without a pause, whatever others do.
     """
 
-    __slots__ = ("_pass",)
+    __slots__ = ("_few", "_pass")
 
-    def __init__(self) -> None:
-        loop = asyncio.get_running_loop()
-        current = _PASSES.get(loop)
-        if current is None:
-            current = _PASSES[loop] = _Pass()
-        self._pass = current
-        if current.until is None:
-            current.begin()
+    def __init__(self, few: int = 0) -> None:
+        self._few = few
+        self._pass: _Pass | None = None
+        if not few:
+            self._pass = _current_pass()
+            self._pass.begin()
 
     async def yield_if_long(self) -> None:
         """Let other work run if this turn is over."""
-        until = self._pass.until
-        if until is None:
-            self._pass.begin()
-        elif time.monotonic() >= until:
-            await _next_turn(self._pass.waiting)
-            if self._pass.until is None:
-                self._pass.begin()
+        if self._few:
+            self._few -= 1
+            return
+        current = self._pass = self._pass or _current_pass()
+        if current.is_over():
+            await current.next()
 
 
 async def in_its_turn(answer: Awaitable[T]) -> T:
@@ -89,11 +121,20 @@ async def in_its_turn(answer: Awaitable[T]) -> T:
 
 
 async def paced(items: Iterable[T]) -> AsyncIterator[T]:
-    """Yield ``items`` one by one, and let other work run in between when a turn is over."""
-    turn = Turn()
-    for item in items:
+    """Yield ``items`` one by one, and let other work run in between when a turn is over.
+
+    A single item, which most lists in requests have, costs no look at the clock.
+    """
+    left = iter(items)
+    for item in left:
         yield item
-        await turn.yield_if_long()
+        break
+    current: _Pass | None = None
+    for item in left:
+        current = current or _current_pass()
+        if current.is_over():
+            await current.next()
+        yield item
 
 
 async def unique(items: Iterable[T]) -> dict[T, None]:

@@ -10,16 +10,16 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from barnabas.broker.server.access import access_of, answered
+from barnabas.broker.server.access import access_of
 from barnabas.broker.server.by_topic import topic_answers
-from barnabas.broker.server.context import Answer, Building, Handler, ServerContext
+from barnabas.broker.server.context import Answer, Handler, ServerContext
 from barnabas.broker.server.handlers.alter_client_quotas import entity_answers
 from barnabas.broker.wire.frames import NO_THROTTLE, Body, Request
 from barnabas.cluster.model.acls import CLUSTER_NAME, AclOperation, ResourceType
 from barnabas.cluster.model.authorized_operations import NOT_ASKED
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.cluster.runtime.turn import paced, sorted_in_turns
+from barnabas.cluster.runtime.turn import paced, sorted_in_turns, unique
 
 DENIED = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
 MESSAGE = "Cluster authorization failed."
@@ -37,23 +37,19 @@ class OnCluster:
     operation: AclOperation
     refused: Callable[[Request], Awaitable[Answer]]
 
-    async def __call__(self, context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+    async def __call__(self, context: ServerContext, request: Request, handler: Handler) -> Answer:
         """Pass on the request, or refuse it."""
         if not access_of(context, request).cluster(self.operation):
             return await self.refused(request)
-        return await answered(handler(context, request))
+        return await handler(context, request)
 
 
-async def describe_cluster(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+async def describe_cluster(context: ServerContext, request: Request, handler: Handler) -> Answer:
     """Require nothing.
 
     Add the cluster operations that are permitted to a client that may describe the cluster.
     """
-
-    async def completed(answer: Body) -> Body:
-        return with_cluster_operations(context, request, answer)
-
-    return await answered(handler(context, request), completed)
+    return with_cluster_operations(context, request, await handler(context, request))
 
 
 def with_cluster_operations(context: ServerContext, request: Request, answer: Body) -> Body:
@@ -66,7 +62,7 @@ def with_cluster_operations(context: ServerContext, request: Request, answer: Bo
     return replace(answer, cluster_authorized_operations=operations)
 
 
-async def init_producer_id(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+async def init_producer_id(context: ServerContext, request: Request, handler: Handler) -> Answer:
     """Require WRITE of the transactional id; else IDEMPOTENT_WRITE on the cluster, or WRITE of any topic."""
     access, transactional_id = access_of(context, request), request.body.transactional_id
     error = None
@@ -81,7 +77,7 @@ async def init_producer_id(context: ServerContext, request: Request, handler: Ha
     ):
         error = DENIED
     if error is None:
-        return await answered(handler(context, request))
+        return await handler(context, request)
     return request.answer(
         "InitProducerIdResponse",
         throttle_time=NO_THROTTLE,
@@ -91,15 +87,13 @@ async def init_producer_id(context: ServerContext, request: Request, handler: Ha
     )
 
 
-async def alter_user_scram_credentials(
-    context: ServerContext, request: Request, handler: Handler
-) -> Answer | Building:
+async def alter_user_scram_credentials(context: ServerContext, request: Request, handler: Handler) -> Answer:
     """Require ALTER of the cluster.
 
     A broker that is not the controller refuses with that first, as in Kafka.
     """
     if access_of(context, request).cluster(AclOperation.ALTER):
-        return await answered(handler(context, request))
+        return await handler(context, request)
     error, message = DENIED, MESSAGE
     if context.metadata.controller != context.broker_id:
         error, message = ErrorCode.NOT_CONTROLLER, ErrorCode.NOT_CONTROLLER.meaning
@@ -128,13 +122,13 @@ async def refused_moves(request: Request) -> Answer:
         for number in topic.partitions
     )
     topics = await topic_answers(
-        {each: None async for each in paced(named)},
-        lambda name, partitions: request.answer(
-            "AlterReplicaLogDirTopicResult", topic_name=name, partitions=partitions
-        ),
+        request,
+        "AlterReplicaLogDirTopicResult",
+        await unique(named),
         lambda tp: request.answer(
             "AlterReplicaLogDirPartitionResult", partition_index=tp.partition, error_code=DENIED
         ),
+        name="topic_name",
     )
     return request.answer("AlterReplicaLogDirsResponse", throttle_time=NO_THROTTLE, results=topics)
 
@@ -147,13 +141,14 @@ async def refused_elections(request: Request) -> Answer:
         for number in topic.partitions
     )
     topics = await topic_answers(
-        {each: None async for each in paced(named)},
-        lambda name, partitions: request.answer(
-            "ReplicaElectionResult", topic=name, partition_result=partitions
-        ),
+        request,
+        "ReplicaElectionResult",
+        await unique(named),
         lambda tp: request.answer(
             "PartitionResult", partition_id=tp.partition, error_code=DENIED, error_message=MESSAGE
         ),
+        name="topic",
+        listed="partition_result",
     )
     return request.answer(
         "ElectLeadersResponse", throttle_time=NO_THROTTLE, error_code=DENIED, replica_election_results=topics
@@ -168,10 +163,9 @@ async def refused_reassignments(request: Request) -> Answer:
         for each in topic.partitions
     )
     topics = await topic_answers(
-        {each: None async for each in paced(named)},
-        lambda name, partitions: request.answer(
-            "ReassignableTopicResponse", name=name, partitions=partitions
-        ),
+        request,
+        "ReassignableTopicResponse",
+        await unique(named),
         lambda tp: request.answer(
             "ReassignablePartitionResponse",
             partition_index=tp.partition,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from barnabas.broker.server.access import access_of, answered
-from barnabas.broker.server.context import Answer, Building, Handler, ServerContext
-from barnabas.broker.wire.frames import Body, Request
+from barnabas.broker.server.access import access_of
+from barnabas.broker.server.context import Answer, Handler, ServerContext
+from barnabas.broker.wire.frames import Request
 from barnabas.cluster.model.acls import AclOperation, ResourceType
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.runtime.turn import freed_in_turns, paced
@@ -32,7 +32,7 @@ class EachResource:
     operation: AclOperation
     response: tuple[str, str]
 
-    async def __call__(self, context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+    async def __call__(self, context: ServerContext, request: Request, handler: Handler) -> Answer:
         """Pass on the allowed resources and refuse the others."""
         access, body = access_of(context, request), request.body
         names, others = [], False
@@ -54,14 +54,11 @@ class EachResource:
             else:
                 kept.append(each)
 
-        async def completed(answer: Body) -> Body:
-            field = self.response[1]
-            whole = replace(answer, **{field: (*getattr(answer, field), *refused.values())})
-            await freed_in_turns(refused)
-            return whole
-
-        allowed = replace(request, body=replace(body, resources=tuple(kept)))
-        return await answered(handler(context, allowed), completed)
+        answer = await handler(context, request.with_body(resources=tuple(kept)))
+        field = self.response[1]
+        whole = replace(answer, **{field: (*getattr(answer, field), *refused.values())})
+        await freed_in_turns(refused)
+        return whole
 
     def _refused(self, request: Request, type_: int, name: str, error: ErrorCode) -> Answer:
         is_topic = error is ErrorCode.TOPIC_AUTHORIZATION_FAILED

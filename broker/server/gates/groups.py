@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from barnabas.broker.server.access import Access, access_of, answered
-from barnabas.broker.server.context import Answer, Building, Handler, ServerContext
+from barnabas.broker.server.access import Access, access_of
+from barnabas.broker.server.context import Answer, Handler, ServerContext
 from barnabas.broker.server.gates.topics import OFFSET_COMMIT, OFFSET_DELETE, OFFSET_FETCH, EachTopic
 from barnabas.broker.wire.frames import NO_THROTTLE, Body, Request
 from barnabas.cluster.model.acls import AclOperation, ResourceType
@@ -42,13 +42,13 @@ class OneGroup:
     operation: AclOperation
     refused: Callable[[Request], Answer]
 
-    async def __call__(self, context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+    async def __call__(self, context: ServerContext, request: Request, handler: Handler) -> Answer:
         """Pass on the request, or refuse it."""
         if not access_of(context, request).may(self.operation, _GROUP, request.body.group_id):
             return self.refused(request)
         handling = handler(context, request)
         del request  # the handler keeps what it needs while it waits
-        return await answered(handling)
+        return await handling
 
 
 def refused_join(request: Request) -> Answer:
@@ -81,7 +81,7 @@ def refused_leave(request: Request) -> Answer:
     return request.answer("LeaveGroupResponse", throttle_time=NO_THROTTLE, error_code=DENIED, members=())
 
 
-async def find_coordinator(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+async def find_coordinator(context: ServerContext, request: Request, handler: Handler) -> Answer:
     """Require DESCRIBE of the group or transactional id."""
     access, key_type = access_of(context, request), getattr(request.body, "key_type", _GROUP_KEY)
     kinds = {
@@ -103,13 +103,16 @@ async def find_coordinator(context: ServerContext, request: Request, handler: Ha
                 host="",
                 port=-1,
             )
-    return await answered(handler(context, request))
+    return await handler(context, request)
 
 
-async def describe_groups(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+async def describe_groups(context: ServerContext, request: Request, handler: Handler) -> Answer:
     """Require DESCRIBE of each group, and add the operations that are permitted to the client."""
-    access, body = access_of(context, request), request.body
-    denied = await access.denied(AclOperation.DESCRIBE, _GROUP, body.groups)
+    access, names = access_of(context, request), request.body.groups
+    denied = await access.denied(AclOperation.DESCRIBE, _GROUP, names)
+    kept = tuple([name async for name in paced(names) if name not in denied])
+    answer = await handler(context, request.with_body(groups=kept))
+    groups = [_with_operations(access, group) async for group in paced(answer.groups)]
     refused = [
         request.answer(
             "DescribedGroup",
@@ -122,13 +125,7 @@ async def describe_groups(context: ServerContext, request: Request, handler: Han
         )
         async for name in paced(await sorted_in_turns(denied))
     ]
-    kept = tuple([name async for name in paced(body.groups) if name not in denied])
-
-    async def completed(answer: Body) -> Body:
-        groups = [_with_operations(access, group) async for group in paced(answer.groups)]
-        return replace(answer, groups=(*groups, *refused))
-
-    return await answered(handler(context, replace(request, body=replace(body, groups=kept))), completed)
+    return replace(answer, groups=(*groups, *refused))
 
 
 def _with_operations(access: Access, group: Body) -> Body:
@@ -137,42 +134,35 @@ def _with_operations(access: Access, group: Body) -> Body:
     return replace(group, authorized_operations=access.operations(_GROUP, group.group_id))
 
 
-async def list_groups(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+async def list_groups(context: ServerContext, request: Request, handler: Handler) -> Answer:
     """List all groups with DESCRIBE of the cluster, else those with DESCRIBE of the group."""
     access = access_of(context, request)
-    if access.cluster(AclOperation.DESCRIBE, log_denied=False):
-        return await answered(handler(context, request))
-
-    async def visible(answer: Body) -> Body:
-        groups = [
-            group
-            async for group in paced(answer.groups)
-            if access.may(AclOperation.DESCRIBE, _GROUP, group.group_id, log_denied=False)
-        ]
-        return replace(answer, groups=tuple(groups))
-
-    return await answered(handler(context, request), visible)
+    sees_all = access.cluster(AclOperation.DESCRIBE, log_denied=False)
+    answer = await handler(context, request)
+    if sees_all:
+        return answer
+    groups = [
+        group
+        async for group in paced(answer.groups)
+        if access.may(AclOperation.DESCRIBE, _GROUP, group.group_id, log_denied=False)
+    ]
+    return replace(answer, groups=tuple(groups))
 
 
-async def delete_groups(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+async def delete_groups(context: ServerContext, request: Request, handler: Handler) -> Answer:
     """Require DELETE of each group."""
-    body = request.body
-    denied = await access_of(context, request).denied(AclOperation.DELETE, _GROUP, body.groups_names)
+    names = request.body.groups_names
+    denied = await access_of(context, request).denied(AclOperation.DELETE, _GROUP, names)
+    kept = tuple([name async for name in paced(names) if name not in denied])
+    answer = await handler(context, request.with_body(groups_names=kept))
     refused = [
         request.answer("DeletableGroupResult", group_id=name, error_code=DENIED)
         async for name in paced(await sorted_in_turns(denied))
     ]
-    kept = tuple([name async for name in paced(body.groups_names) if name not in denied])
-
-    async def completed(answer: Body) -> Body:
-        return replace(answer, results=(*answer.results, *refused))
-
-    return await answered(
-        handler(context, replace(request, body=replace(body, groups_names=kept))), completed
-    )
+    return replace(answer, results=(*answer.results, *refused))
 
 
-async def offset_commit(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+async def offset_commit(context: ServerContext, request: Request, handler: Handler) -> Answer:
     """Require READ of the group and of each topic."""
     access = access_of(context, request)
     if not access.may(AclOperation.READ, _GROUP, request.body.group_id):
@@ -181,7 +171,7 @@ async def offset_commit(context: ServerContext, request: Request, handler: Handl
     return await _COMMITTED_TOPICS(context, request, handler)
 
 
-async def offset_fetch(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+async def offset_fetch(context: ServerContext, request: Request, handler: Handler) -> Answer:
     """Require DESCRIBE of the group and of each topic.
 
     A request for all topics gets only the permitted ones.
@@ -196,16 +186,14 @@ async def offset_fetch(context: ServerContext, request: Request, handler: Handle
     if request.body.topics is not None:
         return await _FETCHED_TOPICS(context, request, handler)
 
-    async def visible(answer: Body) -> Body:
-        names = [topic.name async for topic in paced(answer.topics)]
-        hidden = await access.denied(AclOperation.DESCRIBE, ResourceType.TOPIC, names, log_denied=False)
-        topics = [topic async for topic in paced(answer.topics) if topic.name not in hidden]
-        return replace(answer, topics=tuple(topics))
-
-    return await answered(handler(context, request), visible)
+    answer = await handler(context, request)
+    names = [topic.name async for topic in paced(answer.topics)]
+    hidden = await access.denied(AclOperation.DESCRIBE, ResourceType.TOPIC, names, log_denied=False)
+    seen = [topic async for topic in paced(answer.topics) if topic.name not in hidden]
+    return replace(answer, topics=tuple(seen))
 
 
-async def offset_delete(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+async def offset_delete(context: ServerContext, request: Request, handler: Handler) -> Answer:
     """Require DELETE of the group and READ of each topic."""
     access = access_of(context, request)
     if not access.may(AclOperation.DELETE, _GROUP, request.body.group_id):

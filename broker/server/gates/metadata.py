@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import fields, replace
 
-from barnabas.broker.server.access import Access, access_of, answered
-from barnabas.broker.server.context import Answer, Building, Handler, ServerContext
+from barnabas.broker.server.access import Access, access_of
+from barnabas.broker.server.context import Answer, Handler, ServerContext
 from barnabas.broker.server.gates.cluster import with_cluster_operations
 from barnabas.broker.wire.frames import Body, Request
 from barnabas.cluster.model.acls import AclOperation, ResourceType
@@ -21,16 +21,19 @@ from barnabas.cluster.runtime.turn import paced, sorted_in_turns
 _TOPIC = ResourceType.TOPIC
 
 
-async def metadata(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+async def metadata(context: ServerContext, request: Request, handler: Handler) -> Answer:
     """Answer about the topics that the client may describe.
 
     A topic that was named and may not be described is ``TOPIC_AUTHORIZATION_FAILED``, whether it exists or
     not.
     """
     access, body = access_of(context, request), request.body
-    asks_all = body.topics is None or (request.version == 0 and not body.topics)
-    if asks_all:
-        return await answered(handler(context, request), _Completed(context, request, access).all_visible)
+    if body.topics is None or (request.version == 0 and not body.topics):
+        answer = await handler(context, request)
+        names = [topic.name async for topic in paced(answer.topics)]
+        hidden = await access.denied(AclOperation.DESCRIBE, _TOPIC, names, log_denied=False)
+        topics = [topic async for topic in paced(answer.topics) if topic.name not in hidden]
+        return await _completed(context, request, answer, topics)
     named = [topic.name async for topic in paced(body.topics) if topic.name is not None]
     hidden = await access.denied(AclOperation.DESCRIBE, _TOPIC, named)
     uncreatable = await _uncreatable(context, request, access, [each for each in named if each not in hidden])
@@ -43,17 +46,15 @@ async def metadata(context: ServerContext, request: Request, handler: Handler) -
         async for name in paced(await sorted_in_turns(uncreatable))
     }
     kept = tuple([topic async for topic in paced(body.topics) if topic.name not in refused])
-    allowed = replace(request, body=replace(body, topics=kept))
-    completed = _Completed(context, request, access, tuple(refused.values()))
-    if request.version == 0 and not kept:
-        # In this version an empty list means all topics.
-        return await answered(handler(context, allowed), completed.none_but_refused)
-    if any(each.name == "allow_auto_topic_creation" for each in fields(body)) and not await _missing(
-        context, kept
-    ):
+    allowed = request.with_body(topics=kept)
+    may_create = any(each.name == "allow_auto_topic_creation" for each in fields(body))
+    if may_create and not await _missing(context, kept):
         # A topic that is being deleted must not be created again without CREATE.
-        allowed = replace(allowed, body=replace(allowed.body, allow_auto_topic_creation=False))
-    return await answered(handler(context, allowed), completed.with_refused)
+        allowed = allowed.with_body(allow_auto_topic_creation=False)
+    answer = await handler(context, allowed)
+    # In version 0 an empty list means all topics, of which none was asked for here.
+    topics = [] if request.version == 0 and not kept else answer.topics
+    return await _completed(context, request, answer, topics, refused.values())
 
 
 async def _missing(context: ServerContext, topics: tuple[Body, ...]) -> list[str]:
@@ -90,39 +91,20 @@ def _refused(request: Request, name: str, *, is_internal: bool) -> Body:
     )
 
 
-class _Completed:
-    """The changes of an answer: topics to hide, refusals to add, and what the client may do."""
+async def _completed(
+    context: ServerContext,
+    request: Request,
+    answer: Body,
+    topics: Iterable[Body],
+    refused: Iterable[Body] = (),
+) -> Body:
+    """Return the answer with these topics and refusals alone, and with what the client may do."""
+    access = access_of(context, request)
+    described = [_with_operations(access, topic) async for topic in paced(topics)]
+    return with_cluster_operations(context, request, replace(answer, topics=(*described, *refused)))
 
-    def __init__(
-        self, context: ServerContext, request: Request, access: Access, refused: tuple[Body, ...] = ()
-    ) -> None:
-        self._context = context
-        self._request = request.without_body()
-        self._access = access
-        self._refused = refused
 
-    async def all_visible(self, answer: Body) -> Body:
-        """Leave out the topics that the client may not describe."""
-        names = [topic.name async for topic in paced(answer.topics)]
-        hidden = await self._access.denied(AclOperation.DESCRIBE, _TOPIC, names, log_denied=False)
-        return await self._with(
-            answer, [topic async for topic in paced(answer.topics) if topic.name not in hidden]
-        )
-
-    async def with_refused(self, answer: Body) -> Body:
-        """Add the refused topics."""
-        return await self._with(answer, answer.topics)
-
-    async def none_but_refused(self, answer: Body) -> Body:
-        """Leave out everything else."""
-        return await self._with(answer, ())
-
-    async def _with(self, answer: Body, topics: Iterable[Body]) -> Body:
-        described = [self._with_operations(topic) async for topic in paced(topics)]
-        answer = replace(answer, topics=(*described, *self._refused))
-        return with_cluster_operations(self._context, self._request, answer)
-
-    def _with_operations(self, topic: Body) -> Body:
-        if getattr(topic, "topic_authorized_operations", NOT_ASKED) == NOT_ASKED or not topic.name:
-            return topic
-        return replace(topic, topic_authorized_operations=self._access.operations(_TOPIC, topic.name))
+def _with_operations(access: Access, topic: Body) -> Body:
+    if getattr(topic, "topic_authorized_operations", NOT_ASKED) == NOT_ASKED or not topic.name:
+        return topic
+    return replace(topic, topic_authorized_operations=access.operations(_TOPIC, topic.name))

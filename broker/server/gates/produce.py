@@ -5,13 +5,11 @@ Source: ``KafkaApis.handleProduceRequest`` of Kafka 2.8.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Iterator
 from typing import Any
 
-from barnabas.broker.server.access import Access, access_of, answered
-from barnabas.broker.server.context import Answer, CloseConnectionError, Handler, Preparing, ServerContext
+from barnabas.broker.server.access import Access, access_of
+from barnabas.broker.server.context import Answer, CloseConnectionError, Handler, ServerContext
 from barnabas.broker.server.gates.topics import PRODUCE
-from barnabas.broker.server.portions import LOCAL_PORTION
 from barnabas.broker.wire.frames import NO_THROTTLE, Body, Request
 from barnabas.cluster.model.acls import AclOperation, ResourceType
 from barnabas.cluster.model.errors import ErrorCode
@@ -24,77 +22,43 @@ _TRANSACTIONAL = 0x10
 _NO_ACKS = 0
 
 
-def produce(
-    context: ServerContext, request: Request, handler: Handler
-) -> Answer | Awaitable[Answer] | Preparing:
+async def produce(context: ServerContext, request: Request, handler: Handler) -> Answer:
     """Append to the allowed topics in the order of the connection's requests, and refuse the others."""
-    access, body = access_of(context, request), request.body
-    topics = body.topic_data
-    if len(topics) > LOCAL_PORTION or sum(len(each.partition_data) for each in topics) > LOCAL_PORTION:
-        return Preparing(_many(context, request, handler))
-    is_transactional = body.transactional_id is not None or any(map(_is_transactional, _partitions(body)))
-    if is_transactional and not _may_in_transactions(access, body):
-        return _refused(request, None, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    denied = access.denied_of_few(AclOperation.WRITE, ResourceType.TOPIC, PRODUCE.names_of(request))
-    return Preparing(_some(context, request, handler, denied)) if denied else handler(context, request)
+    access = access_of(context, request)
+    if await _is_refused_as_transactional(access, request.body):
+        return await _all_refused(request, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
+    denied = await access.denied(AclOperation.WRITE, ResourceType.TOPIC, PRODUCE.names_of(request))
+    needs_answer = request.body.acks != _NO_ACKS
+    refused = await PRODUCE.of(request, denied) if denied and needs_answer else ()
+    handling = handler(context, await PRODUCE.without(request, denied) if denied else request)
+    del request  # the records are not needed while the handler waits for other brokers
+    answer = await handling
+    if denied and not needs_answer:
+        raise _failed_without_acks(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+    return PRODUCE.more(answer, refused) if denied else answer
 
 
-async def _many(context: ServerContext, request: Request, handler: Handler) -> Answer | Awaitable[Answer]:
-    access, body = access_of(context, request), request.body
-    is_transactional = body.transactional_id is not None
-    async for each in paced(_partitions(body)):
-        if is_transactional:
-            break
-        is_transactional = _is_transactional(each)
-    if is_transactional and not _may_in_transactions(access, body):
-        return _refused(request, None, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
-    names = PRODUCE.names_of(request)
-    denied = await access.denied(AclOperation.WRITE, ResourceType.TOPIC, names)
-    if denied:
-        return await _some(context, request, handler, denied)
-    begun: Any = handler(context, request)
-    return await begun.work if isinstance(begun, Preparing) else begun
-
-
-async def _some(
-    context: ServerContext, request: Request, handler: Handler, denied: frozenset[str]
-) -> Answer | Awaitable[Answer]:
-    """Append to the allowed topics, then add the refusals."""
-    allowed = await PRODUCE.without(request, denied)
-    refused = None if request.body.acks == _NO_ACKS else await PRODUCE.of(request, denied)
-    begun: Any = handler(context, allowed)
-    if isinstance(begun, Preparing):
-        begun = await begun.work
-    return _with_refused(begun, refused)
-
-
-async def _with_refused(begun: Any, refused: tuple[Body, ...] | None) -> Answer:
-    answer = await answered(begun)
-    if refused is None:
-        raise CloseConnectionError(
-            "a produce request with acks=0 failed", error=ErrorCode.TOPIC_AUTHORIZATION_FAILED.name
-        )
-    return PRODUCE.more(answer, refused)
-
-
-async def _refused(request: Request, topics: frozenset[str] | None, error: ErrorCode) -> Answer:
+async def _all_refused(request: Request, error: ErrorCode) -> Answer:
     if request.body.acks == _NO_ACKS:
-        raise CloseConnectionError("a produce request with acks=0 failed", error=error.name)
-    responses = await PRODUCE.of(request, topics, error)
+        raise _failed_without_acks(error)
+    responses = await PRODUCE.of(request, None, error)
     return request.answer("ProduceResponse", responses=responses, throttle_time=NO_THROTTLE)
 
 
-def _partitions(body: Body) -> Iterator[Any]:
-    return (each for topic in body.topic_data for each in topic.partition_data)
+def _failed_without_acks(error: ErrorCode) -> CloseConnectionError:
+    return CloseConnectionError("a produce request with acks=0 failed", error=error.name)
+
+
+async def _is_refused_as_transactional(access: Access, body: Body) -> bool:
+    """Return whether any batch is transactional, and the client may not use the transactional id."""
+    transactional_id = body.transactional_id
+    if transactional_id is None:
+        partitions = (each for topic in body.topic_data for each in topic.partition_data)
+        return any([_is_transactional(each) async for each in paced(partitions)])
+    return not access.may(AclOperation.WRITE, ResourceType.TRANSACTIONAL_ID, transactional_id)
 
 
 def _is_transactional(partition: Any) -> bool:
     """Return whether the batch of a partition is transactional, whatever the request's own fields say."""
     records = partition.records
     return records is not None and bool(int.from_bytes(bytes(records[_ATTRIBUTES])) & _TRANSACTIONAL)
-
-
-def _may_in_transactions(access: Access, body: Body) -> bool:
-    return body.transactional_id is not None and access.may(
-        AclOperation.WRITE, ResourceType.TRANSACTIONAL_ID, body.transactional_id
-    )

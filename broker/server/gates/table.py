@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 from types import MappingProxyType
-from typing import Any
 
 from barnabas.broker.server.access import Gate
-from barnabas.broker.server.context import Handler, ServerContext
+from barnabas.broker.server.context import Handler
 from barnabas.broker.server.gates import groups, topic_admin
 from barnabas.broker.server.gates.cluster import (
     OnCluster,
@@ -36,7 +34,6 @@ from barnabas.broker.server.gates.topics import (
     EachTopic,
 )
 from barnabas.broker.wire.apis import ApiKey
-from barnabas.broker.wire.frames import Request
 from barnabas.cluster.model.acls import AclOperation
 
 _Op = AclOperation
@@ -111,8 +108,4 @@ def guarded(handlers: Mapping[ApiKey, Handler]) -> Mapping[ApiKey, Handler]:
 
 
 def _behind(gate: Gate, handler: Handler) -> Handler:
-    return partial(_called, gate, handler)
-
-
-def _called(gate: Gate, handler: Handler, context: ServerContext, request: Request) -> Any:
-    return gate(context, request, handler)
+    return lambda context, request: gate(context, request, handler)

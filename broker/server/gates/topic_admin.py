@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from barnabas.broker.server.access import access_of, answered, counted
-from barnabas.broker.server.context import Answer, Building, Handler, ServerContext
+from barnabas.broker.server.access import access_of, counted
+from barnabas.broker.server.context import Answer, Handler, ServerContext
 from barnabas.broker.server.handlers.delete_topics import FIRST_WITH_DISABLED, FIRST_WITH_STATES
 from barnabas.broker.wire.frames import Body, Request
 from barnabas.cluster.model.acls import AclOperation, ResourceType
@@ -28,7 +28,7 @@ def _refusal(context: ServerContext, message: str) -> tuple[ErrorCode, str]:
     return _DENIED, message
 
 
-async def create_topics(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+async def create_topics(context: ServerContext, request: Request, handler: Handler) -> Answer:
     """Require CREATE on the cluster or the topic; the topic's settings are shown with DESCRIBE_CONFIGS."""
     access, body = access_of(context, request), request.body
     names = [topic.name async for topic in paced(body.topics)]
@@ -41,21 +41,18 @@ async def create_topics(context: ServerContext, request: Request, handler: Handl
     times = await counted(names)
     # A topic that is named twice is refused for the repetition, which creates nothing.
     refused = frozenset(name for name in denied if times[name] == 1)
+    kept = tuple([topic async for topic in paced(body.topics) if topic.name not in refused])
     error, message = _refusal(context, "Authorization failed.")
+    answer = await handler(context, request.with_body(topics=kept))
     answers = [
         _refused_creation(request, name, error, message)
         async for name in paced(await sorted_in_turns(refused))
     ]
-    kept = tuple([topic async for topic in paced(body.topics) if topic.name not in refused])
-
-    async def completed(answer: Body) -> Body:
-        topics = [
-            _without_configs(topic) if topic.name in hidden else topic
-            async for topic in paced((*answer.topics, *answers))
-        ]
-        return replace(answer, topics=tuple(topics))
-
-    return await answered(handler(context, replace(request, body=replace(body, topics=kept))), completed)
+    topics = [
+        _without_configs(topic) if topic.name in hidden else topic
+        async for topic in paced((*answer.topics, *answers))
+    ]
+    return replace(answer, topics=tuple(topics))
 
 
 def _refused_creation(request: Request, name: str, error: ErrorCode, message: str) -> Answer:
@@ -77,14 +74,14 @@ def _without_configs(topic: Body) -> Body:
     )
 
 
-async def delete_topics(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+async def delete_topics(context: ServerContext, request: Request, handler: Handler) -> Answer:
     """Require DELETE of each topic.
 
     A topic named by its id does not exist here, whatever the client's rights.
     """
-    access, body = access_of(context, request), request.body
+    access = access_of(context, request)
     field = "topic_names" if request.version < FIRST_WITH_STATES else "topics"
-    asked: tuple[Any, ...] = getattr(body, field)
+    asked: tuple[Any, ...] = getattr(request.body, field)
     named = [name async for topic in paced(asked) if (name := _deleted_name(topic)) is not None]
     denied = await access.denied(AclOperation.DELETE, _TOPIC, named)
     error, message = _refusal(context, "Topic authorization failed.")
@@ -92,18 +89,15 @@ async def delete_topics(context: ServerContext, request: Request, handler: Handl
         error, message = ErrorCode.TOPIC_DELETION_DISABLED, "Topic deletion is disabled."
         if request.version < FIRST_WITH_DISABLED:
             error = ErrorCode.INVALID_REQUEST
+    kept = tuple([topic async for topic in paced(asked) if _deleted_name(topic) not in denied])
+    answer = await handler(context, request.with_body(**{field: kept}))
     refused = [
         request.answer(
             "DeletableTopicResult", name=name, topic_id=None, error_code=error, error_message=message
         )
         async for name in paced(await sorted_in_turns(denied))
     ]
-    kept = tuple([topic async for topic in paced(asked) if _deleted_name(topic) not in denied])
-
-    async def completed(answer: Body) -> Body:
-        return replace(answer, responses=(*answer.responses, *refused))
-
-    return await answered(handler(context, replace(request, body=replace(body, **{field: kept}))), completed)
+    return replace(answer, responses=(*answer.responses, *refused))
 
 
 def _deleted_name(topic: Any) -> str | None:
@@ -113,20 +107,17 @@ def _deleted_name(topic: Any) -> str | None:
     return topic.name if topic.topic_id is None else None
 
 
-async def create_partitions(context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+async def create_partitions(context: ServerContext, request: Request, handler: Handler) -> Answer:
     """Require ALTER of each topic; a topic that is named twice is refused for the repetition."""
     access, body = access_of(context, request), request.body
     times = await counted(topic.name for topic in body.topics)
     once = [name async for name in paced(times) if times[name] == 1]
     denied = await access.denied(AclOperation.ALTER, _TOPIC, once)
+    kept = tuple([topic async for topic in paced(body.topics) if topic.name not in denied])
     error, message = _refusal(context, "The topic authorization is failed.")
+    answer = await handler(context, request.with_body(topics=kept))
     refused = [
         request.answer("CreatePartitionsTopicResult", name=name, error_code=error, error_message=message)
         async for name in paced(await sorted_in_turns(denied))
     ]
-    kept = tuple([topic async for topic in paced(body.topics) if topic.name not in denied])
-
-    async def completed(answer: Body) -> Body:
-        return replace(answer, results=(*answer.results, *refused))
-
-    return await answered(handler(context, replace(request, body=replace(body, topics=kept))), completed)
+    return replace(answer, results=(*answer.results, *refused))

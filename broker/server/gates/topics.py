@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from barnabas.broker.server.access import access_of, answered
-from barnabas.broker.server.context import Answer, Building, Handler, ServerContext
+from barnabas.broker.server.access import access_of
+from barnabas.broker.server.context import Answer, Handler, ServerContext
 from barnabas.broker.wire.frames import Body, Request
 from barnabas.cluster.model.acls import AclOperation, ResourceType
 from barnabas.cluster.model.errors import ErrorCode
@@ -55,7 +55,7 @@ class Refusals:
     async def without(self, request: Request, refused: frozenset[str]) -> Request:
         """Return a request without these topics."""
         kept = [each async for each in paced(self.topics_of(request)) if self._name(each) not in refused]
-        return replace(request, body=replace(request.body, **{self.asked: tuple(kept)}))
+        return request.with_body(**{self.asked: tuple(kept)})
 
     async def of(
         self, request: Request, refused: frozenset[str] | None, error: ErrorCode = DENIED
@@ -107,24 +107,19 @@ class EachTopic:
     refusals: Refusals
     or_cluster: AclOperation | None = None
 
-    async def __call__(self, context: ServerContext, request: Request, handler: Handler) -> Answer | Building:
+    async def __call__(self, context: ServerContext, request: Request, handler: Handler) -> Answer:
         """Pass on the allowed topics and refuse the others."""
         access = access_of(context, request)
         if self.or_cluster is not None and access.cluster(self.or_cluster, log_denied=False):
-            return await answered(handler(context, request))
+            return await handler(context, request)
         names = self.refusals.names_of(request)
         denied = await access.denied(self.operation, ResourceType.TOPIC, names)
         if not denied:
-            return await answered(handler(context, request))
-        refused = await self.refusals.of(request, denied)
-        allowed = await self.refusals.without(request, denied)
-
-        async def with_refused(answer: Body) -> Body:
-            # An error of the whole request has no topics.
-            failed = getattr(answer, "error_code", ErrorCode.NONE) != ErrorCode.NONE
-            return answer if failed else self.refusals.more(answer, refused)
-
-        return await answered(handler(context, allowed), with_refused)
+            return await handler(context, request)
+        answer = await handler(context, await self.refusals.without(request, denied))
+        if getattr(answer, "error_code", ErrorCode.NONE) != ErrorCode.NONE:
+            return answer  # an error of the whole request has no topics
+        return self.refusals.more(answer, await self.refusals.of(request, denied))
 
 
 _NO_OFFSET = -1

@@ -26,13 +26,13 @@ async def handle(context: ServerContext, request: Request) -> Answer:
     async for topic_partition, path in paced(paths.items()):
         results[topic_partition] = context.log_dirs.alter(topic_partition, path)
     topics = await topic_answers(
+        request,
+        "AlterReplicaLogDirTopicResult",
         results,
-        lambda topic, partitions: request.answer(
-            "AlterReplicaLogDirTopicResult", topic_name=topic, partitions=partitions
-        ),
         lambda tp: request.answer(
             "AlterReplicaLogDirPartitionResult", partition_index=tp.partition, error_code=results[tp]
         ),
+        name="topic_name",
     )
     await freed_in_turns(paths, results)
     return request.answer("AlterReplicaLogDirsResponse", throttle_time=NO_THROTTLE, results=topics)

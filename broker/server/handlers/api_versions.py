@@ -13,8 +13,13 @@ _SOFTWARE = re.compile(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?")
 """The names and versions that clients may give themselves (``ApiVersionsRequest.java``)."""
 
 
-def handle(_context: ServerContext, request: Request) -> Answer:
+async def handle(_context: ServerContext, request: Request) -> Answer:
     """Return all APIs and their versions; ``INVALID_REQUEST`` for a malformed client name or version."""
+    return served_versions(request)
+
+
+def served_versions(request: Request) -> Answer:
+    """Return the answer of `handle`, also before the client is authenticated."""
     body = request.body
     is_valid = request.version < 3 or all(
         _SOFTWARE.fullmatch(text) for text in (body.client_software_name, body.client_software_version)

@@ -31,10 +31,9 @@ async def handle(context: ServerContext, request: Request) -> Answer:
 
 async def _answer(request: Request, results: DeleteResults) -> Answer:
     topics = await topic_answers(
+        request,
+        "DeleteRecordsTopicResult",
         results,
-        lambda topic, partitions: request.answer(
-            "DeleteRecordsTopicResult", name=topic, partitions=partitions
-        ),
         lambda tp: request.answer(
             "DeleteRecordsPartitionResult",
             partition_index=tp.partition,

@@ -16,7 +16,7 @@ _BROKERS = 1
 """The endpoint type that there is without KRaft (version 1, KIP-919)."""
 
 
-def handle(context: ServerContext, request: Request) -> Answer:
+async def handle(context: ServerContext, request: Request) -> Answer:
     """Return the cluster's metadata at this broker, with the endpoints of the client's listener."""
     metadata = context.metadata
     endpoint_type = getattr(request.body, "endpoint_type", _BROKERS)

@@ -5,10 +5,8 @@ Sources: ``KafkaApis.handleDescribeGroupRequest`` and ``DescribeGroupsRequest.js
 
 from __future__ import annotations
 
-from functools import partial
-
 from barnabas.broker.core.group.results import GroupSummary
-from barnabas.broker.server.context import Answer, Building, ServerContext
+from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.acls import ResourceType
 from barnabas.cluster.model.authorized_operations import authorized_operations
@@ -19,13 +17,10 @@ FEW_GROUPS = 10
 """The most groups that are described without waiting for other long answers."""
 
 
-async def handle(context: ServerContext, request: Request) -> Answer | Building:
+async def handle(context: ServerContext, request: Request) -> Answer:
     """Answer for each group; a long answer waits until few others are being built."""
-    make = partial(_made, context, request)
-    return await make() if len(request.body.groups) <= FEW_GROUPS else Building(make)
-
-
-async def _made(context: ServerContext, request: Request) -> Answer:
+    if len(request.body.groups) > FEW_GROUPS:
+        await request.progress.begin_long_answer()
     described = []
     async for group_id in paced(await unique(request.body.groups)):
         found = context.groups.describe(group_id)

@@ -6,11 +6,9 @@ Sources: ``KafkaApis.handleDescribeProducersRequest``, ``ReplicaManager.activePr
 
 from __future__ import annotations
 
-from functools import partial
-
 from barnabas.broker.core.records.producer_state import ProducerEntry, ProducerSnapshot
 from barnabas.broker.server.by_topic import topic_answers
-from barnabas.broker.server.context import Answer, Building, ServerContext
+from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Body, Request
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
@@ -22,7 +20,7 @@ SHORT_ANSWER = 1_000
 _Producers = ProducerSnapshot | ErrorCode
 
 
-async def handle(context: ServerContext, request: Request) -> Answer | Building:
+async def handle(context: ServerContext, request: Request) -> Answer:
     """Return the producers of each partition once, however often it was requested."""
     names = ((topic.name, number) for topic in request.body.topics for number in topic.partition_indexes)
     found: dict[TopicPartition, _Producers] = {}
@@ -32,25 +30,18 @@ async def handle(context: ServerContext, request: Request) -> Answer | Building:
         if asked not in found:
             found[asked] = known = _producers(context, asked)
             size += 1 if isinstance(known, ErrorCode) else 1 + len(known)
-    make = partial(_answer, request.without_body(), found)
-    return await make() if size <= SHORT_ANSWER else Building(make)
+    if size > SHORT_ANSWER:
+        await request.progress.begin_long_answer()
+    entities = {each: await _partition(request, each, known) async for each, known in paced(found.items())}
+    topics = await topic_answers(request, "TopicResponse", found, entities.__getitem__)
+    await freed_in_turns(entities, found)
+    return request.answer("DescribeProducersResponse", throttle_time=NO_THROTTLE, topics=topics)
 
 
 def _producers(context: ServerContext, asked: TopicPartition) -> _Producers:
     if not context.metadata.partitions(asked.topic):
         return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return context.reads.producers(asked)
-
-
-async def _answer(request: Request, found: dict[TopicPartition, _Producers]) -> Answer:
-    entities = {each: await _partition(request, each, known) async for each, known in paced(found.items())}
-    topics = await topic_answers(
-        found,
-        lambda name, partitions: request.answer("TopicResponse", name=name, partitions=partitions),
-        entities.__getitem__,
-    )
-    await freed_in_turns(entities, found)
-    return request.answer("DescribeProducersResponse", throttle_time=NO_THROTTLE, topics=topics)
 
 
 async def _partition(request: Request, asked: TopicPartition, known: _Producers) -> Body:

@@ -79,16 +79,17 @@ async def _await_leaders(
 
 async def _answer(request: Request, results: Mapping[TopicPartition, ElectionResult]) -> Answer:
     topics = await topic_answers(
+        request,
+        "ReplicaElectionResult",
         results,
-        lambda topic, partitions: request.answer(
-            "ReplicaElectionResult", topic=topic, partition_result=partitions
-        ),
         lambda tp: request.answer(
             "PartitionResult",
             partition_id=tp.partition,
             error_code=results[tp].error,
             error_message=results[tp].message,
         ),
+        name="topic",
+        listed="partition_result",
     )
     return request.answer(
         "ElectLeadersResponse",

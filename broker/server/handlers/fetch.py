@@ -5,11 +5,9 @@ Sources: ``KafkaApis.handleFetchRequest``, ``FetchSession.scala`` of release 2.8
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import timedelta
-from itertools import groupby
 from typing import Any
 
 from barnabas.broker.core.replication.fetch_sessions import (
@@ -28,15 +26,15 @@ from barnabas.broker.replicas.interface import (
     FetchResults,
 )
 from barnabas.broker.server.access import access_of
-from barnabas.broker.server.by_topic import by_topic
+from barnabas.broker.server.by_topic import topic_answers
 from barnabas.broker.server.context import Answer, ServerContext
-from barnabas.broker.server.portions import LOCAL_PORTION, portions
+from barnabas.broker.server.portions import LOCAL_PORTION, portions_of
 from barnabas.broker.wire.frames import Body, Request, milliseconds
 from barnabas.cluster.model.acls import AclOperation, ResourceType
 from barnabas.cluster.model.epochs import UNKNOWN_LEADER_EPOCH, LeaderEpoch
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
-from barnabas.cluster.runtime.turn import Turn, freed_in_turns, paced
+from barnabas.cluster.runtime.turn import FEW, Turn, freed_in_turns, paced
 
 _STORAGE_ERROR_SINCE = 6
 _ZSTD_SINCE = 10
@@ -52,40 +50,53 @@ _DENIED = Fetched(ErrorCode.TOPIC_AUTHORIZATION_FAILED)
 Context = FetchContext[FetchPartition]
 
 
-def handle(context: ServerContext, request: Request) -> Answer | Awaitable[Answer]:
+async def handle(context: ServerContext, request: Request) -> Answer:
     """Read now, or hold the answer until there is enough (long poll)."""
-    body = request.body
-    asked = ((topic.topic, partition) for topic in body.topics for partition in topic.partitions)
-    if sum(len(topic.partitions) for topic in body.topics) > LOCAL_PORTION:
-        return _fetch_many(context, request, asked)
-    asker = _asker(request)
-    wanted = {TopicPartition(name, each.partition): _wanted(asker, each) for name, each in asked}
-    begun = _begin(context, request, wanted)
+    begun = await _begin(context, request)
     if isinstance(begun, ErrorCode):
-        return _refused(request, begun)
-    if len(begun.wanted) > LOCAL_PORTION:
-        return _read_many(context, request, begun)
-    denied = _denied(context, request, begun.wanted)
-    readable = {each: begun.wanted[each] for each in begun.wanted if each not in denied}
-    if denied and not readable:
-        return _answer(context, request, begun, denied)
-    max_bytes = _max_bytes(context, request)
-    results = context.reads.fetch(
-        readable if denied else begun.wanted,
-        max_wait_ms=max(0, milliseconds(body.max_wait)),
-        min_bytes=min(body.min_bytes, max_bytes),
-        max_bytes=max_bytes,
+        return _response(request, (), SessionAnswer(NO_SESSION, begun))
+    wanted, denied = begun.wanted, FetchResults()
+    if context.authorizer is not None:
+        denied = await _denied(context, request, wanted)
+        wanted = {each: begun.wanted[each] async for each in paced(begun.wanted) if each not in denied}
+    results = await _read(context, request, wanted)
+    results |= denied
+    wait_ms = _throttle_ms(context, request, results)
+    if wait_ms > 0:
+        return _response(request, (), context.fetch_sessions.throttled(begun), wait_ms)
+    session_results: dict[TopicPartition, PartitionResult] = {}
+    turn = Turn(few=FEW)
+    for each, fetched in results.items():
+        context.meter.fetched(each.topic, len(fetched.records), fetched.error)
+        session_results[each] = _session_result(fetched)
+        await turn.yield_if_long()
+    answer = context.fetch_sessions.finish(begun, session_results, monotonic_ms())
+    topics = await topic_answers(
+        request,
+        "FetchableTopicResponse",
+        results if answer.included is None else [each for each in results if each in answer.included],
+        lambda tp: _partition(request, tp.partition, results[tp]),
+        name="topic",
     )
-    if results.done():
-        return _answer(context, request, begun, results.result() | denied)
-    return _later(context, request, begun, results, denied)
+    if len(results) > LOCAL_PORTION:
+        unused: list[Any] = [wanted, begun.wanted]
+        del wanted, begun
+        await freed_in_turns(results, denied, session_results, unused)
+    return _response(request, topics, answer)
 
 
-def _begin(
-    context: ServerContext, request: Request, named: Mapping[TopicPartition, FetchPartition]
-) -> Context | ErrorCode:
-    """Find the partitions to read: those in the request, and in a session those of earlier requests."""
-    body = request.body
+async def _begin(context: ServerContext, request: Request) -> Context | ErrorCode:
+    """Find the partitions to read: those in the request, and in a session those of earlier requests.
+
+    Each is read once, however often it was requested, so that its records are bounded.
+    """
+    body, asker = request.body, _asker(request)
+    turn = Turn(few=FEW)
+    named: dict[TopicPartition, FetchPartition] = {}
+    for topic in body.topics:
+        for each in topic.partitions:
+            named[TopicPartition(topic.topic, each.partition)] = _wanted(asker, each)
+            await turn.yield_if_long()
     forgotten = (
         TopicPartition(topic.topic, number)
         for topic in getattr(body, "forgotten_topics_data", ())
@@ -104,37 +115,42 @@ def _begin(
     if isinstance(begun, ErrorCode) or begun.session is None:
         return begun
     # The fields that describe the client may have changed since the session got the partition.
-    asker = _asker(request)
     renewed = {
         topic_partition: wanted if _has(wanted, asker) else replace(wanted, **asker)
-        for topic_partition, wanted in begun.wanted.items()
+        async for topic_partition, wanted in paced(begun.wanted.items())
     }
     return replace(begun, wanted=renewed)
 
 
-def _denied(context: ServerContext, request: Request, wanted: Iterable[TopicPartition]) -> FetchResults:
+async def _denied(context: ServerContext, request: Request, wanted: Iterable[TopicPartition]) -> FetchResults:
     """Return an error for each partition that the client may not read; partitions of a session count, too.
 
     A follower needs CLUSTER_ACTION, a consumer READ of the topic.
     """
-    if context.authorizer is None:
-        return {}
     access = access_of(context, request)
     if request.body.replica_id >= 0:
         return {} if access.cluster(AclOperation.CLUSTER_ACTION) else dict.fromkeys(wanted, _DENIED)
-    denied = access.denied_of_few(AclOperation.READ, ResourceType.TOPIC, (each.topic for each in wanted))
-    return {each: _DENIED for each in wanted if each.topic in denied}
-
-
-async def _denied_of_many(
-    context: ServerContext, request: Request, wanted: Iterable[TopicPartition]
-) -> FetchResults:
-    """Return what `_denied` does; other work runs in between."""
-    if context.authorizer is None or request.body.replica_id >= 0:
-        return _denied(context, request, wanted)
-    names = (each.topic for each in wanted)
-    denied = await access_of(context, request).denied(AclOperation.READ, ResourceType.TOPIC, names)
+    denied = await access.denied(AclOperation.READ, ResourceType.TOPIC, (each.topic for each in wanted))
     return {each: _DENIED async for each in paced(wanted) if each.topic in denied}
+
+
+async def _read(
+    context: ServerContext, request: Request, wanted: Mapping[TopicPartition, FetchPartition]
+) -> FetchResults:
+    """Wait until there is enough, then read in portions."""
+    body, left = request.body, _max_bytes(context, request)
+    max_wait_ms = max(0, milliseconds(body.max_wait))
+    await context.reads.wait(wanted, max_wait_ms=max_wait_ms, min_bytes=min(body.min_bytes, left))
+    results: FetchResults = {}
+    is_empty, turn = True, Turn(few=1)
+    for portion in portions_of(wanted, LOCAL_PORTION):
+        some = context.reads.read(portion, left, at_least_one=is_empty)
+        read = sum(len(fetched.records) for fetched in some.values())
+        left -= read
+        is_empty = is_empty and not read
+        results |= some
+        await turn.yield_if_long()
+    return results
 
 
 def _has(wanted: FetchPartition, asker: Mapping[str, Any]) -> bool:
@@ -166,93 +182,6 @@ def _wanted(asker: Mapping[str, Any], partition: Any) -> FetchPartition:
     )
 
 
-async def _fetch_many(context: ServerContext, request: Request, asked: Iterable[tuple[str, Any]]) -> Answer:
-    """Answer a request that names many partitions."""
-    asker = _asker(request)
-    wanted = {TopicPartition(name, each.partition): _wanted(asker, each) async for name, each in paced(asked)}
-    begun = _begin(context, request, wanted)
-    if isinstance(begun, ErrorCode):
-        return _refused(request, begun)
-    answer = await _read_many(context, request, begun)
-    unused: list[Any] = [wanted]
-    del wanted, begun
-    await freed_in_turns(unused)
-    return answer
-
-
-async def _read_many(context: ServerContext, request: Request, begun: Context) -> Answer:
-    """Wait until there is enough, then read in portions."""
-    body, denied = request.body, await _denied_of_many(context, request, begun.wanted)
-    wanted = {each: begun.wanted[each] async for each in paced(begun.wanted) if each not in denied}
-    left = _max_bytes(context, request)
-    max_wait_ms = max(0, milliseconds(body.max_wait))
-    await context.reads.wait(wanted, max_wait_ms=max_wait_ms, min_bytes=min(body.min_bytes, left))
-    results: FetchResults = {}
-    is_empty, turn = True, Turn()
-    for portion in portions(wanted.items(), LOCAL_PORTION):
-        some = context.reads.read(dict(portion), left, at_least_one=is_empty)
-        read = sum(len(fetched.records) for fetched in some.values())
-        left -= read
-        is_empty = is_empty and not read
-        results |= some
-        await turn.yield_if_long()
-    results |= denied
-    wait_ms = _throttle_ms(context, request, results)
-    if wait_ms > 0:
-        return _response(request, (), context.fetch_sessions.throttled(begun), wait_ms)
-    async for each, fetched in paced(results.items()):
-        context.meter.fetched(each.topic, len(fetched.records), fetched.error)
-    session_results = {each: _session_result(fetched) async for each, fetched in paced(results.items())}
-    answer = context.fetch_sessions.finish(begun, session_results, monotonic_ms())
-    included = (
-        results
-        if answer.included is None
-        else {each: results[each] for each in results if each in answer.included}
-    )
-    topics = []
-    for name, of_topic in (await by_topic(included)).items():
-        partitions = [_partition(request, each.partition, included[each]) async for each in paced(of_topic)]
-        topics.append(request.answer("FetchableTopicResponse", topic=name, partitions=tuple(partitions)))
-    unused: list[Any] = [denied, session_results]
-    del denied, session_results, included
-    await freed_in_turns(wanted, results, unused)
-    return _response(request, tuple(topics), answer)
-
-
-async def _later(
-    context: ServerContext,
-    request: Request,
-    begun: Context,
-    results: asyncio.Future[FetchResults],
-    denied: FetchResults,
-) -> Answer:
-    return _answer(context, request, begun, await results | denied)
-
-
-def _answer(context: ServerContext, request: Request, begun: Context, results: FetchResults) -> Answer:
-    """Return each partition once, however often it was requested, so that its records are bounded."""
-    wait_ms = _throttle_ms(context, request, results)
-    if wait_ms > 0:
-        return _response(request, (), context.fetch_sessions.throttled(begun), wait_ms)
-    for each, fetched in results.items():
-        context.meter.fetched(each.topic, len(fetched.records), fetched.error)
-    session_results = {each: _session_result(fetched) for each, fetched in results.items()}
-    answer = context.fetch_sessions.finish(begun, session_results, monotonic_ms())
-    included = (each for each in results.items() if answer.included is None or each[0] in answer.included)
-    topics = [
-        request.answer(
-            "FetchableTopicResponse",
-            topic=name,
-            partitions=tuple(
-                _partition(request, topic_partition.partition, fetched)
-                for topic_partition, fetched in of_topic
-            ),
-        )
-        for name, of_topic in groupby(included, key=lambda result: result[0].topic)
-    ]
-    return _response(request, tuple(topics), answer)
-
-
 def _max_bytes(context: ServerContext, request: Request) -> int:
     """Return the most bytes of the answer, so that a client with a quota can get it at all."""
     most = min(request.body.max_bytes, context.settings.fetch_max_bytes)
@@ -268,13 +197,14 @@ def _throttle_ms(context: ServerContext, request: Request, results: FetchResults
 
     A follower is throttled by the replication quotas alone.
     """
-    if not context.quotas.are_set or request.spent is None:
+    spent = request.progress.spent
+    if not context.quotas.are_set or spent is None:
         return 0
     if request.body.replica_id >= 0:
-        request.spent.exempt()
+        spent.exempt()
         return 0
     size = sum(_PARTITION_BYTES + len(fetched.records) for fetched in results.values())
-    seconds = request.spent.decide()
+    seconds = spent.decide()
     return context.quotas.fetched(request.principal.name, request.client_id, size, seconds)
 
 
@@ -286,10 +216,6 @@ def _session_result(fetched: Fetched) -> PartitionResult:
     )
     is_error = fetched.error is not ErrorCode.NONE
     return PartitionResult(fetched.high_watermark, fetched.log_start_offset, is_error, is_due)
-
-
-def _refused(request: Request, error: ErrorCode) -> Answer:
-    return _response(request, (), SessionAnswer(NO_SESSION, error))
 
 
 def _response(

@@ -28,7 +28,7 @@ _NO_TRANSACTIONS = (
 _log = structlog.get_logger(__name__)
 
 
-def handle(context: ServerContext, request: Request) -> Answer:
+async def handle(context: ServerContext, request: Request) -> Answer:
     """Answer the coordinator's address, or COORDINATOR_NOT_AVAILABLE while there is none."""
     key_type = getattr(request.body, "key_type", _GROUP)
     if key_type == _TRANSACTION:

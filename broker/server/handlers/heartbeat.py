@@ -10,7 +10,7 @@ from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 
 
-def handle(context: ServerContext, request: Request) -> Answer:
+async def handle(context: ServerContext, request: Request) -> Answer:
     """Answer at once."""
     body = request.body
     instance_id = getattr(body, "group_instance_id", None)

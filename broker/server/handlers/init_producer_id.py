@@ -6,8 +6,6 @@ raises its epoch itself.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
-
 from barnabas.broker.core.records.record_batch import NO_PRODUCER_ID
 from barnabas.broker.replicas.producer_ids import ProducerIdsUnavailableError
 from barnabas.broker.server.context import Answer, ServerContext
@@ -18,7 +16,7 @@ _FIRST_EPOCH = 0
 _NO_EPOCH = -1
 
 
-def handle(context: ServerContext, request: Request) -> Answer | Awaitable[Answer]:
+async def handle(context: ServerContext, request: Request) -> Answer:
     """Return the next producer id, or an error."""
     body = request.body
     given_id = getattr(body, "producer_id", NO_PRODUCER_ID)
@@ -28,10 +26,6 @@ def handle(context: ServerContext, request: Request) -> Answer | Awaitable[Answe
     if body.transactional_id is not None:
         # The APIs of transactions are not announced; this client has ignored that.
         return _answer(request, ErrorCode.UNSUPPORTED_VERSION)
-    return _next(context, request)
-
-
-async def _next(context: ServerContext, request: Request) -> Answer:
     try:
         return _answer(request, ErrorCode.NONE, await context.producer_ids.next_id(), _FIRST_EPOCH)
     except ProducerIdsUnavailableError:

@@ -5,7 +5,6 @@ Sources: ``KafkaApis.handleJoinGroupRequest`` and ``JoinGroupRequest.json`` of r
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
 from uuid import uuid4
 
 from barnabas.broker.core.group.requests import GroupProtocol, JoinGroup
@@ -28,33 +27,13 @@ _MEMBER_ID_REQUIRED_SINCE = 4
 _NULL_PROTOCOL_SINCE = 7
 
 
-def handle(context: ServerContext, request: Request) -> Answer | Coroutine[None, None, Answer]:
+async def handle(context: ServerContext, request: Request) -> Answer:
     """Answer when the join round ends; at once if nothing has to be waited for."""
-    body = request.body
-    instance_id = getattr(body, "group_instance_id", None)
-    client_id = request.client_id or ""
-    if len(body.protocols) > MAX_PROTOCOLS:
-        return _answer(request, JoinGroupResult(body.member_id, ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
-    if len((instance_id or client_id).encode()) > MAX_NAME_BYTES:
-        return _answer(request, JoinGroupResult(body.member_id, ErrorCode.INVALID_REQUEST))
-    session_timeout_ms = milliseconds(body.session_timeout)
-    join = JoinGroup(
-        group_id=body.group_id,
-        member_id=body.member_id,
-        instance_id=instance_id,
-        require_known_member_id=request.version >= _MEMBER_ID_REQUIRED_SINCE and instance_id is None,
-        client_id=client_id,
-        client_host=f"/{request.client_host}",
-        rebalance_timeout_ms=milliseconds(getattr(body, "rebalance_timeout", body.session_timeout)),
-        session_timeout_ms=session_timeout_ms,
-        protocol_type=body.protocol_type,
-        protocols=tuple(GroupProtocol(each.name, each.metadata) for each in body.protocols),
-        fresh_uuid=str(uuid4()),
-    )
-    return _join(context, request.without_body(), join)
-
-
-async def _join(context: ServerContext, request: Request, join: JoinGroup) -> Answer:
+    join = _join_of(request)
+    # Members may wait for each other for minutes: without what they have sent.
+    request = request.without_body()
+    if isinstance(join, JoinGroupResult):
+        return _answer(request, join)
     result = await context.groups.join(join)
     members = [
         request.answer(
@@ -66,6 +45,30 @@ async def _join(context: ServerContext, request: Request, join: JoinGroup) -> An
         async for member in paced(result.members)
     ]
     return _answer(request, result, tuple(members))
+
+
+def _join_of(request: Request) -> JoinGroup | JoinGroupResult:
+    """Return what the group is asked, or the refusal of an excessive request."""
+    body = request.body
+    instance_id = getattr(body, "group_instance_id", None)
+    client_id = request.client_id or ""
+    if len(body.protocols) > MAX_PROTOCOLS:
+        return JoinGroupResult(body.member_id, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+    if len((instance_id or client_id).encode()) > MAX_NAME_BYTES:
+        return JoinGroupResult(body.member_id, ErrorCode.INVALID_REQUEST)
+    return JoinGroup(
+        group_id=body.group_id,
+        member_id=body.member_id,
+        instance_id=instance_id,
+        require_known_member_id=request.version >= _MEMBER_ID_REQUIRED_SINCE and instance_id is None,
+        client_id=client_id,
+        client_host=f"/{request.client_host}",
+        rebalance_timeout_ms=milliseconds(getattr(body, "rebalance_timeout", body.session_timeout)),
+        session_timeout_ms=milliseconds(body.session_timeout),
+        protocol_type=body.protocol_type,
+        protocols=tuple(GroupProtocol(each.name, each.metadata) for each in body.protocols),
+        fresh_uuid=str(uuid4()),
+    )
 
 
 def _answer(request: Request, result: JoinGroupResult, members: tuple[Answer, ...] = ()) -> Answer:

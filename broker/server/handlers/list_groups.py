@@ -5,9 +5,7 @@ Sources: ``KafkaApis.handleListGroupsRequest`` and ``ListGroupsRequest.json`` of
 
 from __future__ import annotations
 
-from functools import partial
-
-from barnabas.broker.server.context import Answer, Building, ServerContext
+from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.runtime.turn import paced, unique
 
@@ -15,13 +13,10 @@ FEW_GROUPS = 1_000
 """The most groups that are listed without waiting for other long answers."""
 
 
-async def handle(context: ServerContext, request: Request) -> Answer | Building:
+async def handle(context: ServerContext, request: Request) -> Answer:
     """Answer all groups, or those in the states asked for; the answer may be long."""
-    make = partial(_made, context, request)
-    return await make() if context.groups.count <= FEW_GROUPS else Building(make)
-
-
-async def _made(context: ServerContext, request: Request) -> Answer:
+    if context.groups.count > FEW_GROUPS:
+        await request.progress.begin_long_answer()
     states = (await unique(getattr(request.body, "states_filter", ()))).keys()
     error, groups = await context.groups.list(states)
     listed = [

@@ -7,10 +7,9 @@ Sources: ``KafkaApis.handleTopicMetadataRequest``, ``ZkMetadataCache.getPartitio
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import partial
 
 from barnabas.broker.core.group.coordinator_partition import OFFSETS_TOPIC
-from barnabas.broker.server.context import Answer, Building, ServerContext
+from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.server.portions import RequestDeadline, submit
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.acls import ResourceType
@@ -32,7 +31,7 @@ SHORT_ANSWER = 1_000
 _BEING_CREATED = frozenset({ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS})
 
 
-async def handle(context: ServerContext, request: Request) -> Answer | Building:
+async def handle(context: ServerContext, request: Request) -> Answer:
     """Return the requested topics, or all; create missing ones if request and broker allow it."""
     asked = request.body.topics
     # Version 0 has no null: an empty list means all topics.
@@ -76,17 +75,6 @@ def _new_topic(context: ServerContext, name: str) -> NewTopic:
     return context.groups.topic.creation if name == OFFSETS_TOPIC else NewTopic(name)
 
 
-async def _answer(
-    context: ServerContext, request: Request, names: Iterable[str], errors: Mapping[str, ErrorCode]
-) -> Answer | Building:
-    """Return the answer about these topics, or its builder if it is long.
-
-    A request of 18 bytes can cause a long answer.
-    """
-    make = partial(_made, context, request, names, errors)
-    return await make() if _is_short(context, names) else Building(make)
-
-
 def _is_short(context: ServerContext, names: Iterable[str]) -> bool:
     count = 0
     for name in names:
@@ -96,10 +84,15 @@ def _is_short(context: ServerContext, names: Iterable[str]) -> bool:
     return True
 
 
-async def _made(
+async def _answer(
     context: ServerContext, request: Request, names: Iterable[str], errors: Mapping[str, ErrorCode]
 ) -> Answer:
-    """Build the answer about these topics; a topic that is known has no error, whatever ``errors`` says."""
+    """Build the answer about these topics; a topic that is known has no error, whatever ``errors`` says.
+
+    A request of 18 bytes can cause a long answer.
+    """
+    if not _is_short(context, names):
+        await request.progress.begin_long_answer()
     endpoints = _endpoints(context, request)
     topics = []
     async for name in paced(names):

@@ -66,10 +66,9 @@ def _asked(body: Any) -> Iterator[tuple[TopicPartition, Any]]:
 
 async def _answer(request: Request, errors: dict[TopicPartition, ErrorCode]) -> Answer:
     topics = await topic_answers(
+        request,
+        "OffsetCommitResponseTopic",
         errors,
-        lambda name, partitions: request.answer(
-            "OffsetCommitResponseTopic", name=name, partitions=partitions
-        ),
         lambda tp: request.answer(
             "OffsetCommitResponsePartition", partition_index=tp.partition, error_code=errors[tp]
         ),

@@ -30,10 +30,9 @@ async def handle(context: ServerContext, request: Request) -> Answer:
         )
     errors |= deleted
     topics = await topic_answers(
+        request,
+        "OffsetDeleteResponseTopic",
         errors,
-        lambda name, partitions: request.answer(
-            "OffsetDeleteResponseTopic", name=name, partitions=partitions
-        ),
         lambda tp: request.answer(
             "OffsetDeleteResponsePartition", partition_index=tp.partition, error_code=errors[tp]
         ),

@@ -6,39 +6,42 @@ Sources: ``KafkaApis.handleOffsetFetchRequest`` and ``OffsetFetchRequest.json`` 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import partial
 
 from barnabas.broker.coordinator.offsets import FetchedOffset
 from barnabas.broker.core.group.records import NO_EPOCH
 from barnabas.broker.server import offsets_in_zookeeper
 from barnabas.broker.server.by_topic import topic_answers
-from barnabas.broker.server.context import Answer, Building, ServerContext
+from barnabas.broker.server.context import Answer, ServerContext
 from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
 from barnabas.cluster.runtime.turn import paced
 
 SHORT_ANSWER = 1_000
-"""The partitions that an answer may have which is made at once."""
+"""The most partitions of an answer that is built at once."""
 
 _ERROR_OF_REQUEST_SINCE = 2
 _NO_OFFSET = -1
 _IN_ZOOKEEPER = 0
 
 
-async def handle(context: ServerContext, request: Request) -> Answer | Building:
+async def handle(context: ServerContext, request: Request) -> Answer:
     """Answer for the partitions asked, or for all with a commit; -1 where nothing is committed."""
-    body, wanted = request.body, None
-    if body.topics is not None:
+    topics, wanted = request.body.topics, None
+    if topics is not None:
         wanted = [
             TopicPartition(topic.name, index)
             async for topic, index in paced(
-                (topic, index) for topic in body.topics for index in topic.partition_indexes
+                (topic, index) for topic in topics for index in topic.partition_indexes
             )
         ]
     error, found = await _found(context, request, wanted)
-    make = partial(_answer, request.without_body(), found, error)
-    return await make() if len(found) <= SHORT_ANSWER else Building(make)
+    if len(found) > SHORT_ANSWER:
+        await request.progress.begin_long_answer()
+    topics = await topic_answers(
+        request, "OffsetFetchResponseTopic", found, lambda tp: _partition(request, tp.partition, found[tp])
+    )
+    return request.answer("OffsetFetchResponse", throttle_time=NO_THROTTLE, topics=topics, error_code=error)
 
 
 async def _found(
@@ -54,17 +57,6 @@ async def _found(
     if request.version >= _ERROR_OF_REQUEST_SINCE:
         return found, {}
     return found, {each: FetchedOffset(found, None) async for each in paced(wanted or ())}
-
-
-async def _answer(
-    request: Request, found: Mapping[TopicPartition, FetchedOffset], error: ErrorCode
-) -> Answer:
-    topics = await topic_answers(
-        found,
-        lambda name, partitions: request.answer("OffsetFetchResponseTopic", name=name, partitions=partitions),
-        lambda tp: _partition(request, tp.partition, found[tp]),
-    )
-    return request.answer("OffsetFetchResponse", throttle_time=NO_THROTTLE, topics=topics, error_code=error)
 
 
 def _partition(request: Request, index: int, fetched: FetchedOffset) -> Answer:

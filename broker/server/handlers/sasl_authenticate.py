@@ -12,7 +12,7 @@ from barnabas.broker.wire.frames import Request
 from barnabas.cluster.model.errors import ErrorCode
 
 
-def handle(_context: ServerContext, request: Request) -> Answer:
+async def handle(_context: ServerContext, request: Request) -> Answer:
     """Refuse: the listener has no SASL, or the client is authenticated."""
     return request.answer(
         "SaslAuthenticateResponse",

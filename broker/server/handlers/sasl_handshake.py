@@ -10,6 +10,6 @@ from barnabas.broker.wire.frames import Request
 from barnabas.cluster.model.errors import ErrorCode
 
 
-def handle(_context: ServerContext, request: Request) -> Answer:
+async def handle(_context: ServerContext, request: Request) -> Answer:
     """Refuse: the listener has no SASL, or the client is authenticated and must not be again."""
     return request.answer("SaslHandshakeResponse", error_code=ErrorCode.ILLEGAL_SASL_STATE, mechanisms=())

@@ -10,7 +10,7 @@ from barnabas.broker.wire.frames import NO_THROTTLE, Request
 from barnabas.cluster.model.errors import ErrorCode
 
 
-def handle(context: ServerContext, request: Request) -> Answer:
+async def handle(context: ServerContext, request: Request) -> Answer:
     """Answer ``INVALID_REQUEST`` as the controller; ``NOT_CONTROLLER`` as another broker."""
     is_controller = context.metadata.controller == context.broker_id
     return request.answer(

@@ -13,17 +13,16 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from time import monotonic
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 from barnabas.broker.server.context import (
     Answer,
-    Building,
     CloseConnectionError,
     Handler,
-    Preparing,
     ServerContext,
 )
 from barnabas.broker.server.handlers import api_versions
+from barnabas.broker.server.network.eager import start
 from barnabas.broker.server.quotas import Timed, TimeSpent
 from barnabas.broker.server.request_meter import RequestTimes
 from barnabas.broker.wire.apis import APIS, ApiKey
@@ -31,6 +30,7 @@ from barnabas.broker.wire.frames import (
     NO_THROTTLE,
     Chunk,
     Prefix,
+    Progress,
     Request,
     UnreadableFrameError,
     decode,
@@ -82,32 +82,46 @@ class Connection(Protocol):
 
 
 @dataclass(slots=True)
-class _InFlight:
+class _InFlight(Progress):
     """A request whose answer has not been sent.
 
     Attributes:
+        pipeline: The requests of its connection.
         prefix: The first eight bytes of its frame.
-        pipelined: Whether the next request may start before this one is answered.
         times: When it arrived, started and so on.
         size: The bytes of its frame.
         claimed: The bytes it holds of ``ServerContext.requests``.
         held: The bytes it holds of ``ServerContext.started``.
         client_id: The name that the client gives itself, or None.
-        task: The task that computes the answer, if that takes time.
+        task: The task that continues it, if it had to wait.
+        is_carried_out: Whether only its answer is pending, so that the next request may start.
+        builds: Whether it is one of the few whose long answers are built at a time.
         chunks: The encoded answer (empty for a request without one); None while it is not known.
         spent: The time spent on it; None if no client has a quota.
     """
 
+    pipeline: RequestPipeline
     prefix: Prefix
-    pipelined: bool
     times: RequestTimes
     size: int
     claimed: int = 0
     held: int = 0
     client_id: str | None = None
     task: asyncio.Task[None] | None = None
+    is_carried_out: bool = False
+    builds: bool = False
     chunks: list[Chunk] | None = None
     spent: TimeSpent | None = None
+
+    def carried_out(self) -> None:
+        """Free the memory of the request, and let the next one start."""
+        self.is_carried_out = True
+        self.pipeline.carried_out(self)
+
+    async def begin_long_answer(self) -> None:
+        """Wait until few other long answers are being built, until they are encoded."""
+        await self.pipeline.building.acquire()
+        self.builds = True
 
 
 class RequestPipeline:
@@ -157,7 +171,7 @@ class RequestPipeline:
         return (
             api is not None
             and api.pipelined
-            and self._in_flight[-1].pipelined
+            and self._in_flight[-1].is_carried_out
             and len(self._in_flight) < MAX_IN_FLIGHT
         )
 
@@ -175,7 +189,7 @@ class RequestPipeline:
         if api is None or not api.serves(prefix.api_version):
             self._refuse(prefix, claimed)
             return False
-        in_flight = _InFlight(prefix, api.pipelined, RequestTimes(arrived, monotonic()), len(frame), claimed)
+        in_flight = _InFlight(self, prefix, RequestTimes(arrived, monotonic()), len(frame), claimed)
         if not claimed and len(frame) > CHUNK_BYTES:
             in_flight.held = len(frame)
             self._context.started.hold(len(frame))
@@ -185,6 +199,17 @@ class RequestPipeline:
             self._give_back(in_flight)
             self._connection.close("a frame that is no Kafka request", error=str(error))
             return False
+
+    @property
+    def building(self) -> asyncio.Semaphore:
+        """The limit on long answers that are built at a time."""
+        return self._context.building
+
+    def carried_out(self, request: _InFlight) -> None:
+        """Free the memory of a request of which only the answer is pending; wake the next one."""
+        request.times.handled = monotonic()
+        self._give_back(request)
+        self._wake_after(request)
 
     def cancel(self) -> int:
         """Cancel every request, because nobody waits for the answers; return the number of requests."""
@@ -203,51 +228,32 @@ class RequestPipeline:
         principal = self._connection.principal
         arguments = frame, self._listener, self._client_host, principal, sent_at
         if len(frame) < LONG_FRAME_BYTES:
-            request = decode(*arguments)
+            request = decode(*arguments, progress=in_flight)
         else:
-            steps = decode_in_pieces(*arguments)
+            steps = decode_in_pieces(*arguments, progress=in_flight)
             try:
                 next(steps)
             except StopIteration as decoded:
                 request = decoded.value
             else:
-                # The next request of the connection must not overtake it.
-                in_flight.pipelined = False
                 self._in_flight.append(in_flight)
                 in_flight.task = self._loop.create_task(self._finish_long(in_flight, steps))
                 return True
-        in_flight.client_id = request.client_id
         self._in_flight.append(in_flight)
-        self._handle(in_flight, request)
+        in_flight.task = start(self._finish(in_flight, self._handled(in_flight, request)))
+        if in_flight.task is not None and not in_flight.is_carried_out:
+            in_flight.times.handled = monotonic()
         return False
 
-    def _handle(self, in_flight: _InFlight, request: Request) -> None:
-        try:
-            answer = self._called(in_flight, request)
-            if isinstance(answer, Preparing):
-                in_flight.pipelined = False
-                in_flight.task = self._loop.create_task(self._finish(in_flight, answer.work))
-            elif isinstance(answer, Awaitable):
-                in_flight.times.handled = monotonic()
-                if in_flight.pipelined:
-                    self._give_back(in_flight)
-                in_flight.task = self._loop.create_task(self._finish(in_flight, answer))
-            else:
-                self._settle(in_flight, self._encoded(in_flight, self._throttled(in_flight, answer)))
-        except CloseConnectionError as error:
-            self._connection.close(error.reason, client_id=in_flight.client_id, **error.details)
-        except Exception as error:  # noqa: BLE001  (one request's error must not be another's)
-            self._fail(in_flight, error)
-
-    def _called(self, in_flight: _InFlight, request: Request) -> Any:
-        """Call the handler; measure the time if any client has a quota."""
-        handler = self._handlers[request.api.key]
-        if not self._context.quotas.are_set:
-            return handler(self._context, request)
-        spent = in_flight.spent = TimeSpent()
-        request = replace(request, spent=spent)
-        answer = spent.call(lambda: handler(self._context, request))
-        return Timed(answer, spent) if isinstance(answer, Awaitable) else answer
+    async def _handled(self, in_flight: _InFlight, request: Request) -> Answer:
+        """Return the answer of the handler; measure the time if any client has a quota."""
+        in_flight.client_id = request.client_id
+        handling: Awaitable[Answer] = self._handlers[request.api.key](self._context, request)
+        del request  # the handler keeps what it needs while it waits
+        if self._context.quotas.are_set:
+            in_flight.spent = TimeSpent()
+            handling = Timed(handling, in_flight.spent)
+        return self._throttled(in_flight, await handling)
 
     def _throttled(self, in_flight: _InFlight, answer: Answer) -> Answer:
         """Count the request as use of its client's quotas; mute the connection if it has used too much.
@@ -276,26 +282,22 @@ class RequestPipeline:
 
     async def _finish_long(self, in_flight: _InFlight, steps: Steps[Request]) -> None:
         with many_at_once():
-            await self._finish(in_flight, self._decode_and_handle(in_flight, steps))
+            await self._finish(in_flight, self._handled_long(in_flight, steps))
 
-    async def _decode_and_handle(self, in_flight: _InFlight, steps: Steps[Request]) -> Answer:
-        """Decode a request of many elements, in turns with other connections, and answer it."""
+    async def _handled_long(self, in_flight: _InFlight, steps: Steps[Request]) -> Answer:
+        """Decode a request of many elements, in turns with other connections, and handle it."""
         request = await in_turns(steps)
-        in_flight.client_id = request.client_id
-        answer = self._called(in_flight, request)
-        if isinstance(answer, Preparing):
-            answer = await answer.work
         in_flight.times.handled = monotonic()
-        answer = await answer if isinstance(answer, Awaitable) else answer
-        body = [request.body]
+        body, handling = [request.body], self._handled(in_flight, request)
         del request
+        answer = await handling
         await freed_in_turns(body)
         return answer
 
     def _refuse(self, prefix: Prefix, claimed: int) -> None:
         """Answer an ApiVersions of an unknown version (KIP-511); close for any other API or version."""
         times = RequestTimes(monotonic(), monotonic())
-        in_flight = _InFlight(prefix, pipelined=False, times=times, size=0, claimed=claimed)
+        in_flight = _InFlight(self, prefix, times, size=0, claimed=claimed)
         if prefix.api_key != ApiKey.API_VERSIONS:
             self._give_back(in_flight)
             self._connection.close(
@@ -303,32 +305,13 @@ class RequestPipeline:
             )
             return
         self._in_flight.append(in_flight)
-        self._settle(in_flight, self._encoded(in_flight, api_versions.unsupported_version()))
+        self._settle(in_flight, encode(prefix.correlation_id, api_versions.unsupported_version()))
 
-    async def _finish(
-        self, in_flight: _InFlight, answer: Awaitable[Answer] | Awaitable[Answer | Awaitable[Answer]]
-    ) -> None:
+    async def _finish(self, in_flight: _InFlight, handled: Awaitable[Answer]) -> None:
         """Await the answer to a request, encode it and settle the request."""
         try:
-            found = await answer
-            # The request has been carried out and only its answer is pending: its memory is free, and the
-            # next request may start.
-            if isinstance(found, Awaitable):
-                in_flight.times.handled = monotonic()
-                in_flight.pipelined = APIS[in_flight.prefix.api_key].pipelined
-                self._give_back(in_flight)
-                self._connection.wake()
-                found = await found
-            if isinstance(found, Building):
-                async with self._context.building:
-                    answers = [self._throttled(in_flight, await found.work())]
-                    chunks = await self._encoded_in_turns(in_flight, answers)
-            elif found is None or in_flight.pipelined:
-                chunks = self._encoded(in_flight, self._throttled(in_flight, found))
-            else:
-                answers, found = [self._throttled(in_flight, found)], None
-                chunks = await self._encoded_in_turns(in_flight, answers)
-            self._settle(in_flight, chunks)
+            answers = [await handled]
+            self._settle(in_flight, await self._encoded(in_flight, answers))
         except CloseConnectionError as error:
             self._connection.close(error.reason, client_id=in_flight.client_id, **error.details)
         except UnreadableFrameError as error:
@@ -336,17 +319,33 @@ class RequestPipeline:
         except Exception as error:  # noqa: BLE001  (one request's error must not be another's)
             self._fail(in_flight, error)
         else:
-            self._connection.wake()
+            self._wake_after(in_flight)
+        finally:
+            if in_flight.builds:
+                self.building.release()
+
+    def _wake_after(self, in_flight: _InFlight) -> None:
+        """Wake the connection after a request that had to wait.
+
+        The next request starts outside of the task of this one: see ``eager``.
+        """
+        if in_flight.task is not None:
+            self._loop.call_soon(self._connection.wake)
 
     @staticmethod
-    def _encoded(in_flight: _InFlight, answer: Answer) -> list[Chunk]:
-        """Encode an answer of few elements at once; a request without an answer gets no bytes."""
-        return [] if answer is None else encode(in_flight.prefix.correlation_id, answer)
+    async def _encoded(in_flight: _InFlight, answers: list[Answer]) -> list[Chunk]:
+        """Encode the answer in the list, a long one in turns with others; free what that held.
 
-    @staticmethod
-    async def _encoded_in_turns(in_flight: _InFlight, answers: list[Answer]) -> list[Chunk]:
-        """Encode the answer in the list, and free what it held."""
-        chunks = await in_turns(encode_in_pieces(in_flight.prefix.correlation_id, answers[0]))
+        A request without an answer gets no bytes.
+        """
+        if answers[0] is None:
+            return []
+        steps = encode_in_pieces(in_flight.prefix.correlation_id, answers[0])
+        try:
+            next(steps)
+        except StopIteration as encoded:
+            return cast("list[Chunk]", encoded.value)
+        chunks = await in_turns(steps)
         await freed_in_turns(answers)
         return chunks
 

@@ -68,7 +68,7 @@ class SaslGate:
     Args:
         connection: The connection.
         authentication: The state of its authentication.
-        context: Passed to the handler of ApiVersions.
+        context: Has the settings and the meter.
         listener: The name of the listener.
     """
 
@@ -170,7 +170,7 @@ class SaslGate:
     def _handle(self, request: Request) -> None:
         match request.api.key:
             case ApiKey.API_VERSIONS:
-                answer: Any = api_versions.handle(self._context, request)
+                answer: Any = api_versions.served_versions(request)
                 if answer.error_code == ErrorCode.NONE:
                     self._authentication.versions_answered()
                 self._connection.answer(encode(request.correlation_id, answer))

@@ -91,12 +91,14 @@ class Pipeline:
 
     async def wait_connected(self, timeout_s: float) -> bool:
         """Wait at most ``timeout_s`` seconds for the connection, and return whether it was established."""
-        try:
-            async with asyncio.timeout(timeout_s):
-                await self._connected.wait()
-        except TimeoutError:
-            return False
-        return self._over is None
+        if not self._connected.is_set():
+            # asyncio.timeout would need a task, which a request handler has only once it has waited.
+            connected = asyncio.ensure_future(self._connected.wait())
+            try:
+                await asyncio.wait((connected,), timeout=timeout_s)
+            finally:
+                connected.cancel()
+        return self.is_connected
 
     async def one(self, request: Request) -> Any:
         """Send one request, and return its response or raise its error."""
@@ -154,10 +156,7 @@ class Pipeline:
                 if index % _PER_TURN == 0 and index:
                     await asyncio.sleep(0)
                 request.send(_call_with_index(arrive, index))
-            async with asyncio.timeout_at(deadline):
-                await finished
-        except TimeoutError:
-            return list(outcomes)
+            await asyncio.wait((finished,), timeout=deadline - self._loop.time())
         finally:
             self._waiting.discard(finished)
         return list(outcomes)

@@ -213,13 +213,9 @@ class Node:
         return (await answer)[TP]
 
     async def fetch(self, offset: int, max_wait_ms: int = 0) -> Fetched:
-        answer = self.service.reads.fetch(
-            {TP: FetchPartition(Offset(offset), 1 << 20)},
-            max_wait_ms=max_wait_ms,
-            min_bytes=1,
-            max_bytes=1 << 20,
-        )
-        return (await answer)[TP]
+        reads, wanted = self.service.reads, {TP: FetchPartition(Offset(offset), 1 << 20)}
+        await reads.wait(wanted, max_wait_ms=max_wait_ms, min_bytes=1)
+        return reads.read(wanted, 1 << 20)[TP]
 
 
 class Cluster:

@@ -19,6 +19,7 @@ from barnabas.broker.replicas.control_requests import ControlRequests
 from barnabas.broker.replicas.hosted import HostedPartition, HostedPartitions
 from barnabas.broker.replicas.read import Reader
 from barnabas.broker.replicas.settings import ReplicaSettings
+from barnabas.broker.server.network.eager import start
 from barnabas.cluster.model.brokers import Broker, Endpoint
 from barnabas.cluster.model.ids import BrokerId, TopicIdentity, TopicPartition
 from barnabas.cluster.model.partition import Assignment, LeaderAndIsr, PartitionState
@@ -52,6 +53,20 @@ def batch(*values: bytes, producer: tuple[int, int, int] = (-1, -1, -1)) -> byte
     for index, value in enumerate(values):
         builder.append(index, 1_700_000_000_000 + index, None, value, [])
     return bytes(builder.build())
+
+
+def fetching(reader, wanted, *, max_wait_ms=0, min_bytes=1, max_bytes=1 << 20):
+    """A fetch as its handler makes it: wait, then read; what can be read now is there at once."""
+    answer = asyncio.get_running_loop().create_future()
+
+    async def fetch():
+        await reader.wait(wanted, max_wait_ms=max_wait_ms, min_bytes=min_bytes)
+        answer.set_result(reader.read(wanted, max_bytes))
+
+    task = start(fetch())
+    if task is not None:
+        answer.add_done_callback(lambda _: task.cancel())
+    return answer
 
 
 class Room:

@@ -29,6 +29,7 @@ from barnabas.cluster.model.ids import Offset, TopicPartition
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.supervisor import Supervisor
 from tests.batches import whole_batches
+from tests.unit.broker.replicas.conftest import fetching
 
 TP = TopicPartition("t", 0)
 
@@ -150,7 +151,7 @@ async def test_a_sole_replica_serves_what_it_can_and_tries_on(room, damaged):
 
     def read(offset):
         asked = {TP: FetchPartition(offset, 1000)}
-        return reader.fetch(asked, max_wait_ms=0, min_bytes=1, max_bytes=1000).result()[TP]
+        return fetching(reader, asked, max_wait_ms=0, min_bytes=1, max_bytes=1000).result()[TP]
 
     assert read(1).error is ErrorCode.CORRUPT_MESSAGE
     assert read(0).error is read(2).error is ErrorCode.NONE
@@ -172,7 +173,7 @@ async def test_a_reader_that_meets_damage_has_it_checked_and_repaired_at_once(ro
     hurt(partition, 2)
     for _ in range(3):
         asked = {TP: FetchPartition(2, 1000)}
-        found = Reader(room.hosted).fetch(asked, max_wait_ms=0, min_bytes=1, max_bytes=1000).result()[TP]
+        found = fetching(Reader(room.hosted), asked).result()[TP]
         assert found.error is ErrorCode.CORRUPT_MESSAGE
     assert len(damaged._checks) == 1
     await room.until(lambda: damaged.fetched)

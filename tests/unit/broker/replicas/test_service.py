@@ -16,6 +16,7 @@ from barnabas.cluster.model.requests import LeaderAndIsrRequest, UpdateMetadataR
 from barnabas.cluster.rpc import replication_pb2 as pb
 from barnabas.cluster.runtime.metrics import Metrics
 from barnabas.cluster.runtime.supervisor import Supervisor
+from tests.unit.broker.replicas.conftest import fetching
 
 TP = TopicPartition("t", 0)
 
@@ -53,7 +54,7 @@ async def test_from_start_to_close(room):
     assert shown["kafka_server_ReplicaManager_UnderReplicatedPartitions"] == 1
     assert shown["kafka_log_Log_LogEndOffset"] == shown["kafka_log_Log_NumLogSegments"] == 1
     assert shown["kafka_log_Log_Size"] == len(room.batch(b"a"))
-    await service.reads.fetch({TP: FetchPartition(1, 100)}, max_wait_ms=1, min_bytes=1, max_bytes=100)
+    await fetching(service.reads, {TP: FetchPartition(1, 100)}, max_wait_ms=1, min_bytes=1, max_bytes=100)
     expired = metrics.fetch_expirations.labels(fetcherType="consumer")._value
     await room.until(lambda: expired.get() == 1)
     written.clear()
@@ -100,7 +101,7 @@ async def test_what_waits_and_what_runs_out_of_time_is_counted(room):
     waiters = [
         service.appends.append({TP: room.batch(b"a")}, acks=-1, timeout_ms=60_000),
         service.deletes.delete({TP: Offset(0)}, 60_000),
-        service.reads.fetch({TP: FetchPartition(0, 100)}, max_wait_ms=60_000, min_bytes=1, max_bytes=100),
+        fetching(service.reads, {TP: FetchPartition(0, 100)}, max_wait_ms=60_000, min_bytes=1, max_bytes=100),
     ]
     assert waiting(metrics) == {"Produce": [1, 1], "DeleteRecords": [1, 1], "Fetch": [1, 1]}
 

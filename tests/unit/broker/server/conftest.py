@@ -102,18 +102,11 @@ class FakeReads:
         self.hold = False
         self.portions: list[tuple[int, int, bool]] = []
 
-    def fetch(self, partitions: Any, **options: Any) -> asyncio.Future[Any]:
-        self.calls.append((dict(partitions), options))
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        results = {tp: self.fetched.get(tp, Fetched(ErrorCode.NONE)) for tp in partitions}
-        if self.hold:
-            self.held = answer
-        else:
-            answer.set_result(results)
-        return answer
-
     async def wait(self, partitions: Any, **options: Any) -> None:
         self.calls.append((dict(partitions), options))
+        if self.hold and partitions:
+            self.held = asyncio.get_running_loop().create_future()
+            await self.held
 
     def read(self, partitions: Any, max_bytes: int, *, at_least_one: bool = True) -> Any:
         self.portions.append((len(partitions), max_bytes, at_least_one))

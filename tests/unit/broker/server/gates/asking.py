@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Awaitable
 from types import SimpleNamespace
 
 from barnabas.broker.core.replication.fetch_sessions import FetchSessionCache
-from barnabas.broker.server.context import Building, Preparing, ServerSettings
+from barnabas.broker.server.context import ServerSettings
 from barnabas.broker.server.gates.table import guarded
 from barnabas.broker.server.handlers import fetch
 from barnabas.broker.server.request_meter import RequestMeter
@@ -40,7 +39,7 @@ class Asked:
         self.values = values
         self.bodies = []
 
-    def __call__(self, context, request):
+    async def __call__(self, context, request):
         self.bodies.append(request.body)
         return made(load_schema(request.api.key, request.version, RESPONSE), self.values)
 
@@ -70,20 +69,8 @@ def _named(grants):
     return ((op, kind, CLUSTER_NAME if kind is C else "secret") for op, kind in grants)
 
 
-async def outcome(answer):
-    while True:
-        if isinstance(answer, Awaitable):
-            answer = await answer
-        elif isinstance(answer, Preparing):
-            answer = await answer.work
-        elif isinstance(answer, Building):
-            answer = await answer.work()
-        else:
-            return answer
-
-
 async def ask(context, request, handler):
-    return await outcome(guarded({request.api.key: handler})[request.api.key](context, request))
+    return await guarded({request.api.key: handler})[request.api.key](context, request)
 
 
 class Fetched:
@@ -93,14 +80,14 @@ class Fetched:
         self.reads = FakeReads()
         self.bodies = []
 
-    def __call__(self, context, request):
+    async def __call__(self, context, request):
         context.reads = self.reads
         context.settings = ServerSettings()
         context.quotas = SimpleNamespace(are_set=False)
         context.fetch_sessions = FetchSessionCache(10, lambda: 1)
         context.meter = RequestMeter(Metrics())
-        answer = fetch.handle(context, request)
-        if self.reads.calls:
+        answer = await fetch.handle(context, request)
+        if self.names:
             self.bodies.append(request.body)
         return answer
 

@@ -6,14 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from barnabas.broker.server.context import Building, CloseConnectionError, Preparing
-from barnabas.broker.server.gates.table import GATES
-from barnabas.broker.server.portions import LOCAL_PORTION
+from barnabas.broker.server.context import CloseConnectionError
 from barnabas.broker.wire.apis import APIS, ApiKey
-from barnabas.broker.wire.schemas import RESPONSE, load_schema
 from barnabas.cluster.model.errors import ErrorCode
-from tests.unit.broker.server.gates.asking import Asked, ask, codes, context_with, outcome
-from tests.unit.broker.server.gates.rows import OP, TOPIC, C, G, T, made, request_of, versions
+from tests.unit.broker.server.gates.asking import Asked, ask, codes, context_with
+from tests.unit.broker.server.gates.rows import OP, TOPIC, C, G, T, request_of, versions
 
 
 async def test_topics_are_refused_one_by_one_behind_the_others():
@@ -54,24 +51,6 @@ async def test_a_batch_that_says_it_is_transactional_needs_the_transactional_id(
         await ask(context, produce(0, ("secret", batch)), handler)
 
 
-async def test_an_allowed_produce_is_called_in_the_order_of_requests():
-    """Its handler has appended when the gate returns; that of a refused part waits in ``Preparing``."""
-    handler, context = Asked(), await context_with((OP.WRITE, T))
-    assert not isinstance(GATES[ApiKey.PRODUCE](context, produce(-1, ("secret", None)), handler), Preparing)
-    prepared = GATES[ApiKey.PRODUCE](context, produce(-1, ("secret", None), ("hidden", None)), handler)
-    assert isinstance(prepared, Preparing)
-    assert codes(await outcome(prepared)) == {29}
-
-
-@pytest.mark.parametrize("hidden", [0, 1])
-async def test_a_produce_of_many_partitions_is_checked_as_one_of_few(hidden):
-    handler, context = Asked(), await context_with((OP.WRITE, T))
-    many = [("secret", None)] * (LOCAL_PORTION + 1) + [("hidden", None)] * hidden
-    answer = await ask(context, produce(-1, *many), handler)
-    assert {topic.name for topic in handler.bodies[0].topic_data} == {"secret"}
-    assert codes(answer) == ({TOPIC} if hidden else set())
-
-
 async def test_another_broker_than_the_controller_says_so():
     metadata = SimpleNamespace(controller=2, partitions=lambda name: {})
     context = await context_with(metadata=metadata)
@@ -99,30 +78,13 @@ async def test_deletion_that_is_disabled_is_disabled_for_everybody(version, erro
     assert codes(answer) == {error}
 
 
-class Answers:
-    """A handler whose answer has these fields."""
-
-    def __init__(self, **values):
-        self.values = values
-        self.bodies = []
-
-    async def __call__(self, context, request):
-        self.bodies.append(request.body)
-        answer = made(load_schema(request.api.key, request.version, RESPONSE), self.values)
-
-        async def work():
-            return answer
-
-        return Building(work)
-
-
 def described(*names, operations=-2147483648):
     return [{"name": name, "partitions": [], "topic_authorized_operations": operations} for name in names]
 
 
 @pytest.mark.parametrize("version", versions(ApiKey.METADATA))
 async def test_all_topics_are_those_that_the_client_may_describe(version):
-    handler = Answers(topics=described("secret", "hidden"))
+    handler = Asked(topics=described("secret", "hidden"))
     values = {"topics": None} if version else {"topics": []}
     answer = await ask(
         await context_with((OP.READ, T)), request_of(ApiKey.METADATA, version, values), handler
@@ -131,7 +93,7 @@ async def test_all_topics_are_those_that_the_client_may_describe(version):
 
 
 async def test_a_list_that_becomes_empty_does_not_mean_all_topics():
-    handler = Answers(topics=described("other", "hidden"))
+    handler = Asked(topics=described("other", "hidden"))
     request = request_of(ApiKey.METADATA, 0, {"topics": [{"name": "hidden"}]})
     answer = await ask(await context_with((OP.READ, T)), request, handler)
     assert [(topic.name, topic.error_code) for topic in answer.topics] == [("hidden", TOPIC)]
@@ -152,11 +114,11 @@ async def test_a_missing_topic_is_created_for_those_who_may(grants):
 
 async def test_operations_are_those_that_the_client_has():
     context = await context_with((OP.READ, T), (OP.ALTER, C))
-    handler = Answers(topics=described("secret", operations=3576), cluster_authorized_operations=8096)
+    handler = Asked(topics=described("secret", operations=3576), cluster_authorized_operations=8096)
     answer = await ask(context, request_of(ApiKey.METADATA, 9, {"topics": [{"name": "secret"}]}), handler)
     assert answer.topics[0].topic_authorized_operations == 1 << OP.READ | 1 << OP.DESCRIBE
     assert answer.cluster_authorized_operations == 1 << OP.ALTER | 1 << OP.DESCRIBE
-    handler = Answers(cluster_authorized_operations=8096)
+    handler = Asked(cluster_authorized_operations=8096)
     request = request_of(ApiKey.DESCRIBE_CLUSTER, 0, {})
     assert (
         await ask(context, request, handler)
@@ -164,7 +126,7 @@ async def test_operations_are_those_that_the_client_has():
     assert (await ask(await context_with(), request, handler)).cluster_authorized_operations == 0
     group = {"group_id": "secret", "authorized_operations": 328}
     request = request_of(ApiKey.DESCRIBE_GROUPS, 5, {"groups": ["secret"]})
-    answer = await ask(await context_with((OP.DELETE, G)), request, Answers(groups=[group]))
+    answer = await ask(await context_with((OP.DELETE, G)), request, Asked(groups=[group]))
     assert answer.groups[0].authorized_operations == 1 << OP.DELETE | 1 << OP.DESCRIBE
 
 
@@ -177,7 +139,7 @@ async def test_groups_are_listed_for_those_who_may_describe_them(version):
         ([], []),
     ):
         answer = await ask(
-            await context_with(*grants), request_of(ApiKey.LIST_GROUPS, version, {}), Answers(groups=groups)
+            await context_with(*grants), request_of(ApiKey.LIST_GROUPS, version, {}), Asked(groups=groups)
         )
         assert [group.group_id for group in answer.groups] == listed
 
@@ -186,7 +148,7 @@ async def test_all_offsets_of_a_group_are_those_of_topics_that_the_client_may_de
     topics = [{"name": "secret"}, {"name": "hidden"}]
     request = request_of(ApiKey.OFFSET_FETCH, 7, {"group_id": "secret", "topics": None})
     context = await context_with((OP.READ, G), (OP.READ, T))
-    answer = await ask(context, request, Answers(topics=topics))
+    answer = await ask(context, request, Asked(topics=topics))
     assert [topic.name for topic in answer.topics] == ["secret"]
 
 
@@ -198,7 +160,7 @@ async def test_settings_of_a_created_topic_are_hidden_without_describe_configs()
         "configs": [{"name": "a", "value": "b"}],
     }
     request = request_of(ApiKey.CREATE_TOPICS, 7, {"topics": [{"name": "secret"}]})
-    answer = await ask(await context_with((OP.CREATE, T)), request, Answers(topics=[result]))
+    answer = await ask(await context_with((OP.CREATE, T)), request, Asked(topics=[result]))
     (topic,) = answer.topics
     assert (topic.error_code, topic.topic_config_error_code) == (0, TOPIC)
     assert (topic.num_partitions, topic.replication_factor, topic.configs) == (-1, -1, ())

@@ -15,8 +15,8 @@ def rows(answer):
 
 
 @pytest.mark.parametrize("version", [0, 1, 2])
-def test_all_apis_are_announced(broker, schema, request_of, version):
-    answer = handle(broker.context, request_of(18, version, schema(18, version).request()))
+async def test_all_apis_are_announced(broker, schema, request_of, version):
+    answer = await handle(broker.context, request_of(18, version, schema(18, version).request()))
     assert isinstance(answer, load_schema(18, version, RESPONSE))
     assert answer.error_code == ErrorCode.NONE
     assert rows(answer) == ANNOUNCED
@@ -33,9 +33,9 @@ def test_all_apis_are_announced(broker, schema, request_of, version):
         ("a b", False),
     ],
 )
-def test_a_client_must_call_itself_by_a_name(broker, schema, request_of, name, is_valid):
+async def test_a_client_must_call_itself_by_a_name(broker, schema, request_of, name, is_valid):
     body = schema(18, 3).request(client_software_name=name, client_software_version="1.0")
-    answer = handle(broker.context, request_of(18, 3, body))
+    answer = await handle(broker.context, request_of(18, 3, body))
     assert answer.error_code == (ErrorCode.NONE if is_valid else ErrorCode.INVALID_REQUEST)
     assert rows(answer) == (ANNOUNCED if is_valid else set())
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from barnabas.broker.core.records.producer_state import CachedBatch, ProducerEntry
-from barnabas.broker.server.context import Building
 from barnabas.broker.server.handlers.describe_producers import SHORT_ANSWER, handle
 from barnabas.broker.wire.frames import Request
 from barnabas.cluster.model.errors import ErrorCode
@@ -19,8 +18,7 @@ def ask(broker, schema, request_of):
     async def call(*topics):
         s = schema(61, 0)
         asked = tuple(s.TopicRequest(name=name, partition_indexes=numbers) for name, numbers in topics)
-        answer = await handle(broker.context, request_of(61, 0, s.request(topics=asked)))
-        return await answer.work() if isinstance(answer, Building) else answer
+        return await handle(broker.context, request_of(61, 0, s.request(topics=asked)))
 
     return call
 
@@ -47,16 +45,6 @@ async def test_topics_that_are_not_there(ask):
         assert topic.partitions[0].error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
 
-async def test_a_long_answer_is_built_when_there_is_memory_for_it(broker, ask, schema, request_of):
-    broker.topic("orders", 1)
-    broker.reads.known_producers = {TopicPartition("orders", 0): (IDLE,) * SHORT_ANSWER}
-    s = schema(61, 0)
-    body = s.request(topics=(s.TopicRequest(name="orders", partition_indexes=(0,)),))
-    assert isinstance(await handle(broker.context, request_of(61, 0, body)), Building)
-    (topic,) = (await ask(("orders", (0,)))).topics
-    assert len(topic.partitions[0].active_producers) == SHORT_ANSWER
-
-
 async def test_many_partitions_are_not_answered_in_one_turn(broker, schema, request_of, turns, monkeypatch):
     """100,000 partitions without producers took 500 ms."""
     monkeypatch.setattr(turn, "TURN_S", 0.0)
@@ -64,7 +52,6 @@ async def test_many_partitions_are_not_answered_in_one_turn(broker, schema, requ
     count = 2 * SHORT_ANSWER
     body = s.request(topics=(s.TopicRequest(name="orders", partition_indexes=tuple(range(count))),))
     turns.count(monkeypatch, Request, "answer")
-    building = await handle(broker.context, request_of(61, 0, body))
-    (topic,) = (await building.work()).topics
+    (topic,) = (await handle(broker.context, request_of(61, 0, body))).topics
     assert len(topic.partitions) == count
     assert turns.most_in_a_turn() < 5

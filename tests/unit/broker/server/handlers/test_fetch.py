@@ -10,7 +10,6 @@ from barnabas.broker.core.records.transactions import AbortedTransaction
 from barnabas.broker.replicas.interface import EpochEndOffset, Fetched, FetchPartition
 from barnabas.broker.server.handlers import fetch as module
 from barnabas.broker.server.handlers.fetch import handle
-from barnabas.broker.server.portions import LOCAL_PORTION
 from barnabas.cluster.model.acls import AclFilter, AclOperation, ResourcePattern, ResourceType
 from barnabas.cluster.model.errors import ErrorCode
 from barnabas.cluster.model.ids import TopicPartition
@@ -64,15 +63,16 @@ def partitions(answer):
 
 
 async def test_the_replicas_are_asked_within_the_limits(broker, fetch):
-    handle(broker.context, fetch())
+    await handle(broker.context, fetch())
     (asked, options) = broker.reads.calls[0]
     assert asked[ORDERS_1] == FetchPartition(41, 1000, 3, 2, rack="")
     assert list(asked) == [ORDERS_0, ORDERS_1, PAYMENTS_0]
-    assert options == {"max_wait_ms": 500, "min_bytes": 1, "max_bytes": broker.settings.fetch_max_bytes}
+    assert options == {"max_wait_ms": 500, "min_bytes": 1}
+    assert broker.reads.portions == [(3, broker.settings.fetch_max_bytes, True)]
 
 
 async def test_older_versions_check_no_epoch_and_never_wait_less_than_nothing(broker, fetch):
-    handle(broker.context, fetch(4, max_wait_ms=-5))
+    await handle(broker.context, fetch(4, max_wait_ms=-5))
     (asked, options) = broker.reads.calls[0]
     assert asked[ORDERS_0] == FetchPartition(40, 1000, -1, -1, allow_zstd=False)
     assert options["max_wait_ms"] == 0
@@ -80,7 +80,7 @@ async def test_older_versions_check_no_epoch_and_never_wait_less_than_nothing(br
 
 @pytest.mark.parametrize(("version", "allowed"), [(9, False), (10, True)])
 async def test_zstd_is_for_newer_versions(broker, fetch, version, allowed):
-    handle(broker.context, fetch(version))
+    await handle(broker.context, fetch(version))
     (asked, _) = broker.reads.calls[0]
     assert asked[ORDERS_0].allow_zstd is allowed
 
@@ -89,7 +89,7 @@ async def test_zstd_is_for_newer_versions(broker, fetch, version, allowed):
 async def test_exactly_the_partitions_asked_are_answered(broker, fetch, version):
     broker.reads.fetched[ORDERS_1] = Fetched(ErrorCode.NONE, b"batches", 50, 49, 10)
     broker.reads.fetched[PAYMENTS_0] = Fetched(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-    answer = handle(broker.context, fetch(version))
+    answer = await handle(broker.context, fetch(version))
     answered = partitions(answer)
     assert list(answered) == [ORDERS_0, ORDERS_1, PAYMENTS_0]
     assert (answered[ORDERS_1].high_watermark, answered[ORDERS_1].last_stable_offset) == (50, 49)
@@ -141,37 +141,37 @@ async def test_many_partitions_are_waited_for_at_once_and_read_in_portions(broke
 async def test_read_committed_gets_the_aborted_transactions(broker, fetch, version):
     aborted = [AbortedTransaction(7, 40, 45, 46), AbortedTransaction(8, 42, 48, 49)]
     broker.reads.fetched[ORDERS_0] = Fetched(ErrorCode.NONE, aborted_transactions=aborted)
-    answer = handle(broker.context, fetch(version, isolation_level=1))
+    answer = await handle(broker.context, fetch(version, isolation_level=1))
     answered = partitions(answer)[ORDERS_0].aborted_transactions
     assert [(each.producer_id, each.first_offset) for each in answered] == [(7, 40), (8, 42)]
     assert partitions(answer)[ORDERS_1].aborted_transactions == ()
     assert broker.reads.calls[0][0][ORDERS_0].read_committed
-    answer = handle(broker.context, fetch(version))
+    answer = await handle(broker.context, fetch(version))
     assert partitions(answer)[ORDERS_0].aborted_transactions is None
     assert not broker.reads.calls[1][0][ORDERS_0].read_committed
 
 
 async def test_a_version_without_diverging_epochs_gets_no_records(broker, fetch):
     broker.reads.fetched[ORDERS_0] = Fetched(ErrorCode.NONE, diverging_epoch=EpochEndOffset(4, 33))
-    assert partitions(handle(broker.context, fetch(11)))[ORDERS_0].records == b""
+    assert partitions(await handle(broker.context, fetch(11)))[ORDERS_0].records == b""
 
 
 async def test_a_diverging_log_is_reported(broker, fetch):
     broker.reads.fetched[ORDERS_0] = Fetched(ErrorCode.NONE, diverging_epoch=EpochEndOffset(4, 33))
-    diverging = partitions(handle(broker.context, fetch()))[ORDERS_0].diverging_epoch
+    diverging = partitions(await handle(broker.context, fetch()))[ORDERS_0].diverging_epoch
     assert (diverging.epoch, diverging.end_offset) == (4, 33)
 
 
 @pytest.mark.parametrize("session_id", [0, 17])
 async def test_a_request_without_a_session_is_answered_whole(broker, fetch, session_id):
-    answer = handle(broker.context, fetch(session_id=session_id, session_epoch=-1))
+    answer = await handle(broker.context, fetch(session_id=session_id, session_epoch=-1))
     assert answer.session_id == 0
     assert len(partitions(answer)) == 3
 
 
 @pytest.mark.parametrize("session_id", [0, 17])
 async def test_an_unknown_session_is_refused(broker, fetch, session_id):
-    answer = handle(broker.context, fetch(session_id=session_id, session_epoch=1))
+    answer = await handle(broker.context, fetch(session_id=session_id, session_epoch=1))
     assert (answer.error_code, answer.session_id) == (ErrorCode.FETCH_SESSION_ID_NOT_FOUND, 0)
     assert answer.responses == ()
     assert broker.reads.calls == []
@@ -179,14 +179,14 @@ async def test_an_unknown_session_is_refused(broker, fetch, session_id):
 
 async def test_a_session_names_and_tells_what_changed(broker, fetch, schema):
     context = broker.context
-    first = handle(context, fetch(session_epoch=0))
+    first = await handle(context, fetch(session_epoch=0))
     assert first.session_id > 0
     assert len(partitions(first)) == 3
     broker.reads.fetched[ORDERS_1] = Fetched(ErrorCode.NONE, b"batches", 50, 49, 10)
     gone = schema(1, 12).ForgottenTopic(topic="payments", partitions=(0,))
     more = {"session_id": first.session_id, "forgotten_topics_data": (gone,), "rack_id": "near"}
     request = fetch(session_epoch=1, **more)
-    second = handle(context, replace(request, body=replace(request.body, topics=())))
+    second = await handle(context, replace(request, body=replace(request.body, topics=())))
     assert (second.error_code, second.session_id) == (ErrorCode.NONE, first.session_id)
     assert list(partitions(second)) == [ORDERS_1]
     # Whose rack it is, the last request says, also for what it does not name.
@@ -194,7 +194,7 @@ async def test_a_session_names_and_tells_what_changed(broker, fetch, schema):
         ORDERS_0: FetchPartition(40, 1000, 3, 2, rack="near"),
         ORDERS_1: FetchPartition(41, 1000, 3, 2, rack="near"),
     }
-    again = handle(context, request)
+    again = await handle(context, request)
     assert (again.error_code, again.session_id) == (ErrorCode.INVALID_FETCH_SESSION_EPOCH, 0)
 
 
@@ -239,19 +239,10 @@ async def test_a_session_of_many_partitions_is_read_in_portions(broker, fetch):
     assert list(partitions(second)) == [ORDERS_1]
 
 
-async def test_of_many_partitions_an_unknown_session_is_refused(broker, fetch):
-    request = fetch(session_id=17, session_epoch=1)
-    (one, *_), _ = request.body.topics[0].partitions, None
-    many = tuple(replace(one, partition=n) for n in range(150))
-    body = replace(request.body, topics=(replace(request.body.topics[0], partitions=many),))
-    answer = await handle(broker.context, replace(request, body=body))
-    assert answer.error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
-
-
 @pytest.mark.parametrize(("version", "rack"), [(10, None), (11, "near"), (12, "near")])
 async def test_racks_are_known_since_version_11(broker, fetch, version, rack):
     broker.reads.fetched[ORDERS_0] = Fetched(ErrorCode.NONE, preferred_read_replica=2)
-    answer = handle(broker.context, fetch(version, **({"rack_id": rack} if rack else {})))
+    answer = await handle(broker.context, fetch(version, **({"rack_id": rack} if rack else {})))
     assert {each.rack for each in broker.reads.calls[0][0].values()} == {rack}
     if rack:
         answered = partitions(answer)
@@ -261,8 +252,9 @@ async def test_racks_are_known_since_version_11(broker, fetch, version, rack):
 async def test_a_long_poll_is_answered_when_there_is_something(broker, fetch):
     broker.reads.hold = True
     later = asyncio.ensure_future(handle(broker.context, fetch()))
-    answers = dict.fromkeys((ORDERS_0, ORDERS_1, PAYMENTS_0), Fetched(ErrorCode.NONE, b"late"))
-    broker.reads.held.set_result(answers)
+    await asyncio.sleep(0)
+    broker.reads.fetched[ORDERS_0] = Fetched(ErrorCode.NONE, b"late")
+    broker.reads.held.set_result(None)
     assert partitions(await later)[ORDERS_0].records == b"late"
 
 
@@ -271,7 +263,7 @@ async def test_a_long_poll_is_answered_when_there_is_something(broker, fetch):
 )
 async def test_a_failed_disk_is_answered_with_the_versions_error(broker, fetch, version, error):
     broker.reads.fetched[ORDERS_0] = Fetched(ErrorCode.KAFKA_STORAGE_ERROR)
-    assert partitions(handle(broker.context, fetch(version)))[ORDERS_0].error_code == error
+    assert partitions(await handle(broker.context, fetch(version)))[ORDERS_0].error_code == error
 
 
 @pytest.mark.parametrize("epoch", [-1, -2, -(2**31)])
@@ -293,7 +285,7 @@ async def test_a_negative_epoch_is_none(broker, schema, request_of, epoch):
         topics=(s.FetchTopic(topic="orders", partitions=(partition,)),),
         forgotten_topics_data=(),
     )
-    handle(broker.context, request_of(1, 12, body))
+    await handle(broker.context, request_of(1, 12, body))
     ((asked, _),) = broker.reads.calls
     (wanted,) = asked.values()
     assert (wanted.current_leader_epoch, wanted.last_fetched_epoch, wanted.replica_id) == (-1, -1, 7)
@@ -314,7 +306,7 @@ DENIED = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 
 async def test_topics_that_may_not_be_read_are_not_read(broker, fetch):
     context = await guarded_context(broker, READ_ORDERS)
-    answer = partitions(handle(context, fetch()))
+    answer = partitions(await handle(context, fetch()))
     assert {tp: each.error_code for tp, each in answer.items()} == {
         ORDERS_0: 0,
         ORDERS_1: 0,
@@ -327,32 +319,24 @@ async def test_topics_that_may_not_be_read_are_not_read(broker, fetch):
 async def test_a_client_that_may_read_nothing_does_not_wait(broker, fetch):
     context = await guarded_context(broker)
     broker.reads.hold = True
-    answer = partitions(handle(context, fetch()))
+    answer = partitions(await handle(context, fetch()))
     assert {each.error_code for each in answer.values()} == {DENIED}
-    assert broker.reads.calls == []
-
-
-async def test_a_long_poll_ends_with_the_refusals(broker, fetch):
-    context = await guarded_context(broker, READ_ORDERS)
-    broker.reads.hold = True
-    answer = asyncio.ensure_future(handle(context, fetch()))
-    broker.reads.held.set_result({ORDERS_0: Fetched(ErrorCode.NONE, b"r"), ORDERS_1: Fetched(ErrorCode.NONE)})
-    assert partitions(await answer)[PAYMENTS_0].error_code == DENIED
+    assert broker.reads.portions == [(0, broker.settings.fetch_max_bytes, True)]
 
 
 async def test_a_session_is_checked_at_each_of_its_fetches(broker, fetch, schema):
     context = await guarded_context(broker, READ_ORDERS)
-    first = handle(context, fetch(session_id=0, session_epoch=0))
+    first = await handle(context, fetch(session_id=0, session_epoch=0))
     assert first.session_id
     request = fetch(session_id=first.session_id, session_epoch=1)
     silent = replace(request, body=replace(request.body, topics=()))
-    assert {tp: each.error_code for tp, each in partitions(handle(context, silent)).items()} == {
+    assert {tp: each.error_code for tp, each in partitions(await handle(context, silent)).items()} == {
         PAYMENTS_0: DENIED
     }
     everything = await context.authorizer.index_of([AclFilter()])
     await context.authorizer.delete(ResourcePattern(*READ_ORDERS[1:]), everything)
     silent = replace(silent, body=replace(silent.body, session_epoch=2))
-    answer = partitions(handle(context, silent))
+    answer = partitions(await handle(context, silent))
     assert {tp: each.error_code for tp, each in answer.items()} == dict.fromkeys(
         (ORDERS_0, ORDERS_1, PAYMENTS_0), DENIED
     )
@@ -364,23 +348,5 @@ async def test_a_fetch_as_a_follower_needs_cluster_action(broker, fetch, granted
         [(AclOperation.CLUSTER_ACTION, ResourceType.CLUSTER, "kafka-cluster")] if granted else [READ_ORDERS]
     )
     context = await guarded_context(broker, *grants)
-    answer = handle(context, fetch(replica_id=2))
+    answer = await handle(context, fetch(replica_id=2))
     assert {each.error_code for each in partitions(answer).values()} == {0 if granted else DENIED}
-
-
-@pytest.mark.parametrize("asked", ["by name", "in a session"])
-async def test_of_many_partitions_those_that_may_not_be_read_are_not_read(broker, fetch, schema, asked):
-    context = await guarded_context(broker, READ_ORDERS)
-    request = fetch(session_id=0, session_epoch=0)
-    s = schema(1, 12)
-    many = tuple(
-        replace(request.body.topics[0].partitions[0], partition=number) for number in range(LOCAL_PORTION + 1)
-    )
-    topics = (s.FetchTopic(topic="orders", partitions=many), request.body.topics[1])
-    answer = await handle(context, replace(request, body=replace(request.body, topics=topics)))
-    if asked == "in a session":
-        session = replace(request.body, topics=(), session_id=answer.session_id, session_epoch=1)
-        answer = await handle(context, replace(request, body=session))
-    found = partitions(answer)
-    assert found[PAYMENTS_0].error_code == DENIED
-    assert all(topic_partition.topic == "orders" for topic_partition in broker.reads.calls[-1][0])

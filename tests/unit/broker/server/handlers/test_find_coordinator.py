@@ -14,10 +14,10 @@ FIND_COORDINATOR = APIS[ApiKey.FIND_COORDINATOR]
 
 @pytest.fixture
 def find(broker, schema, request_of):
-    def ask(version=3, key="my-group", **newer):
+    async def ask(version=3, key="my-group", **newer):
         newer |= {} if version == 0 or newer else {"key_type": 0}
         body = schema(10, version).request(key=key, **newer)
-        answer = handle(broker.context, request_of(10, version, body))
+        answer = await handle(broker.context, request_of(10, version, body))
         assert encode(1, answer)
         return answer
 
@@ -25,24 +25,24 @@ def find(broker, schema, request_of):
 
 
 @pytest.mark.parametrize("version", range(FIND_COORDINATOR.min_version, FIND_COORDINATOR.max_version + 1))
-def test_the_leader_of_a_groups_partition_coordinates_it(broker, find, version):
+async def test_the_leader_of_a_groups_partition_coordinates_it(broker, find, version):
     broker.topic(OFFSETS_TOPIC, *(2 if number == 12 else 1 for number in range(50)))
-    answer = find(version)
+    answer = await find(version)
     assert answer.error_code is ErrorCode.NONE
     assert (answer.node_id, answer.host, answer.port) == (2, "plaintext-2", 1002)
     assert not broker.groups.topic.created
 
 
-def test_the_first_question_creates_the_topic(broker, find):
-    answer = find()
+async def test_the_first_question_creates_the_topic(broker, find):
+    answer = await find()
     assert (answer.error_code, answer.node_id) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1)
     assert broker.groups.topic.created == 1
 
 
 @pytest.mark.parametrize("leader", [-1, 3])
-def test_nobody_is_named_who_cannot_be_dialled(broker, find, leader):
+async def test_nobody_is_named_who_cannot_be_dialled(broker, find, leader):
     broker.topic(OFFSETS_TOPIC, leader)
-    answer = find()
+    answer = await find()
     assert (answer.error_code, answer.node_id) == (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1)
 
 
@@ -54,13 +54,13 @@ def test_nobody_is_named_who_cannot_be_dialled(broker, find, leader):
         (3, ErrorCode.UNSUPPORTED_VERSION),
     ],
 )
-def test_a_transactional_producer_is_refused_at_once_and_reads_why(find, version, error):
+async def test_a_transactional_producer_is_refused_at_once_and_reads_why(find, version, error):
     with structlog.testing.capture_logs() as lines:
-        answer = find(version, key_type=1)
+        answer = await find(version, key_type=1)
     assert (answer.error_code, answer.node_id) == (error, -1)
     assert answer.error_message.startswith("Transactions are not served by this cluster; no ACL changes that")
     assert answer.error_message in lines[0]["event"]
 
 
-def test_an_unknown_kind_of_coordinator_is_refused(find):
-    assert find(key_type=2).error_code is ErrorCode.INVALID_REQUEST
+async def test_an_unknown_kind_of_coordinator_is_refused(find):
+    assert (await find(key_type=2)).error_code is ErrorCode.INVALID_REQUEST

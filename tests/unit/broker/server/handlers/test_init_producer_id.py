@@ -42,12 +42,13 @@ async def test_a_known_producer_without_transactions_gets_a_new_id_too(broker, i
     ],
 )
 async def test_a_contradiction_is_refused(broker, init, values):
-    answer = handle(broker.context, init(**values))
+    answer = await handle(broker.context, init(**values))
     assert (answer.error_code, answer.producer_id) == (ErrorCode.INVALID_REQUEST, -1)
 
 
 async def test_a_transactional_producer_is_refused(broker, init):
-    assert handle(broker.context, init(transactional_id="t")).error_code == ErrorCode.UNSUPPORTED_VERSION
+    answer = await handle(broker.context, init(transactional_id="t"))
+    assert answer.error_code == ErrorCode.UNSUPPORTED_VERSION
 
 
 async def test_without_a_block_the_client_shall_try_again(broker, init):

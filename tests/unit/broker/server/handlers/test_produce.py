@@ -9,7 +9,7 @@ import pytest
 
 from barnabas.broker.core.records.refusals import RecordFault
 from barnabas.broker.replicas.interface import Appended
-from barnabas.broker.server.context import CloseConnectionError, Preparing
+from barnabas.broker.server.context import CloseConnectionError
 from barnabas.broker.server.handlers import produce as produce_module
 from barnabas.broker.server.handlers.produce import handle
 from barnabas.broker.wire.frames import encode
@@ -97,15 +97,14 @@ async def test_what_is_not_recompressed_in_time_is_not_appended(broker, sent, co
         await asyncio.Event().wait()
 
     broker.appends.preparing = [prepared] * 4
-    answer = handle(broker.context, request)
-    found = partitions(await (answer.work if isinstance(answer, Preparing) else answer))
+    found = partitions(await handle(broker.context, request))
     assert {each.error_code for each in found.values()} == {ErrorCode.REQUEST_TIMED_OUT}
     assert len(found) == count
     assert broker.appends.calls == []
 
 
 async def test_what_waited_behind_others_for_too_long_is_not_appended(broker, sent):
-    found = partitions(handle(broker.context, sent(1500)))
+    found = partitions(await handle(broker.context, sent(1500)))
     assert {each.error_code for each in found.values()} == {ErrorCode.REQUEST_TIMED_OUT}
     assert broker.appends.calls == []
 
@@ -113,12 +112,12 @@ async def test_what_waited_behind_others_for_too_long_is_not_appended(broker, se
 @pytest.mark.parametrize("acks", [0, 1])
 async def test_who_waits_for_no_answer_or_sends_no_timeout_is_not_late(broker, sent, acks):
     request = sent(5000, acks=acks) if acks == 0 else sent(999, acks=acks)
-    handle(broker.context, replace(request, body=replace(request.body, timeout=dt.timedelta())))
+    await handle(broker.context, replace(request, body=replace(request.body, timeout=dt.timedelta())))
     assert len(broker.appends.calls) == 1
 
 
 async def test_batches_go_to_the_replicas_as_they_came(broker, produce):
-    handle(broker.context, produce())
+    await handle(broker.context, produce())
     assert broker.appends.calls == [
         (
             {ORDERS_0: b"orders-0", ORDERS_1: b"orders-1", PAYMENTS_0: b"payments-0"},
@@ -129,12 +128,12 @@ async def test_batches_go_to_the_replicas_as_they_came(broker, produce):
 
 @pytest.mark.parametrize(("version", "allowed"), [(6, False), (7, True)])
 async def test_zstd_is_allowed_from_version_7(broker, produce, version, allowed):
-    handle(broker.context, produce(version))
+    await handle(broker.context, produce(version))
     assert broker.appends.calls[0][1]["allow_zstd"] is allowed
 
 
 async def test_only_the_admin_client_may_write_to_internal_topics(broker, produce):
-    handle(broker.context, produce(client_id="__admin_client"))
+    await handle(broker.context, produce(client_id="__admin_client"))
     assert broker.appends.calls[0][1]["allow_internal_topics"] is True
 
 
@@ -143,7 +142,7 @@ async def test_what_is_done_is_answered_at_once(broker, produce, version):
     broker.appends.outcomes[ORDERS_1] = Appended(
         ErrorCode.INVALID_RECORD, record_faults=(RecordFault(3, "no key"),), message="one bad record"
     )
-    answer = partitions(handle(broker.context, produce(version)))
+    answer = partitions(await handle(broker.context, produce(version)))
     assert list(answer) == [ORDERS_0, ORDERS_1, PAYMENTS_0]
     assert answer[ORDERS_0].error_code == ErrorCode.NONE
     assert answer[ORDERS_0].base_offset == 0
@@ -160,7 +159,7 @@ async def test_what_is_done_is_answered_at_once(broker, produce, version):
 async def test_any_append_time_is_returned(broker, produce, time):
     """A duplicate is answered with the timestamp that its producer made up."""
     broker.appends.outcomes[ORDERS_0] = Appended(ErrorCode.NONE, 5, time, 2)
-    answer = handle(broker.context, produce())
+    answer = await handle(broker.context, produce())
     assert partitions(answer)[ORDERS_0].log_start_offset == 2
     assert struct.pack(">qqq", 5, time, 2) in b"".join(encode(7, answer))
 
@@ -168,19 +167,20 @@ async def test_any_append_time_is_returned(broker, produce, time):
 async def test_acks_all_is_answered_when_it_is_committed(broker, produce):
     broker.appends.hold = True
     later = asyncio.ensure_future(handle(broker.context, produce()))
+    await asyncio.sleep(0)
     assert len(broker.appends.calls) == 1
     broker.appends.release(0)
     assert partitions(await later)[ORDERS_0].error_code == ErrorCode.NONE
 
 
 async def test_acks_0_gets_no_answer(broker, produce):
-    assert handle(broker.context, produce(acks=0)) is None
+    assert await handle(broker.context, produce(acks=0)) is None
 
 
 async def test_acks_0_with_an_error_closes_the_connection(broker, produce):
     broker.appends.outcomes[PAYMENTS_0] = Appended(ErrorCode.NOT_LEADER_OR_FOLLOWER)
     with pytest.raises(CloseConnectionError) as closed:
-        handle(broker.context, produce(acks=0))
+        await handle(broker.context, produce(acks=0))
     assert closed.value.details == {"partition": "payments-0", "error": "NOT_LEADER_OR_FOLLOWER"}
 
 
@@ -189,10 +189,10 @@ async def test_acks_0_with_an_error_closes_the_connection(broker, produce):
 )
 async def test_a_failed_disk_is_answered_with_the_versions_error(broker, produce, version, error):
     broker.appends.outcomes[ORDERS_0] = Appended(ErrorCode.KAFKA_STORAGE_ERROR)
-    assert partitions(handle(broker.context, produce(version)))[ORDERS_0].error_code == error
+    assert partitions(await handle(broker.context, produce(version)))[ORDERS_0].error_code == error
 
 
-def test_a_transaction_is_refused_and_nothing_written(broker, produce):
-    answer = partitions(handle(broker.context, produce(transactional_id="t")))
+async def test_a_transaction_is_refused_and_nothing_written(broker, produce):
+    answer = partitions(await handle(broker.context, produce(transactional_id="t")))
     assert {partition.error_code for partition in answer.values()} == {ErrorCode.UNSUPPORTED_VERSION}
     assert broker.appends.calls == []

@@ -16,10 +16,10 @@ from barnabas.cluster.model.errors import ErrorCode
         (None, (ErrorCode.NOT_CONTROLLER, None)),
     ],
 )
-def test_features_are_not_versioned(broker, schema, request_of, controller, refusal):
+async def test_features_are_not_versioned(broker, schema, request_of, controller, refusal):
     broker.metadata.controller_changed(controller)
     s = schema(57, 0)
     update = s.FeatureUpdateKey(feature="f", max_version_level=1, allow_downgrade=False)
     body = s.request(timeout=dt.timedelta(seconds=1), feature_updates=(update,))
-    answer = handle(broker.context, request_of(57, 0, body))
+    answer = await handle(broker.context, request_of(57, 0, body))
     assert (answer.error_code, answer.error_message, answer.results) == (*refusal, ())

@@ -406,8 +406,8 @@ async def test_a_long_request_is_decoded_and_answered_in_turns_with_others(broke
         loop.call_soon(count)
 
     def noted(name, real):
-        def steps(*args):
-            work = real(*args)
+        def steps(*args, **more):
+            work = real(*args, **more)
             while True:
                 ran_in[name].append(passes)
                 try:
