@@ -76,7 +76,35 @@ def with_restarts(story: History, found: Departed) -> History:
         if _is_next(before, after)
         for outage in (*_ended(story, before, after, found), *_fenced(story, before, after, found))
     ]
-    return replace(story, outages=(*story.outages, *hidden)) if hidden else story
+    alone = [
+        (outage, (before.line, after.line))
+        for before, after in pairwise(story.leaderships)
+        if _is_only_lost_and_returned(before, after)
+        for outage in _restarted(story, before, after, found)
+    ]
+    if not hidden and not alone:
+        return story
+    outages, known = [outage for outage, _ in alone], [lines for _, lines in alone]
+    gaps = [gap for gap in story.gaps if gap.lines not in known]
+    return replace(story, outages=(*story.outages, *hidden, *outages), gaps=gaps)
+
+
+def _is_only_lost_and_returned(before: Leadership, after: Leadership) -> bool:
+    """Return whether between two leaderships of a broker that was alone in sync only one state can lie."""
+    return (
+        before.leader == after.leader and before.isr == after.isr == (before.leader,)
+        and before.epoch is not None and after.epoch == before.epoch + 2
+        and after.version is not None and after.version - 2 == before.last_version
+    )  # fmt: skip
+
+
+def _restarted(story: History, before: Leadership, after: Leadership, found: Departed) -> Iterator[Outage]:
+    """Yield the time without a leader of a partition whose only replica in sync ended and started again."""
+    for each in _ends_during(before, after, found)[:1]:
+        if each.started is not None and _gone(each) <= each.started <= after.since:
+            begin = moment(None, _gone(each), each.gone.lines, "")
+            end = moment(each.started, latest(led(after)), led(after).lines, "")
+            yield _outage(story, before, after, begin, end)
 
 
 def _is_next(before: Leadership, after: Leadership) -> bool:
@@ -90,13 +118,18 @@ def _is_next(before: Leadership, after: Leadership) -> bool:
 
 def _ended(story: History, before: Leadership, after: Leadership, found: Departed) -> Iterator[Outage]:
     """Yield the outage after the last end of a leader's process during its leadership."""
-    ended = found.ended.get(before.leader, ())
-    first, last = bisect_left(ended, before.since, key=_gone), bisect_right(ended, after.since, key=_gone)
-    own = [each for each in ended[first:last] if before.since <= (earliest(each.gone) or _gone(each))]
+    own = _ends_during(before, after, found)
     end = _end(own[-1], after) if own else None
     if end is not None:
         begin = moment(None, _gone(own[-1]), own[-1].gone.lines, "")
         yield _outage(story, before, after, begin, end)
+
+
+def _ends_during(before: Leadership, after: Leadership, found: Departed) -> list[Absence]:
+    """Return the absences of a leader whose process ended during its leadership."""
+    ended = found.ended.get(before.leader, ())
+    first, last = bisect_left(ended, before.since, key=_gone), bisect_right(ended, after.since, key=_gone)
+    return [each for each in ended[first:last] if before.since <= (earliest(each.gone) or _gone(each))]
 
 
 def _outage(
