@@ -29,7 +29,7 @@ def test_files_with_times_in_whole_seconds_are_named(tmp_path: Path) -> None:
     assert job.run([tmp_path / "logs"], tmp_path / "out") == 0
     told = (tmp_path / "out" / "report.txt").read_text()
     (sentence,) = [line for line in told.splitlines() if "whole seconds" in line]
-    assert sentence == f"The times of {tmp_path.name}/logs/kafka-2.log {ALLOWED}"
+    assert sentence.strip() == f"The times of {tmp_path.name}/logs/kafka-2.log {ALLOWED}"
     data = json.loads((tmp_path / "out" / "report.json").read_text())
     assert data["in_seconds"] == [min(files).as_uri()]
 
