@@ -123,8 +123,8 @@ def _data(document: Document) -> dict[str, Any]:
 
 
 def _condition(row: Row) -> dict[str, Any]:
-    names = ("text", "means", "advice", "source")
-    return {name: row.get(name) for name in names} | {"lines": _lines(row), "more_lines": 0}
+    names = ("alarm", "text", "detail", "means", "advice", "source", "more_lines")
+    return {name: row[name] for name in names} | {"lines": _lines(row)}
 
 
 def _incident(row: Row, zone: str) -> dict[str, Any]:

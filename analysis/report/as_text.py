@@ -16,6 +16,9 @@ from barnabas.analysis.story.words import Rounding, clock, count, duration
 
 _WIDTH = 150
 _INCIDENTS = 10
+_CONDITIONS = 4
+"""The most conditions of each urgency in the summary."""
+
 _ROWS = 10
 _EVIDENCE = 4
 
@@ -34,11 +37,27 @@ def text(document: Document) -> Iterator[str]:
 
 def summary(document: Document) -> Iterator[str]:
     """Generate the sentences that stand for the whole report."""
-    conditions = (row["text"] for row in document.conditions)
+    first, then = _alarms(document)
     return chain(
-        conditions, happened(document), cost(document), logs_read(document),
+        first, happened(document), then, cost(document), logs_read(document),
         (f"Safety audit: {line}" for line in audit(document)),
     )  # fmt: skip
+
+
+def _alarms(document: Document) -> tuple[list[str], list[str]]:
+    """Return the sentences about conditions that come before those about incidents, and after them.
+
+    Those for which nobody must act are in the report alone.
+    """
+    now = [f"{row['text']} {row['detail']}" for row in document.conditions if row["alarm"] == "now"]
+    soon = [row["text"] for row in document.conditions if row["alarm"] == "soon"]
+    return _at_most(now, "condition", "now"), _at_most(soon, "condition", "soon")
+
+
+def _at_most(sentences: list[str], noun: str, when: str) -> list[str]:
+    rest = len(sentences) - _CONDITIONS
+    more = f"{count(rest, f'more {noun}')} that need{'s' if rest == 1 else ''} action {when} in the report."
+    return [*sentences[:_CONDITIONS], *([more] if rest > 0 else [])]
 
 
 def cost(document: Document) -> Iterator[str]:
@@ -58,13 +77,14 @@ def cost(document: Document) -> Iterator[str]:
 
 def _conditions(document: Document) -> Iterator[str]:
     for row in document.conditions:
-        yield row["text"]
-        yield from (f"  {row[name]}" for name in ("means", "advice") if row.get(name))
+        yield f"{row['alarm']}: {row['text']}"
+        yield f"  {row['detail']}"
+        yield f"  {row['means']} {row['advice']} ({row['source']})"
         yield from _evidence(row["lines"])
 
 
 def _changes(document: Document) -> Iterator[str]:
-    if not document.incidents:
+    if not (document.incidents or document.conditions):
         yield nothing(document)
     worst = document.incidents[:_INCIDENTS]
     for incident in sorted(worst, key=lambda each: each["since"]):

@@ -13,10 +13,13 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from barnabas.analysis.conditions.catalogue import CATALOGUE
+from barnabas.analysis.conditions.findings import findings
 from barnabas.analysis.derived.catalog import DERIVED, Table
 from barnabas.analysis.questions.catalog import QUESTIONS
 from barnabas.analysis.questions.story import observed
 from barnabas.analysis.reading.times import doubled_spans
+from barnabas.analysis.report.conditions import condition
 from barnabas.analysis.report.incidents import is_internal, left_out, plain
 from barnabas.analysis.runtime.engine import first_of, held, matching, rows_of, sf
 from barnabas.analysis.runtime.threads import threads
@@ -66,8 +69,8 @@ class Document:
         start: The first time in the logs; None if no line has a time.
         end: The last time in the logs; None if no line has a time.
         lines: The number of lines that were read.
-        conditions: What is wrong that operators know by name, the most urgent first. Of each its ``text``,
-            ``means``, ``advice`` and ``source``, and the ``lines`` that prove it.
+        conditions: What is wrong that operators know by name, the most urgent first
+            (``analysis.report.conditions``).
         incidents: What happened, the worst proven first (``analysis.report.incidents``).
         incidents_count: The number of all incidents.
         incidents_left: The number of those that ``incidents`` lacks (``count``) and when the first and the
@@ -138,12 +141,14 @@ def gather(
     # The pool ends before the frames that are held, and after an exception when no table is computed more.
     with ExitStack() as stack, threads(_AT_ONCE) as pool, deriving as tables:
         story = pool.submit(_told, tables, min_insync, seen, zone)
+        shown = pool.submit(lambda: rows_of(tables["conditions"].limit(ROWS)))
         found = pool.map(partial(_answered, tables, stack), _ASKED)
         answered = dict(zip((each.name for each in _ASKED), found, strict=True))
         files = _all_rows(answered["read_logs"])
         short = answered["under_replicated"][0].select("topic", "partition", "since", "until")
         lacking = pool.submit(rows_of, short.orderBy("since", "topic", "partition").limit(STRETCHES))
         happened, seen = story.result()
+        conditions = findings(shown.result(), CATALOGUE)
         without = sorted(_without_leader(happened), key=lambda row: row["since"])[:STRETCHES]
         chosen, partitions = _pictured(without, tables["leaders"])
         drawn = [tables["leaders"].drop("raw"), tables["isr"]]
@@ -154,6 +159,7 @@ def gather(
         start=start,
         end=end,
         lines=sum(row["lines"] for row in files),
+        conditions=[condition(each) for each in conditions],
         incidents=plain(happened, _day(start, end)),
         incidents_count=len(happened),
         incidents_left=left_out(happened),

@@ -14,11 +14,12 @@ SENTENCES = 5
 
 def happened(document: Document) -> Iterator[str]:
     """Generate a sentence about each of the worst incidents, and what the others are."""
-    if not document.incidents:
+    if not (document.incidents or document.conditions):
         yield nothing(document)
     groups = _groups(document.incidents)[:SENTENCES]
     for first, *others in groups:
-        yield first["text"]
+        # The second sentence has the times.
+        yield " ".join([first["text"], *(each["text"] for each in first["details"][:1])])
         if others:
             yield _like_it(others, document.day)
     if rest := len(document.incidents) - sum(map(len, groups)):

@@ -152,7 +152,7 @@ def _absence(absence: Absence) -> Row:
         "noticed": certain(absence.noticed),
         "returned": certain(absence.returned),
         "was_controller": absence.was_controller,
-        "lines": [_line(each) for each in absence.lines[:_EVIDENCE]],
+        "lines": [line_row(each) for each in absence.lines[:_EVIDENCE]],
     }
 
 
@@ -191,11 +191,12 @@ def _number(value: datetime | timedelta | None) -> datetime | float | None:
 
 
 def _sentence(sentence: Sentence) -> Row:
-    lines = [_line(each) for each in sentence.lines[:_EVIDENCE]]
+    lines = [line_row(each) for each in sentence.lines[:_EVIDENCE]]
     return {"text": sentence.text, "lines": lines, "more_lines": len(sentence.lines) - len(lines)}
 
 
-def _line(line: Line) -> Row:
+def line_row(line: Line) -> Row:
+    """Return a line with its place."""
     return {
         "source": line.source,
         "block": line.block,

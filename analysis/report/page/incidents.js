@@ -19,8 +19,9 @@ function evidence(sentence) {
 
 function tellConditions() {
   byId("wrong").hidden = data.conditions.length === 0;
-  byId("conditions").replaceChildren(...data.conditions.map((each) => make("div", { class: "condition" }, make("strong", {}, ...sentence(each.text)),
-    ...[each.means, each.advice, each.source].filter(Boolean).map((line) => make("p", {}, line)), ...evidence(each))));
+  byId("conditions").replaceChildren(...data.conditions.map((each) => make("div", { class: "condition" },
+    make("strong", {}, `${each.alarm}: `, ...sentence(each.text)),
+    ...[each.detail, `${each.means} ${each.advice}`, each.source].map((line) => make("p", {}, line)), ...evidence(each))));
 }
 
 function tellIncidents() {

@@ -27,7 +27,30 @@ SAID = {
         [r"Brokers 1, 2 and 3 left", r"stopped|shut down as planned"],
         [r"do not say which broker wrote"],
     ),
-    "shut-out-after-expiry-1.1": ([r"Broker 1 "], [r"was back", r"do not say which broker wrote"]),
+    "shut-out-after-expiry-1.1": (
+        [
+            r"Broker 1 is not registered: its id is still held by another session",
+            r"upgrade to 2\.2",
+            r"Broker 1 acts as leader of 2 partitions with a stale version: its ISR changes are refused",
+        ],
+        [r"was back", r"do not say which broker wrote"],
+    ),
+    "stale-leader-0.10": (
+        [r"now: Broker 4 acts as leader of 4 partitions with a stale version", r"KAFKA-2729", r"readings-24"],
+        [r"do not show who led any partition"],
+    ),
+    "stop-cannot-move-0.9": (
+        [r"A controlled shutdown cannot move partition clicks-12: no other replica in sync is alive"],
+        [r"do not show who led any partition"],
+    ),
+    "killed-0.8": (
+        [r"Broker 1 was lost", r"14:20:30\.027 or before", r"was back at 14:21:25\.316 or before"],
+        [r"\d partitions? had no leader"],
+    ),
+    "planned-reassignment-2.4": (
+        [r"No line of these logs shows a broker lost"],
+        [r"fell out of sync", r"warning:", r"critical:"],
+    ),
     "orderly-stop-1.0": (
         [r"Broker 3 was stopped", r"broker 1 is controller, epoch 1"],
         [r"was elected controller"],

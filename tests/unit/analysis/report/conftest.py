@@ -48,6 +48,12 @@ LINE: Row = {
     "source": "file:///logs/broker-2/state-change.log", "block": 0, "line": 7,
     "place": "broker-2/state-change.log:7", "raw": "[2026-11-21 03:12:08,010] <lost>",
 }  # fmt: skip
+CONDITION: Row = {
+    "key": "stale-leader", "alarm": "now", "broker": 4, "since": at(12), "until": at(13),
+    "text": "Broker 4 acts as leader with a stale version.", "detail": "From 03:12 to 03:13, 2 lines.",
+    "means": "Its ISR changes did not happen.", "advice": "Restart it.", "source": "KAFKA-2729",
+    "lines": [LINE], "more_lines": 1,
+}  # fmt: skip
 INCIDENT: Row = {
     "kind": "a broker left", "severity": "critical", "brokers": [1], "topics": ["orders"],
     "since": at(12, 8.01), "until": at(14, 40.53),

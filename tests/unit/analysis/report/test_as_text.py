@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from barnabas.analysis.questions.audit import TWO_CONTROLLERS
 from barnabas.analysis.report.as_text import summary, text
 from barnabas.analysis.report.document import Document, Row
+from tests.unit.analysis.report.conftest import CONDITION
 
 
 def section(document: Document, title: str) -> list[str]:
@@ -18,7 +19,10 @@ def section(document: Document, title: str) -> list[str]:
 
 def test_the_first_lines_say_what_matters(document: Document) -> None:
     assert list(summary(document)) == [
-        "Broker 1, the controller, died; orders-3 had no leader for at most 2 min 39 s.",
+        (
+            "Broker 1, the controller, died; orders-3 had no leader for at most 2 min 39 s. "
+            "The cluster noticed the loss of broker 1 at 03:12:08.010."
+        ),
         "1 partition had no leader, the longest for at least 2 min 32 s.",
         "Read 60 lines of 3 brokers, 2026-11-21 03:00:00.000 to 03:15:00.000.",
         "server.log: 8 lines carry a condition, 990 are routine, 2 unknown.",
@@ -30,24 +34,36 @@ def test_the_first_lines_say_what_matters(document: Document) -> None:
 
 
 def test_conditions_come_first_then_changes_cost_tables_and_the_audit(document: Document) -> None:
-    (incident,) = document.incidents
-    condition = {
-        "text": "Broker 4 acts as leader with a stale version.", "means": "Its ISR changes did not happen.",
-        "advice": "Restart it.", "source": "KAFKA-2729", "lines": incident["lines"],
-    }  # fmt: skip
-    shown = replace(document, conditions=[condition])
+    shown = replace(document, conditions=[CONDITION])
     assert [line for line in text(shown) if line and not line.startswith(" ")] == [
         "Conditions", "Changes, in order of time", "Cost",
         "Controllers, brokers and partitions, in order of time", "Requests of the controller",
         "Restless brokers", "Logs", "Unknown lines", "Safety audit", "What was read",
     ]  # fmt: skip
     assert section(shown, "Conditions") == [
-        "Broker 4 acts as leader with a stale version.",
-        "  Its ISR changes did not happen.",
-        "  Restart it.",
+        "now: Broker 4 acts as leader with a stale version.",
+        "  From 03:12 to 03:13, 2 lines.",
+        "  Its ISR changes did not happen. Restart it. (KAFKA-2729)",
         "    broker-2/state-change.log:7  [2026-11-21 03:12:08,010] <lost>",
     ]
-    assert next(iter(summary(shown))) == condition["text"]
+    assert next(iter(summary(shown))) == (
+        "Broker 4 acts as leader with a stale version. From 03:12 to 03:13, 2 lines."
+    )
+
+
+def test_conditions_that_can_wait_come_after_incidents(document: Document) -> None:
+    soon = CONDITION | {"alarm": "soon", "text": "Broker 4 lost its session with ZooKeeper."}
+    never = CONDITION | {"alarm": "nobody", "text": "A reassignment of partition orders-3 was running."}
+    first, second, *others = summary(replace(document, conditions=[soon, never]))
+    assert first.startswith("Broker 1, the controller, died")
+    assert second == "Broker 4 lost its session with ZooKeeper."
+    assert not any("reassignment" in line for line in others)
+
+
+def test_of_many_conditions_the_first_have_a_sentence_and_the_rest_is_counted(document: Document) -> None:
+    many = [CONDITION | {"text": f"Broker {number} is stale."} for number in range(9)]
+    lines = list(summary(replace(document, conditions=many)))
+    assert [line[:18] for line in lines[3:5]] == ["Broker 3 is stale.", "5 more conditions "]
 
 
 def test_the_worst_incidents_are_told_once_in_order_of_time(document: Document) -> None:

@@ -21,7 +21,7 @@ def with_incidents(document: Document, number: int, *, alike: bool = False) -> D
     (incident,) = document.incidents
     many: list[dict[str, Any]] = [
         incident
-        | {"text": f"{index}.", "since": AT - timedelta(hours=index),
+        | {"text": f"{index}.", "details": [], "since": AT - timedelta(hours=index),
            "absences": [{**incident["absences"][0], "broker": 1 if alike else index}]}
         for index in range(number)
     ]  # fmt: skip

@@ -25,9 +25,13 @@ LOGS = (
 
 ODD = """\
 [2024-03-05 10:00:00,000] INFO Danced around (state.change.logger)
-[2024-03-05 10:00:01,000] INFO starting (kafka.server.KafkaServer)
+[2024-03-05 10:00:02,000] INFO Partition [readings,0] on broker 4: Cached zkVersion [0] not equal to that in \
+zookeeper, skip updating ISR (kafka.cluster.Partition)
+[2024-03-05 10:00:03,000] INFO Partition [readings,0] on broker 5: Shrinking ISR for partition [readings,0] \
+from 5,1 to 5 (kafka.cluster.Partition)
+[2024-03-05 10:00:04,000] INFO starting (kafka.server.KafkaServer)
 """
-"""A line that no rule matches, and one that does not name its broker."""
+"""A line that no rule matches, one that does not name its broker, and one that shows a condition."""
 
 UNSAFE = """\
 [2024-03-05 10:00:00,000] INFO [Controller id=3 epoch=5] Changed partition x-0 from NewPartition to \
@@ -37,6 +41,7 @@ LeaderAndIsr(leader=1, leaderEpoch=0, isr=List(2), zkVersion=0) (state.change.lo
 """A leader outside its ISR, which the audit finds."""
 
 SAME = {
+    "conditions[].lines[]": "incidents[].lines[]",
     "incidents[].details[].lines[]": "incidents[].lines[]",
     "incidents[].absences[].lines[]": "incidents[].lines[]",
 }

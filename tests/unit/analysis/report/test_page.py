@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from barnabas.analysis.report.document import OFFLINE, Document
-from tests.unit.analysis.report.conftest import Opened
+from tests.unit.analysis.report.conftest import CONDITION, Opened
 
 WAIT_MS = 60_000
 
@@ -38,9 +38,7 @@ def test_it_opens_at_the_worst_incident_with_the_lines_that_prove_it(opened: Ope
 
 
 def test_conditions_stand_on_top(opened: Opened, document: Document) -> None:
-    condition = {"text": "Broker 4 leads with a stale version.", "means": "Nobody follows it.",
-                 "advice": "Restart it.", "source": "KAFKA-2729", "lines": []}  # fmt: skip
-    page = opened(replace(document, conditions=[condition]))
+    page = opened(replace(document, conditions=[CONDITION]))
     expect(page.locator(".card h2").first).to_have_text("Conditions")
     expect(page.locator("#conditions")).to_contain_text("Restart it.")
 
