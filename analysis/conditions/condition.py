@@ -19,19 +19,19 @@ class Alarm(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    """A form of line that shows a condition.
+    """A form of line that shows a condition, by its message or by a text that is in it or below it.
 
     Attributes:
         pattern: A regular expression for a whole message without its prefix, which begins with letters. Its
-            groups are named as the columns that they fill; ``tp`` fills ``topic`` and ``partition``. Empty
-            for any message: then ``trace`` is searched in the message and in the lines below it.
+            groups are named as the columns that they fill; ``tp`` fills ``topic`` and ``partition``.
         loggers: The classes (last parts of the loggers' names) that write the line; empty for any.
-        trace: A regular expression that is found in the lines below the message; empty for none.
+        anywhere: A regular expression, instead of ``pattern``, that is found in a message or in the lines
+            below it, such as the name of an exception.
     """
 
     pattern: str = ""
     loggers: tuple[str, ...] = ()
-    trace: str = ""
+    anywhere: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,12 @@ class Shown:
     Attributes:
         kind: The kind.
         errors: Texts of which the column ``error`` contains one, if not all lines of the kind show it.
+        about: The column with the broker that the line is about; a line without one does not count.
     """
 
     kind: StrEnum
     errors: tuple[str, ...] = ()
+    about: str = "subject"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class Condition:
         alarm: Who has to act.
         signs: The forms of line that show it, of all releases.
         kinds: The kinds of line that show it, beside those.
+        least: The least number of lines that show it.
     """
 
     key: str
@@ -72,3 +75,4 @@ class Condition:
     alarm: Alarm
     signs: tuple[Sign, ...] = ()
     kinds: tuple[Shown, ...] = ()
+    least: int = 1

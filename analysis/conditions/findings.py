@@ -65,8 +65,11 @@ class Finding:
     @property
     def detail(self) -> str:
         """Return the sentence with the times, the number of lines, the partitions and the error."""
-        parts = [f"{_span(self.since, self.until)}, {_plural(self.lines, 'line')}"]
-        if self.named > 1 or (self.names and "{" not in self.condition.headline.replace("{broker}", "")):
+        parts = [_span(self.since, self.until)]
+        if self.lines:
+            parts.append(_plural(self.lines, "line"))
+        is_said = any(words in self.condition.headline for words in ("{partitions}", "{topics}"))
+        if self.named > 1 or (self.names and not is_said):
             rest = self.named - _NAMED
             parts.append(", ".join(self.names[:_NAMED]) + (f" and {rest:,} more" if rest > 0 else ""))
         if self.records:
@@ -95,12 +98,12 @@ class Finding:
 
 
 def findings(rows: Iterable[Mapping[str, Any]], catalogue: Iterable[Condition]) -> list[Finding]:
-    """Return the conditions that the rows of the table ``conditions`` show, one for each broker.
+    """Return what rows of ``conditions`` and ``computed_conditions`` show, one finding for each broker.
 
     What needs action now comes first, then the rest by time.
 
     Args:
-        rows: The rows of the table.
+        rows: The rows of the tables.
         catalogue: The conditions.
     """
     by_key = {each.key: each for each in catalogue}
@@ -110,6 +113,7 @@ def findings(rows: Iterable[Mapping[str, Any]], catalogue: Iterable[Condition]) 
         # Files of brokers that nothing names are not taken for one broker's.
         groups[row["condition"], subject, row["source"] if subject is None else None].append(row)
     found = [_finding(by_key[key], subject, group) for (key, subject, _), group in groups.items()]
+    found = [each for each in found if not 0 < each.lines < each.condition.least]
     return sorted(found, key=lambda each: (each.condition.alarm, each.since, each.condition.key))
 
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from barnabas.analysis.conditions.condition import Condition, Sign
+from barnabas.analysis.conditions.condition import Condition
 from barnabas.analysis.reading.brokers.rule import (
     PARTITION_PREFIX,
     THREAD_PREFIX,
@@ -25,9 +25,8 @@ _TEXTS = ("error", "topic")
 
 class _Known(NamedTuple):
     key: str
-    sign: Sign
+    loggers: tuple[str, ...]
     pattern: re.Pattern[str]
-    trace: re.Pattern[str]
 
 
 class Signs:
@@ -40,13 +39,13 @@ class Signs:
     def __init__(self, conditions: Iterable[Condition]) -> None:
         self._by_word: dict[str, list[_Known]] = defaultdict(list)
         self._anywhere: list[_Known] = []
-        for each in conditions:
-            for sign in each.signs:
-                compiled = (re.compile(text, re.ASCII | re.DOTALL) for text in (sign.pattern, sign.trace))
-                known = _Known(each.key, sign, *compiled)
-                (self._by_word[first_word(sign.pattern)] if sign.pattern else self._anywhere).append(known)
-        every = "|".join(f"(?:{each.sign.trace})" for each in self._anywhere)
-        self._any = re.compile(re.sub(r"\(\?P<\w+>", "(?:", every) or r"(?!)", re.ASCII)
+        for key, sign in ((each.key, sign) for each in conditions for sign in each.signs):
+            lines = re.DOTALL if sign.pattern else re.NOFLAG
+            pattern = re.compile(sign.pattern or sign.anywhere, re.ASCII | lines)
+            known = self._by_word[first_word(sign.pattern)] if sign.pattern else self._anywhere
+            known.append(_Known(key, sign.loggers, pattern))
+        texts = (re.sub(r"\(\?P<\w+>", "(?:", each.pattern.pattern) for each in self._anywhere)
+        self._any = re.compile("|".join(texts) or r"(?!)", re.ASCII)
 
     def read(self, text: str, logger: str, trace: Callable[[], str]) -> Row | None:
         """Return the columns of a line that shows a condition, ``condition`` among them; None for others.
@@ -60,20 +59,16 @@ class Signs:
             text = text[thread.end() :]
         row, start = _opening(text)
         name = logger.rpartition(".")[2]
-        for each in self._by_word.get(first_word(text, start), ()):
-            if each.sign.loggers and name not in each.sign.loggers:
-                continue
-            said = each.pattern.fullmatch(text, start)
-            if said is None or (each.sign.trace and each.trace.search(trace()) is None):
-                continue
-            return row | _columns(each, said, innermost_cause(trace()))
+        # A cause, such as a full disk, says more than what failed by it.
         whole = f"{text}\n{trace()}"
-        if self._any.search(whole) is None:
-            return None
-        for each in self._anywhere:
-            found = each.trace.search(whole)
-            if found is not None and (not each.sign.loggers or name in each.sign.loggers):
-                return row | _columns(each, found, _line_of(whole, found))
+        for each in self._anywhere if self._any.search(whole) else ():
+            found = each.pattern.search(whole)
+            if found is not None and (not each.loggers or name in each.loggers):
+                return row | _columns(each.key, found, _line_of(whole, found))
+        for each in self._by_word.get(first_word(text, start), ()):
+            said = each.pattern.fullmatch(text, start) if not each.loggers or name in each.loggers else None
+            if said is not None:
+                return row | _columns(each.key, said, innermost_cause(trace()))
         return None
 
 
@@ -95,8 +90,8 @@ def _opening(text: str) -> tuple[Row, int]:
     ), start
 
 
-def _columns(known: _Known, said: re.Match[str], cause: str) -> Row:
-    row: Row = {"understood": True, "condition": known.key}
+def _columns(key: str, said: re.Match[str], cause: str) -> Row:
+    row: Row = {"understood": True, "condition": key}
     for name, text in said.groupdict().items():
         if text is None:
             continue

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 
 from barnabas.analysis.derived.broker_events import broker_events
+from barnabas.analysis.derived.computed import computed_conditions
 from barnabas.analysis.derived.conditions import conditions
 from barnabas.analysis.derived.controllers import controllers
 from barnabas.analysis.derived.delays import delays
@@ -58,5 +59,6 @@ DERIVED: tuple[Table, ...] = (
     Table("leaders", ("states", "lives"), leaders),
     Table("isr", ("states", "lives"), isr),
     Table("conditions", ("events",), conditions),
+    Table("computed_conditions", ("events", "states", "leaders", "isr"), computed_conditions),
 )
 """The derived tables, each after those that it needs; the one for which most others wait comes early."""

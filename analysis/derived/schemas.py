@@ -7,6 +7,12 @@ import pyarrow as pa
 _INT, _LONG, _TEXT, _TIME = pa.int32(), pa.int64(), pa.string(), pa.timestamp("us")
 _INTS, _TEXTS = pa.list_(pa.field("element", _INT)), pa.list_(pa.field("element", _TEXT))
 
+_CONDITIONS = pa.schema([
+    ("condition", _TEXT), ("broker", _INT), ("subject", _INT), ("source", _TEXT), ("since", _TIME),
+    ("until", _TIME), ("lines", _LONG), ("names", _TEXTS), ("named", _LONG), ("records", _LONG),
+    ("silent_ms", _LONG), ("error", _TEXT), ("block", _LONG), ("line", _LONG), ("raw", _TEXT),
+])  # fmt: skip
+
 DERIVED_ARROW: dict[str, pa.Schema] = {
     "controllers": pa.schema([
         ("controller_epoch", _INT), ("controller", _INT), ("since", _TIME), ("until", _TIME),
@@ -54,10 +60,7 @@ DERIVED_ARROW: dict[str, pa.Schema] = {
         ("version", _INT), ("isr", _INTS), ("size", _INT), ("assigned", _INT), ("left", _INTS),
         ("joined", _INTS), ("since", _TIME), ("until", _TIME), ("seen_until", _TIME), ("unseen", _INT),
     ]),
-    "conditions": pa.schema([
-        ("condition", _TEXT), ("broker", _INT), ("subject", _INT), ("source", _TEXT), ("since", _TIME),
-        ("until", _TIME), ("lines", _LONG), ("names", _TEXTS), ("named", _LONG), ("records", _LONG),
-        ("silent_ms", _LONG), ("error", _TEXT), ("block", _LONG), ("line", _LONG), ("raw", _TEXT),
-    ]),
+    "conditions": _CONDITIONS,
+    "computed_conditions": _CONDITIONS,
 }  # fmt: skip
 """The schema of each table by name."""

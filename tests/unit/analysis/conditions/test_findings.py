@@ -19,7 +19,7 @@ def test_partitions_of_one_broker_are_one_finding_over_all_files() -> None:
         "Broker 4 acts as leader of 5 partitions with a stale version: its ISR changes are refused."
     )
     assert found.detail == (
-        "From 2017-02-09 03:41:25.046 to 03:41:28.046, 6 lines; meters-0, meters-1, meters-2, readings-9 and "
+        "From 2017-02-09 03:41:25.046 to 03:41:28.046; 6 lines; meters-0, meters-1, meters-2, readings-9 and "
         "1 more."
     )
     assert found.place == ("file:///log-0001", 0, 1)
