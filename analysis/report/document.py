@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from barnabas.analysis.conditions.catalogue import CATALOGUE
+from barnabas.analysis.conditions.condition import Alarm
 from barnabas.analysis.conditions.findings import findings
 from barnabas.analysis.derived.catalog import DERIVED, Table
 from barnabas.analysis.questions.catalog import QUESTIONS
@@ -141,26 +142,27 @@ def gather(
     # The pool ends before the frames that are held, and after an exception when no table is computed more.
     with ExitStack() as stack, threads(_AT_ONCE) as pool, deriving as tables:
         story = pool.submit(_told, tables, min_insync, seen, zone)
-        shown = pool.submit(lambda: rows_of(tables["conditions"].limit(ROWS)))
+        shown = pool.map(partial(_first_rows, tables), ("conditions", "computed_conditions"))
         found = pool.map(partial(_answered, tables, stack), _ASKED)
         answered = dict(zip((each.name for each in _ASKED), found, strict=True))
         files = _all_rows(answered["read_logs"])
         short = answered["under_replicated"][0].select("topic", "partition", "since", "until")
         lacking = pool.submit(rows_of, short.orderBy("since", "topic", "partition").limit(STRETCHES))
         happened, seen = story.result()
-        conditions = findings(shown.result(), CATALOGUE)
+        conditions = findings([row for rows in shown for row in rows], CATALOGUE)
         without = sorted(_without_leader(happened), key=lambda row: row["since"])[:STRETCHES]
         chosen, partitions = _pictured(without, tables["leaders"])
         drawn = [tables["leaders"].drop("raw"), tables["isr"]]
         leaderships, isr = pool.map(lambda frame: _drawn(frame, chosen), drawn)
         stretches = [*without, *(_short(row) for row in lacking.result())]
     start, end = _span(files)
+    explained = {name for each in conditions if each.condition.alarm is Alarm.NOW for name in each.names}
     return Document(
         start=start,
         end=end,
         lines=sum(row["lines"] for row in files),
         conditions=[condition(each) for each in conditions],
-        incidents=plain(happened, _day(start, end)),
+        incidents=plain(happened, _day(start, end), explained),
         incidents_count=len(happened),
         incidents_left=left_out(happened),
         answers={each.name: answered[each.name][1] for each in QUESTIONS},
@@ -198,6 +200,10 @@ def _answered(
         # The stretches are made from it, too.
         stack.enter_context(held(frame))
     return frame, *first_of(frame, ROWS, COUNTED)
+
+
+def _first_rows(tables: Mapping[str, DataFrame], name: str) -> list[Row]:
+    return rows_of(tables[name].limit(ROWS))
 
 
 def _all_rows(answered: tuple[DataFrame, list[Row], int]) -> list[Row]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -48,14 +48,15 @@ _TEXT = 400
 """The most characters of a line."""
 
 
-def plain(incidents: Sequence[Incident], day: date | None) -> list[Row]:
+def plain(incidents: Sequence[Incident], day: date | None, explained: Collection[str] = ()) -> list[Row]:
     """Return the incidents as rows: sentences with their lines, and each value with its certainty.
 
     Args:
         incidents: The incidents, the worst first.
         day: The day of all times, if the logs are of one day.
+        explained: The partitions of which a condition says why they had no leader.
     """
-    return [_incident(each, day) for each in incidents[:INCIDENTS]]
+    return [_incident(each, day, explained) for each in incidents[:INCIDENTS]]
 
 
 def left_out(incidents: Sequence[Incident]) -> Row:
@@ -105,7 +106,7 @@ def _topics(incident: Incident) -> list[str]:
     return sorted(names)[:TOPICS]
 
 
-def _incident(incident: Incident, day: date | None) -> Row:
+def _incident(incident: Incident, day: date | None, explained: Collection[str]) -> Row:
     return {
         "kind": incident.kind.value,
         "severity": severity(incident),
@@ -115,7 +116,7 @@ def _incident(incident: Incident, day: date | None) -> Row:
         "until": incident.until,
         "began": certain(_began(incident)),
         "ended": certain(_ended(incident)),
-        **_sentence(headline(incident)),
+        **_sentence(headline(incident, explained)),
         "details": [_sentence(each) for each in details(incident, day)],
         "absences": [_absence(each) for each in incident.absences],
         "costs": [_cost(each) for each in incident.costs],

@@ -5,7 +5,7 @@ The first one has at most 20 words: what happened to whom, and what it cost. Tim
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 
@@ -43,9 +43,14 @@ class Sentence(NamedTuple):
     lines: Lines
 
 
-def headline(incident: Incident) -> Sentence:
-    """Return the first sentence about an incident: what happened to whom, and what it cost."""
-    what, costs = _happened(incident), _costs(incident)
+def headline(incident: Incident, explained: Collection[str] = ()) -> Sentence:
+    """Return the first sentence about an incident: what happened to whom, and what it cost.
+
+    Args:
+        incident: The incident.
+        explained: The partitions of which a condition says why they had no leader.
+    """
+    what, costs = _happened(incident, explained), _costs(incident)
     is_short = len(f"{what} {costs}".split()) <= _WORDS
     text = f"{what}; {costs}." if costs and is_short else f"{what}."
     return Sentence(text[0].upper() + text[1:], _lines(incident))
@@ -98,7 +103,7 @@ def details(incident: Incident, day: date | None = None) -> list[Sentence]:
     return found
 
 
-def _happened(incident: Incident) -> str:
+def _happened(incident: Incident, explained: Collection[str]) -> str:
     only = incident.only_controllers
     match incident.kind:
         case IncidentKind.DEPARTURE if len(incident.absences) == 1:
@@ -113,7 +118,10 @@ def _happened(incident: Incident) -> str:
             return f"{who_left(incident)} {all_did(incident)}{often}"
         case IncidentKind.NO_LEADER:
             reasons = [each for each in dict.fromkeys(cost.reason for cost in incident.costs) if each]
-            return why(reasons[0]) if reasons else f"no line shows why {unled(incident.costs)}"
+            if reasons:
+                return why(reasons[0])
+            is_explained = all(name in explained for cost in incident.costs for name in cost.partitions)
+            return f"{'' if is_explained else 'no line shows why '}{unled(incident.costs)}"
         case IncidentKind.FAILED_DIRECTORY:
             return why(incident.failures[0])
         case IncidentKind.UNDER_REPLICATED if incident.shortage is not None:

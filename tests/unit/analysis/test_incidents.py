@@ -25,7 +25,11 @@ def report_of(name: str, out: Path, capsys: pytest.CaptureFixture[str]) -> str:
 SAID = {
     "kraft-stop-of-all-3.9": (
         [r"Brokers 1, 2 and 3 left", r"stopped|shut down as planned"],
-        [r"do not say which broker wrote"],
+        [r"do not say which broker wrote", r"[Nn]o line shows why"],
+    ),
+    "cold-start-2.8": (
+        [r"Broker 1 was absent, although it was the leader of 2 partitions", r"first-0, second-1"],
+        [r"[Nn]o line shows why"],
     ),
     "shut-out-after-expiry-1.1": (
         [
@@ -57,7 +61,13 @@ SAID = {
     ),
     "stop-without-zookeeper-1.0": ([r"Broker 3 was stopped"], [r"was lost", r"was back"]),
     "two-clusters-in-one-folder-0.10": (
-        [r"Cluster 1 of 2", r"Cluster 2 of 2", r"acknowledged records may be lost"],
+        [
+            r"Cluster 1 of 2",
+            r"Cluster 2 of 2",
+            r"acknowledged records may be lost",
+            r"Broker 0 was elected leader of 2 partitions, although it was not in sync",
+            r"Broker 2 was absent",
+        ],
         [r"Safety audit \d", r"2017-07-03 01:06:59\.386 \(no line shows why\)"],
     ),
 }
