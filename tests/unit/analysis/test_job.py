@@ -57,13 +57,11 @@ def ran(spark: SparkSession, logs: Path, tmp_path_factory: pytest.TempPathFactor
 def test_a_run_writes_tables_and_the_report(spark: SparkSession, ran: Ran) -> None:
     assert ran.code == 0
     assert ran.told == (ran.out / "report.txt").read_text()
-    worst, other = (
-        "critical: At 03:12:06.500 or before a partition lost its leader; no line shows why; lost-0 ",
-        "critical: Broker 1, the controller, was lost between 03:12:00.030 and 03:12:06.505 (",
-    )
-    assert ran.told.count(worst) == ran.told.count(other) == 1
+    assert ran.told.count("critical: No line shows why lost-0 has no leader.\n") == 1
+    assert ran.told.count("critical: Broker 1, the controller, was lost; a-b-0 had no leader.\n") == 1
+    assert " Broker 1, the controller, was lost between 03:12:00.030 and 03:12:06.505 (" in ran.told
     assert " and still has none when the logs end (" in ran.told
-    assert "; a-b-0 had no leader for at least 25 ms and at most 6.5 s, until broker 2 led it.\n" in ran.told
+    assert " a-b-0 had no leader for at least 25 ms and at most 6.5 s, until broker 2 led it.\n" in ran.told
     assert "Read 13 lines of 2 brokers, " in ran.told
     assert " routine, 1 unknown.\n" in ran.told
     assert "a-b-0: 2 elected after 1 (epoch 2): there was no leader before" in ran.told

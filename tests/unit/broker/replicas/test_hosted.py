@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from structlog.testing import capture_logs
 
@@ -117,15 +119,16 @@ async def test_followers_get_a_later_log_start_and_fetches_below_it_complete(roo
     partition, feed = room.lead(isr=(1,)), Listener()
     room.write(partition, b"a", b"b")
     room.hosted.grew(partition)
-    waiting = Reader(room.hosted).fetch(
-        {TP: FetchPartition(Offset(0), 1 << 20)}, max_wait_ms=60_000, min_bytes=1 << 20, max_bytes=1 << 20
-    )
+    reader, wanted = Reader(room.hosted), {TP: FetchPartition(Offset(0), 1 << 20)}
+    waiting = asyncio.create_task(reader.wait(wanted, max_wait_ms=60_000, min_bytes=1 << 20))
+    await asyncio.sleep(0)
     partition.feeds[2] = feed
     partition.log.raise_log_start(Offset(2))
     assert not waiting.done()
     room.hosted.log_start_rose(partition)
     assert feed.notified == [("log start", TP)]
-    assert waiting.result()[TP].error is ErrorCode.OFFSET_OUT_OF_RANGE
+    await waiting
+    assert reader.read(wanted, 1 << 20)[TP].error is ErrorCode.OFFSET_OUT_OF_RANGE
 
 
 async def test_a_log_that_cannot_be_made_for_its_name_takes_no_other_with_it(room):
