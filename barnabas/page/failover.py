@@ -246,8 +246,7 @@ def _described(before: _Partitions, entries: Sequence[Entry], manners: Mapping[i
         change = entry.change
         partition = before.apply(entry)
         if partition is None:
-            if change.kind in ("broker", "controller", "process", "action", "zookeeper"):
-                steps.append(Step(entry.at_ms, change.text, entry.number))
+            steps.append(Step(entry.at_ms, change.text, entry.number))
             continue
         leader = before.leaders.get(partition)
         if partition in moving and leader not in (None, NO_LEADER, leaders[partition]):

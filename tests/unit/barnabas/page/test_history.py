@@ -51,3 +51,12 @@ def test_a_dropped_change_that_is_no_state_of_the_cluster_leaves_the_snapshot_as
     assert history.json()["base"] == before
     history.add(300, [registered(2)])
     assert history.json()["base"] == before
+
+
+def test_a_cut_that_is_dropped_lasts_until_it_is_healed():
+    history = History(most=1)
+    cut, heal = (Change("action", "", {"id": 1, "action": action}) for action in ("cut", "heal"))
+    history.add(100, [cut, registered(2)])
+    assert history.json()["base"]["cut"] == {"1": True}
+    history.add(200, [heal, registered(3)])
+    assert history.json()["base"]["cut"] == {}
