@@ -19,11 +19,11 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from barnabas.analysis.derived.catalog import DERIVED
-from barnabas.analysis.derived.store import CLUSTER_FOLDERS, EVENTS_TABLE
+from barnabas.analysis.derived.store import EVENTS_TABLE, cluster_folders
 from barnabas.analysis.reading.events.tables import FILES
 from barnabas.analysis.reading.files.parts import write_files
 from barnabas.analysis.report.document import Document
-from barnabas.analysis.report.files import Format, print_reports, save_reports
+from barnabas.analysis.report.files import REPORTS, Format, print_reports, save_reports
 from barnabas.analysis.scan import Reading, save_events, write_events, write_few_events
 from barnabas.analysis.sources import Sources, is_uri
 
@@ -87,7 +87,9 @@ class LocalOutput(Output):
         if not os.access(self._folder, os.W_OK | os.X_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
         for name in _TABLES:
-            _refuse_others(self._folder / name)
+            _refuse_others(self._folder / name, "table", _PARTS)
+        for own in cluster_folders(self._folder):
+            _refuse_others(own, "report", (*_TABLES, *REPORTS))
         self._unfinished = self._folder / _UNFINISHED
         # A run that was killed left this folder behind.
         self.discard()
@@ -130,13 +132,12 @@ class LocalOutput(Output):
 
     def finish(self) -> None:
         """Move what this run has written into the place of an earlier run's output."""
-        for former in self._folder.glob(CLUSTER_FOLDERS):
-            shutil.rmtree(former)
-        for part in sorted(self._unfinished.iterdir()):
-            former = self._folder / part.name
+        tables = (self._folder / name for name in _TABLES)
+        for former in (*tables, *cluster_folders(self._folder)):
             if former.is_dir():
                 shutil.rmtree(former)
-            part.rename(former)
+        for part in sorted(self._unfinished.iterdir()):
+            part.rename(self._folder / part.name)
         self._unfinished.rmdir()
 
     def discard(self) -> None:
@@ -194,15 +195,25 @@ def output_at(place: str | Path) -> Output:
     return RemoteOutput(str(place)) if is_uri(place) else LocalOutput(Path(place))
 
 
-def _refuse_others(table: Path) -> None:
-    if not table.exists():
+def _refuse_others(path: Path, what: str, parts: Sequence[str]) -> None:
+    """Refuse a folder whose files are not those of an earlier run.
+
+    Args:
+        path: The folder, which may not exist.
+        what: The word for what is written there.
+        parts: The patterns of the names in it.
+
+    Raises:
+        OccupiedError: It is no folder, or holds other files.
+    """
+    if not path.exists():
         return
-    found = table.iterdir() if table.is_dir() else iter([table])
-    other = next((path for path in found if not any(fnmatch(path.name, part) for part in _PARTS)), None)
+    found = path.iterdir() if path.is_dir() else iter([path])
+    other = next((each for each in found if not any(fnmatch(each.name, part) for part in parts)), None)
     if other is not None:
         raise OccupiedError(
-            f"cannot write the table {str(table)!r}: {str(other)!r} is not part of one; expected an --out in "
-            f"which {table.name!r} is a table of an earlier run or does not exist"
+            f"cannot write the {what} {str(path)!r}: {str(other)!r} is not part of one; expected an --out in "
+            f"which {path.name!r} is a {what} of an earlier run or does not exist"
         )
 
 

@@ -1,6 +1,6 @@
 """The derived tables as Parquet, in the folder of the table ``events`` that they are computed from.
 
-A run over files and ``--follow`` both call ``derive``, so the same lines give the same tables.
+A run over files and ``--follow`` compute them alike, so the same lines of one cluster give the same tables.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ from barnabas.analysis.runtime.threads import threads
 
 EVENTS_TABLE = "events"
 
-CLUSTER_FOLDERS = "cluster-*"
-"""The names of ``cluster_folder``."""
+_CLUSTER = "cluster-"
 
 _AT_ONCE = 3
 """The number of tables that are computed at the same time; one alone leaves most of a machine idle."""
@@ -39,72 +38,73 @@ _Keep = Callable[[str, Sequence[DataFrame]], DataFrame]
 """A function that writes a table of this name in parts, and returns it as it is read back."""
 
 
-def derive_each(spark: SparkSession, folder: str) -> list[AbstractContextManager[Mapping[str, DataFrame]]]:
-    """Return what ``derive`` does for each cluster whose lines are in the table ``events``.
-
-    The tables of each of several clusters are in a folder of its own (``cluster_folder``).
-    """
-
-    def keep(rows: DataFrame, own: str) -> AbstractContextManager[Mapping[str, DataFrame]]:
-        rows.write.mode("overwrite").parquet(_path(own, EVENTS_TABLE))
-        return derive(spark, own)
-
-    events = attributed(_stored(spark, folder, EVENTS_TABLE, EVENTS))
-    each = [
-        keep(of_cluster(events, spans), _path(folder, cluster_folder(number)))
-        for number, spans in enumerate(clusters(events), 1)
-    ]
-    return each or [derive(spark, folder)]
+_Deriving = AbstractContextManager[Mapping[str, DataFrame]]
+"""The context in which tables are computed."""
 
 
-def derive_each_here(folder: Path) -> list[AbstractContextManager[Mapping[str, DataFrame]]]:
-    """Return what ``derive_here`` does for each cluster, as ``derive_each``."""
-
-    def keep(rows: DataFrame, own: Path) -> AbstractContextManager[Mapping[str, DataFrame]]:
-        own.mkdir(exist_ok=True)
-        kept(rows, own / EVENTS_TABLE, EVENTS_ARROW)
-        return derive_here(own)
-
-    events = attributed(stored(folder / EVENTS_TABLE, EVENTS_ARROW))
-    each = [
-        keep(of_cluster(events, spans), folder / cluster_folder(number))
-        for number, spans in enumerate(clusters(events), 1)
-    ]
-    return each or [derive_here(folder)]
-
-
-def derive(spark: SparkSession, folder: str | Path) -> AbstractContextManager[Mapping[str, DataFrame]]:
+def derive_each(spark: SparkSession, folder: str | Path) -> list[_Deriving]:
     """Compute each derived table from ``folder/events`` and write it into ``folder``, replacing older ones.
 
-    Spark evaluates the tables itself, which any folder that it knows allows.
+    Spark evaluates the tables itself, which any folder that it knows allows. If the lines are of several
+    clusters, the tables of each are in a folder of its own (``cluster_folder``).
 
-    The block runs while the tables are computed, which ends with it; an exception in it cancels the rest.
+    The block of a context runs while the tables are computed, which ends with it; an exception in it cancels
+    the rest.
 
     Args:
         spark: The session.
         folder: The local folder or URI that holds the table ``events`` as Parquet.
 
     Returns:
-        The context, which gives all tables by name, ``events`` too, as they are read from the folder. To ask
-        for a table waits until it is written.
+        A context for each cluster, which gives all tables by name, ``events`` too, as they are read from the
+        folder. To ask for a table waits until it is written.
     """
 
+    def apart(number: int, rows: DataFrame) -> _Deriving:
+        own = _path(folder, cluster_folder(number))
+        rows.write.mode("overwrite").parquet(_path(own, EVENTS_TABLE))
+        return _derived_by_spark(spark, own, _stored(spark, own, EVENTS_TABLE, EVENTS))
+
+    events = attributed(_stored(spark, folder, EVENTS_TABLE, EVENTS))
+    return _apart(events, apart) or [_derived_by_spark(spark, folder, events)]
+
+
+def derive_each_here(folder: Path) -> list[_Deriving]:
+    """Compute and write the tables of each cluster as ``derive_each`` does, but as ``derive_here``."""
+
+    def apart(number: int, rows: DataFrame) -> _Deriving:
+        own = folder / cluster_folder(number)
+        own.mkdir(exist_ok=True)
+        return _derived_here(own, kept(rows, own / EVENTS_TABLE, EVENTS_ARROW))
+
+    events = attributed(stored(folder / EVENTS_TABLE, EVENTS_ARROW))
+    return _apart(events, apart) or [_derived_here(folder, events)]
+
+
+def _apart(events: DataFrame, apart: Callable[[int, DataFrame], _Deriving]) -> list[_Deriving]:
+    """Return the context of each of several clusters; nothing if there is one."""
+    return [apart(number, of_cluster(events, spans)) for number, spans in enumerate(clusters(events), 1)]
+
+
+def _derived_by_spark(spark: SparkSession, folder: str | Path, events: DataFrame) -> _Deriving:
     def keep(name: str, made: Sequence[DataFrame]) -> DataFrame:
         (rows,) = made
         rows.write.mode("overwrite").parquet(_path(folder, name))
         # Read the table back, so that tables computed from it do not compute it again.
         return _stored(spark, folder, name, rows.schema)
 
-    events = attributed(_stored(spark, folder, EVENTS_TABLE, EVENTS))
     return _derived(events, [events], keep)
 
 
-def derive_here(folder: Path) -> AbstractContextManager[Mapping[str, DataFrame]]:
-    """Compute and write the tables as ``derive`` does, in a local folder, with ``analysis.local``.
+def derive_here(folder: Path) -> _Deriving:
+    """Compute and write the tables of all lines, as of one cluster, in a local folder, by ``analysis.local``.
 
     Where its queries run is decided by the block around: ``engine.in_this_process`` or ``engine.in_tasks``.
     """
+    return _derived_here(folder, attributed(stored(folder / EVENTS_TABLE, EVENTS_ARROW)))
 
+
+def _derived_here(folder: Path, events: DataFrame) -> _Deriving:
     def keep(name: str, made: Sequence[DataFrame]) -> DataFrame:
         schema = DERIVED_ARROW[name]
         if len(made) == 1:
@@ -116,13 +116,17 @@ def derive_here(folder: Path) -> AbstractContextManager[Mapping[str, DataFrame]]
         join(asides, folder / name)
         return stored(folder / name, schema)
 
-    events = attributed(stored(folder / EVENTS_TABLE, EVENTS_ARROW))
     return _derived(events, parts(events, PARTITION, 1 + _rows(folder / EVENTS_TABLE) // _PART), keep)
 
 
 def cluster_folder(number: int) -> str:
     """Return the folder of a cluster's tables and report, where the logs are of several; the first is 1."""
-    return f"cluster-{number}"
+    return f"{_CLUSTER}{number}"
+
+
+def cluster_folders(folder: Path) -> list[Path]:
+    """Return what has the name of a ``cluster_folder`` in a local folder."""
+    return [path for path in folder.glob(f"{_CLUSTER}*") if path.name.removeprefix(_CLUSTER).isdecimal()]
 
 
 def has_few(folder: Path, most: int) -> bool:

@@ -38,6 +38,28 @@ def test_a_file_where_a_table_would_be_is_not_replaced(tmp_path: Path) -> None:
         output_at(tmp_path)
 
 
+def test_a_folder_that_is_no_cluster_s_report_is_not_replaced(tmp_path: Path) -> None:
+    for name in ("cluster-1", "cluster-notes"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "cluster-1" / "report.txt").touch()
+    (tmp_path / "cluster-1" / "leaders").mkdir()
+    assert isinstance(output_at(tmp_path), LocalOutput)
+    (tmp_path / "cluster-1" / "diary.txt").touch()
+    with pytest.raises(OccupiedError, match=r"diary\.txt' is not part of one; expected an --out in which"):
+        output_at(tmp_path)
+
+
+def test_a_former_run_s_tables_go_however_many_clusters_it_had(tmp_path: Path) -> None:
+    for name in ("cluster-1", "cluster-2", "cluster-notes", "leaders"):
+        (tmp_path / name).mkdir()
+    output = LocalOutput(tmp_path)
+    (output.folder / "cluster-1").mkdir(parents=True)
+    (output.folder / "cluster-1" / "report.txt").touch()
+    output.finish()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cluster-1", "cluster-notes"]
+    assert [path.name for path in (tmp_path / "cluster-1").iterdir()] == ["report.txt"]
+
+
 def test_a_folder_that_is_not_writable_fails_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.access", lambda *_: False)
     with pytest.raises(PermissionError, match="Permission denied"):

@@ -36,7 +36,8 @@ def test_all_engines_write_the_same_tables(
 ) -> None:
     (tmp_path / "events").symlink_to(stored / "events")
     if by == "spark":
-        with store.derive(spark, tmp_path):
+        (deriving,) = store.derive_each(spark, tmp_path)
+        with deriving:
             pass
     else:
         with in_tasks(spark, tmp_path / "aside"), store.derive_here(tmp_path):

@@ -17,7 +17,7 @@ from pyspark.sql import functions as spark_functions
 
 from barnabas.analysis.derived.catalog import DERIVED
 from barnabas.analysis.derived.schemas import DERIVED_ARROW
-from barnabas.analysis.derived.store import derive, derive_here
+from barnabas.analysis.derived.store import derive_each, derive_here
 from barnabas.analysis.local import database
 from barnabas.analysis.local import functions as local_functions
 from barnabas.analysis.local.windows import Window as LocalWindow
@@ -91,7 +91,8 @@ def both(
         write_few_events(find([folder / "logs"]), folder / place / "events")
     with in_this_process(), derive_here(folder / "here") as tables:
         here = dict(tables)
-    with derive(spark, folder / "spark") as tables:
+    (deriving,) = derive_each(spark, folder / "spark")
+    with deriving as tables:
         return Both(dict(tables), here, folder / "here")
 
 
