@@ -81,16 +81,6 @@ class Finding:
             parts.append(self.error[:_ERROR_MAX].rstrip(". ") + cut)
         return "; ".join(parts) + "."
 
-    def row(self) -> dict[str, Any]:
-        """Return the finding as a row of a report."""
-        condition, (source, block, line) = self.condition, self.place
-        return {
-            "condition": condition.key, "alarm": condition.alarm.name.lower(), "broker": self.subject,
-            "since": self.since, "until": self.until, "headline": self.headline, "detail": self.detail,
-            "means": condition.means, "issue": condition.source, "advice": condition.advice,
-            "source": source, "block": block, "line": line, "raw": self.raw,
-        }  # fmt: skip
-
     def _counted(self, noun: str) -> str:
         if self.named == 1:
             return f"{noun} {self.names[0]}"

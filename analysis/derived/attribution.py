@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -48,11 +48,10 @@ def attributed(events: DataFrame) -> DataFrame:
     writers: dict[str, frozenset[int]] = defaultdict(frozenset)
     for row in rows_of(named.select("source", "broker").distinct()):
         writers[row["source"]] |= {row["broker"]}
+    folders = {folder_of(source) for source in writers}
     owners = owners_of({source: writers[source] for source in {*sources, *writers}})
     mine = {source: owners[source] for source in sources if source in owners}
-    shared = [
-        source for source in sources if source not in owners and writers.keys() & _beside(source, writers)
-    ]
+    shared = [source for source in sources if source not in owners and folder_of(source) in folders]
     found = _in_shared(events, nameless, named, shared) if shared else {}
     return _filled(events, mine, found)
 
@@ -60,11 +59,6 @@ def attributed(events: DataFrame) -> DataFrame:
 def _is_nameless() -> Column:
     # Records of __cluster_metadata and topics' settings, which have no level, are of no broker.
     return sf.col("understood") & sf.col("broker").isNull() & sf.col("level").isNotNull()
-
-
-def _beside(source: str, writers: Iterable[str]) -> set[str]:
-    """Return the files in the folder of a file."""
-    return {each for each in writers if folder_of(each) == folder_of(source)}
 
 
 def _in_shared(

@@ -57,8 +57,8 @@ def write_report(document: Document, folder: Path, form: Format = Format.HTML) -
 def save_reports(documents: Sequence[Document], folder: Path) -> None:
     """Write ``report.html``, ``report.json`` and ``report.txt``, replacing those of an earlier run.
 
-    Each of several clusters has a report in
-    a folder of its own; the files above have the reports of all, or the way to them.
+    Each of several clusters has a report in a folder of its own; the files above have the reports of all, or
+    the way to them.
     """
     page, data, words = (folder / name for name in REPORTS)
     if len(documents) == 1:

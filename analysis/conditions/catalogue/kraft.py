@@ -29,7 +29,7 @@ KRAFT = (
     ),
     Condition(
         key="quorum-leader-silent",
-        headline="{broker} did not hear the leader of the controllers' quorum, and began an election.",
+        headline="{broker} had no contact with the leader of the controllers' quorum, and began an election.",
         means="No fetch succeeded for controller.quorum.fetch.timeout.ms (2 s).",
         source="KIP-595; KafkaRaftClient.pollFollower",
         advice="Nothing if the leader was stopped; else look at its disk, GC and network.",
